@@ -1,0 +1,268 @@
+"""All settings. The environment is read here and nowhere else.
+
+With nothing set, the embedded profile runs: SQLite, an in-process worker and channel layer, and the
+demo server. `DATABASE_URL` and `REDIS_URL` select the scaled profile; `docs/operations.md` lists
+every variable.
+"""
+
+import secrets
+from pathlib import Path
+
+import structlog
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = Env()
+env.read_env(BASE_DIR / ".env", recurse=False)
+
+# --- Core -----------------------------------------------------------------------------------------
+
+DATA_DIR = env.path("DATA_DIR", BASE_DIR / "var").resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+DEBUG = env.bool("DEBUG", False)
+REDIS_URL = env.str("REDIS_URL", "")
+SCALED = bool(REDIS_URL)
+
+
+def secret_key() -> str:
+    """`SECRET_KEY`, or in the embedded profile a random one kept in the data directory."""
+    if key := env.str("SECRET_KEY", ""):
+        return key
+    if SCALED:
+        raise ImproperlyConfigured("Set SECRET_KEY: all web and worker processes must share it.")
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text()
+
+
+SECRET_KEY = secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+HOST = env.str("HOST", "127.0.0.1")
+PORT = env.int("PORT", 8000)
+
+INSTALLED_APPS = [
+    "daphne",
+    "accounts",
+    "chat",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "channels",
+    "csp",
+    "django_htmx",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "chat.views.page_context",
+            ],
+        },
+    },
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = env.str("TIME_ZONE", "UTC")
+USE_TZ = True
+
+# --- Data -----------------------------------------------------------------------------------------
+
+DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'everlong.sqlite3'}")}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # IMMEDIATE: a deferred transaction that reads and then writes fails at once under contention.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    DATABASES["default"]["CONN_MAX_AGE"] = None
+else:
+    DATABASES["default"]["OPTIONS"] = {
+        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 12), "timeout": 10}
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+    }
+    if SCALED
+    else {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 2000},
+    }
+}
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+
+# --- Channels -------------------------------------------------------------------------------------
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL]},
+    }
+    if SCALED
+    else {"BACKEND": "chat.layers.LocalChannelLayer"}
+}
+
+# --- Celery ---------------------------------------------------------------------------------------
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+# kombu's in-memory transport polls once a second by default: a task would wait 0.7 s.
+CELERY_BROKER_TRANSPORT_OPTIONS = {} if SCALED else {"polling_interval": 0.01}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_ACKS_LATE = SCALED
+CELERY_TASK_REJECT_ON_WORKER_LOST = SCALED
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+
+# --- Model ----------------------------------------------------------------------------------------
+
+ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", "")
+ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", "")
+DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL)
+if DEMO and SCALED:
+    raise ImproperlyConfigured(
+        "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local model server: the demo server "
+        "runs only in the embedded profile (without REDIS_URL)."
+    )
+DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
+# The model that writes summaries and titles; empty: the conversation's own.
+SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
+# "name=window" pairs, for servers whose model list does not tell the context window.
+MODEL_WINDOWS = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
+PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
+MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
+
+# --- Compaction -----------------------------------------------------------------------------------
+
+CONTEXT_BUDGET = env.int("CONTEXT_BUDGET", 200_000)  # tokens; never more than the model's window
+COMPACTION_THRESHOLD = env.float("COMPACTION_THRESHOLD", 0.80)
+COMPACTION_KEEP_MESSAGES = env.int("COMPACTION_KEEP_MESSAGES", 6)
+COMPACTION_KEEP_FIRST = env.bool("COMPACTION_KEEP_FIRST", True)
+COMPACTION_PICKUP_SECONDS = env.float("COMPACTION_PICKUP_SECONDS", 10.0)
+LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0)
+
+# --- Security -------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)  # per user
+MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
+
+HTTPS = env.bool("HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
+SESSION_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "manifest-src": [SELF],
+    },
+}
+
+# --- Logs -----------------------------------------------------------------------------------------
+
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOG_JSON = env.bool("LOG_JSON", SCALED)
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso"),
+        structlog.processors.format_exc_info,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "default": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer()
+            if LOG_JSON
+            else structlog.dev.ConsoleRenderer(colors=False),
+            "foreign_pre_chain": [
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso"),
+            ],
+        },
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")
+    },
+}
