@@ -75,6 +75,16 @@ class PromptUsage:
 
 
 @dataclass(frozen=True)
+class Envelope:
+    """What surrounds a reply. cache: whether usage has the prompt cache's fields."""
+
+    message_id: str
+    model: str
+    prompt: PromptUsage
+    cache: bool = True
+
+
+@dataclass(frozen=True)
 class Reply:
     """What the model answers.
 
@@ -82,7 +92,7 @@ class Reply:
     stop_reason: None means "tool_use" if a block is a tool_use, else "end_turn".
     stop_details: for refusals, {"type": "refusal", "category": ..., "explanation": ...}.
     usage: fields that override the counted ones (tokens).
-    pieces: the exact text deltas of the first text block; they must join to its text.
+    pieces: the exact deltas of the only text block; they must join to its text.
     piece_chars: otherwise text is cut into deltas of this many characters; 0 = one delta.
     """
 
@@ -95,7 +105,8 @@ class Reply:
     piece_chars: int = 24
 
     def __post_init__(self) -> None:
-        if self.pieces and "".join(self.pieces) != self.text:
+        texts = [block["text"] for block in self.blocks if block["type"] == "text"]
+        if self.pieces and texts != ["".join(self.pieces)]:
             raise ValueError("pieces must join to the text of the only text block")
 
     @property
@@ -151,30 +162,30 @@ def output_usage(reply: Reply) -> dict[str, Any]:
     return usage
 
 
-def message_body(
-    reply: Reply, *, message_id: str, model: str, prompt: PromptUsage, cache: bool = True
-) -> dict[str, Any]:
+def message_body(reply: Reply, envelope: Envelope) -> dict[str, Any]:
     """The JSON body of a plain (not streamed) answer."""
     return {
-        "id": message_id,
+        "id": envelope.message_id,
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": envelope.model,
         "content": list(reply.blocks),
         "stop_reason": reply.effective_stop_reason,
         "stop_sequence": reply.stop_sequence,
         "stop_details": dict(reply.stop_details) if reply.stop_details else None,
-        "usage": {**prompt.fields(cache=cache), **output_usage(reply), **reply.usage},
+        "usage": {
+            **envelope.prompt.fields(cache=envelope.cache),
+            **output_usage(reply),
+            **reply.usage,
+        },
     }
 
 
-def stream_events(
-    reply: Reply, *, message_id: str, model: str, prompt: PromptUsage, cache: bool = True
-) -> Iterator[Event]:
+def stream_events(reply: Reply, envelope: Envelope) -> Iterator[Event]:
     """The events of a streamed answer, in order, `ping` included."""
-    body = message_body(reply, message_id=message_id, model=model, prompt=prompt, cache=cache)
+    body = message_body(reply, envelope)
     usage = body["usage"]
-    started = {**prompt.fields(cache=cache), "output_tokens": 1}
+    started = {**envelope.prompt.fields(cache=envelope.cache), "output_tokens": 1}
     opened = {**body, "content": [], "stop_reason": None, "stop_sequence": None}
     opened |= {"stop_details": None, "usage": started | _input_overrides(reply)}
     yield {"type": "message_start", "message": opened}
@@ -234,6 +245,11 @@ def _deltas(block: Block, reply: Reply) -> Iterator[dict[str, Any]]:
                     yield {"type": "input_json_delta", "partial_json": piece}
 
 
+def delta_count(reply: Reply) -> int:
+    """How many content_block_delta events the reply streams as."""
+    return sum(1 for block in reply.blocks for _ in _deltas(block, reply))
+
+
 def cut_text(value: str, size: int) -> Sequence[str]:
     """The text in pieces of `size` characters; 0 gives one piece, an empty text none."""
     if not value:
@@ -252,11 +268,12 @@ def encode_event(event: Event) -> bytes:
 def error_body(
     status: int, message: str | None = None, *, error_type: str | None = None, request_id: str
 ) -> dict[str, Any]:
-    """The JSON body of an HTTP error. The recorded 413 has no top-level "type", so ours has none."""
+    """The JSON body of an HTTP error."""
     error = {
         "type": error_type or ERROR_TYPES.get(status, "api_error"),
         "message": message or ERROR_MESSAGES.get(status, "Unknown error"),
     }
+    # The API's front door answers a 413, without the envelope of the other errors.
     if status == 413:
         return {"error": error}
     return {"type": "error", "error": error, "request_id": request_id}

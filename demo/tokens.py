@@ -65,9 +65,12 @@ def block_size(block: Block) -> int:
 
 
 def without_cache_control(block: Block) -> Block:
-    """The block without its breakpoint, which is an instruction and no content."""
+    """The block without its breakpoints, which are instructions and no content."""
     if "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}
+    if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
+        nested = [without_cache_control(inner) for inner in blocks_of(block["content"])]
+        block = {**block, "content": nested}
     return block
 
 
