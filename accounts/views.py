@@ -1,0 +1,36 @@
+"""First-run set-up. Sign-in, sign-out and password change are django-allauth's."""
+
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from accounts.forms import SetupForm
+from accounts.services import SetupLinkInvalid, claim_setup_link, is_setup_link_valid
+
+
+@never_cache
+@sensitive_post_parameters("password1", "password2")
+@require_http_methods(["GET", "HEAD", "POST"])
+def setup(request: HttpRequest, token: str) -> HttpResponse:
+    """Create the administrator from the link that the server printed, and sign them in."""
+    if not is_setup_link_valid(token):
+        return setup_invalid(request)
+    form = SetupForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "accounts/setup.html", {"form": form})
+    try:
+        user = claim_setup_link(
+            token, form.cleaned_data["username"], form.cleaned_data["password1"]
+        )
+    except SetupLinkInvalid:  # Somebody else was faster.
+        return setup_invalid(request)
+    login(request, user)
+    return redirect("home")
+
+
+def setup_invalid(request: HttpRequest) -> HttpResponse:
+    """The page for a link that is used, replaced or was never valid: 404."""
+    return render(request, "accounts/setup_invalid.html", status=404)
