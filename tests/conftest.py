@@ -1,0 +1,273 @@
+"""The environment of every test: nothing of the developer's own, nothing real.
+
+The settings read the environment once, so it is put in place before Django loads. With `--services`
+the same tests run on PostgreSQL and Redis instead of SQLite and the in-process layers.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from agent.vocabulary import install, is_intact
+from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
+from tests.support.server import (
+    CeleryProcess,
+    EverlongProcess,
+    LoggedProcess,
+    build_site,
+)
+from tests.support.services import (
+    PostgresServer,
+    RedisServer,
+    ServiceUnavailable,
+    start_postgres,
+    start_redis,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "tests" / "data"
+VOCABULARY = ROOT / "var" / "tiktoken"
+FAILURES = ROOT / "var" / "test-failures"
+
+Process = TypeVar("Process", bound=LoggedProcess)
+
+temporary = pytest.StashKey[Path]()
+servers = pytest.StashKey[tuple[PostgresServer, RedisServer]]()
+processes = pytest.StashKey[list[LoggedProcess]]()
+failed = pytest.StashKey[bool]()
+
+
+# --- Environment ----------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--services", action="store_true", help="run on PostgreSQL and Redis instead of SQLite"
+    )
+    parser.addoption(
+        "--data", type=Path, metavar="DIR", help="recorded conversations, for tests/data"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Runs before pytest-django's own, which loads the settings."""
+    directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
+    config.stash[temporary] = directory
+    (directory / "static").mkdir()  # WhiteNoise warns where there is none
+    environment = {
+        "DATA_DIR": str(directory),
+        "DATABASE_URL": f"sqlite:///{directory / 'everlong.sqlite3'}",
+        "REDIS_URL": "",
+        # A closed port and a dummy key: a test that forgets its scripted server fails at once.
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "ANTHROPIC_API_KEY": "test-key",
+        "SECRET_KEY": "only-for-tests",
+        "ALLOWED_HOSTS": "127.0.0.1,localhost,testserver",
+    }
+    if config.getoption("--services"):
+        try:
+            postgres = start_postgres()
+            config.add_cleanup(postgres.stop)
+            redis = start_redis()
+            config.add_cleanup(redis.stop)
+        except ServiceUnavailable as error:
+            raise pytest.UsageError(str(error)) from error
+        config.stash[servers] = (postgres, redis)
+        environment |= {"DATABASE_URL": postgres.url, "REDIS_URL": redis.url}
+    os.environ.update(environment)
+    # Not in pyproject.toml: named there, the settings would load before any conftest.
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[temporary], ignore_errors=True)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [
+        f"database: {'PostgreSQL and Redis' if config.getoption('--services') else 'SQLite'}",
+        f"recorded data: {config.getoption('--data') or 'not given (--data DIR): no tests/data'}",
+    ]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """tests/data needs its data: `make test-data DATA=directory`."""
+    return True if collection_path == RECORDED and not config.getoption("--data") else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser's tests last: Playwright's synchronous interface leaves an event loop running,
+    in which asynchronous tests cannot start theirs."""
+    items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Iterator[None]:
+    """Show the logs of a failed test's processes with the failure."""
+    report = yield
+    if report.failed:
+        item.stash[failed] = True
+        for process in item.stash.get(processes, []):
+            report.sections.append((f"log of {process.name}", process.log[-20_000:]))
+    return report
+
+
+@pytest.fixture(scope="session")
+def data_directory(pytestconfig: pytest.Config) -> Path:
+    """The directory given with `--data`."""
+    directory: Path = pytestconfig.getoption("--data")
+    if not directory.is_dir():
+        pytest.fail(f"--data {directory} is not a directory")
+    return directory.resolve()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_settings() -> Iterator[None]:
+    """In this process: static files without the manifest, passwords without the cost."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(
+        STORAGES={**settings.STORAGES, "staticfiles": plain},
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+    ):
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(pytestconfig: pytest.Config) -> None:
+    """SQLite in a file: threads and other processes must see the same database."""
+    from django.db import connections
+
+    settings = connections["default"].settings_dict
+    if settings["ENGINE"].endswith("sqlite3"):
+        settings["TEST"]["NAME"] = str(pytestconfig.stash[temporary] / "test.sqlite3")
+
+
+# --- Servers --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def postgres_server(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
+    """A running PostgreSQL: the one of `--services`, else started for the tests that ask."""
+    if running := pytestconfig.stash.get(servers, None):
+        yield running[0]
+        return
+    server = start_postgres()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server(pytestconfig: pytest.Config) -> Iterator[RedisServer]:
+    """A running Redis: the one of `--services`, else started for the tests that ask."""
+    if running := pytestconfig.stash.get(servers, None):
+        yield running[1]
+        return
+    server = start_redis()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def vocabulary_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the real vocabulary: set-up's, else fetched. Fails if it cannot be had.
+
+    Without this fixture tokens are estimated from bytes, the same on every machine.
+    """
+    if is_intact(VOCABULARY):
+        return VOCABULARY
+    directory = tmp_path_factory.mktemp("vocabulary")
+    said = install(directory)
+    assert is_intact(directory), said
+    return directory
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, vocabulary_directory: Path) -> Path:
+    """A data directory to copy: database, static files, vocabulary, as `make setup` leaves it."""
+    directory = tmp_path_factory.mktemp("site")
+    shutil.copytree(vocabulary_directory, directory / "tiktoken")
+    return build_site(directory)
+
+
+@pytest.fixture
+def supervise(request: pytest.FixtureRequest) -> Iterator[Callable[[Process], Process]]:
+    """Register a process: its log is shown if the test fails, and it does not outlive the test."""
+    started = request.node.stash.setdefault(processes, [])
+
+    def register(process: Process) -> Process:
+        started.append(process)
+        return process
+
+    yield register
+    for process in started:
+        process.kill()
+
+
+@pytest.fixture
+def start_everlong(
+    tmp_path: Path, site: Path, supervise: Callable[[EverlongProcess], EverlongProcess]
+) -> Callable[..., EverlongProcess]:
+    """`start_everlong(*arguments, **environment)`: a healthy `manage.py serve` of its own."""
+
+    def start(*arguments: str, **environment: str) -> EverlongProcess:
+        return supervise(EverlongProcess(tmp_path, site, *arguments, **environment)).start()
+
+    return start
+
+
+@pytest.fixture
+def start_worker(
+    tmp_path: Path, supervise: Callable[[CeleryProcess], CeleryProcess]
+) -> Callable[..., CeleryProcess]:
+    """`start_worker(server, **environment)`: a Celery worker on a server's database and broker."""
+
+    def start(server: EverlongProcess, **environment: str) -> CeleryProcess:
+        return supervise(CeleryProcess(tmp_path, **{**server.environment, **environment})).start()
+
+    return start
+
+
+# --- Browser --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium. Raises ChromiumUnavailable: a test that needs it fails, and says why."""
+    from playwright.sync_api import sync_playwright
+
+    executable = find_chromium()
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable, args=LAUNCH_ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def context(browser: "Browser") -> Iterator["BrowserContext"]:
+    """A browser profile of its own: its pages are one person's tabs."""
+    made = browser.new_context(viewport={"width": 1280, "height": 800})
+    made.set_default_timeout(10_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: "BrowserContext", request: pytest.FixtureRequest) -> Iterator["Page"]:
+    """A tab. If the test fails, a picture of it is left in var/test-failures/."""
+    tab = context.new_page()
+    yield tab
+    if request.node.stash.get(failed, False) and not tab.is_closed():
+        tab.screenshot(path=FAILURES / f"{request.node.name}.png", full_page=True)

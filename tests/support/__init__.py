@@ -1,0 +1,1 @@
+"""What tests start: servers, a browser, the product itself in processes of its own."""

