@@ -113,11 +113,11 @@ def run_postgres(programs: Path) -> PostgresServer:
         programs = reachable_copy(programs, directory, account)
     user = account.pw_uid if account else None
     group = account.pw_gid if account else None
-    data, log = directory / "data", directory / "log"
+    data, log = str(directory / "data"), directory / "log"
+    initdb = [str(programs / "initdb"), "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
     try:
         initialised = subprocess.run(
-            [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync"]
-            + ["--encoding=UTF8", "--locale=C.UTF-8"],
+            [*initdb, "--encoding=UTF8", "--locale=C.UTF-8"],
             user=user,
             group=group,
             extra_groups=[] if account else None,
@@ -142,10 +142,10 @@ def run_postgres(programs: Path) -> PostgresServer:
         "full_page_writes": "off",
         "max_connections": "200",
     }
+    settings = [f"--{name}={value}" for name, value in options.items()]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [programs / "postgres", "-D", data]
-            + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
+            [str(programs / "postgres"), "-D", data, *settings],
             user=user,
             group=group,
             extra_groups=[] if account else None,

@@ -1,0 +1,117 @@
+# Everlong. `make` lists the targets. HOST, PORT, DATA_DIR and all other settings come from the
+# environment or from .env; `PYTHON` names the interpreter that the environment is made with.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-data check fmt lint types bench lock clean FORCE
+MAKEFLAGS += --no-builtin-rules
+
+# What is done is remembered beside what it made: delete .venv or a database, and it is made again.
+PY := .venv/bin/python
+MADE := .venv/.made
+INSTALLED := .venv/.installed
+DEV := .venv/.dev
+setting = $(or $($(1)),$(shell sed -n 's/^$(1)=//p' .env 2>/dev/null | tail -n 1))
+DATA_HOME := $(or $(call setting,DATA_DIR),var)
+VOCABULARY := $(DATA_HOME)/tiktoken
+STATIC := $(DATA_HOME)/static/staticfiles.json
+MIGRATED := $(DATA_HOME)/.migrated
+
+# --no-compile: byte-compiling every module of every package takes longer than installing them all.
+# Python compiles what is really imported, when it is first imported.
+PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --no-compile --require-hashes
+
+help:  ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) $(VOCABULARY) $(STATIC) $(MIGRATED)  ## The environment in .venv, vocabulary, database, static files
+
+run: setup  ## Set up what is missing, then serve on http://127.0.0.1:8000 (HOST, PORT)
+	@exec $(PY) manage.py serve
+
+test: setup $(DEV)  ## All tests: SQLite, PostgreSQL and Redis, Chromium (ONLY="static unit services e2e")
+	@$(PY) tests/run.py $(ONLY)
+
+test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=directory
+	@test -d "$(DATA)" || { echo "No such directory: make test-data DATA=directory" >&2; exit 2; }
+	@$(PY) tests/run.py --data "$(DATA)"
+
+check: setup $(DEV)  ## Format, lint, types, missing migrations
+	@$(PY) tests/run.py static
+
+fmt: $(DEV)  ## Format the code, and fix what can be fixed
+	@$(PY) -m ruff check -q --fix-only .
+	@$(PY) -m ruff format .
+
+lint: $(DEV)  ## Lint
+	@$(PY) -m ruff check .
+
+types: $(DEV)  ## Check the types
+	@$(PY) -m mypy
+
+bench: setup $(DEV)  ## Run what is in bench/
+	@set -e; for file in bench/[a-z]*.py; do \
+		test -f "$$file" || { echo "bench/ is empty."; break; }; \
+		echo "== $$file"; $(PY) "$$file"; \
+	done
+
+# Base first, so that the tests run with the versions that are shipped.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+lock:  ## Write requirements/ anew from pyproject.toml (needs uv)
+	$(LOCK) pyproject.toml -o requirements/base.txt
+	$(LOCK) --group dev -c requirements/base.txt pyproject.toml -o requirements/dev.txt
+
+clean:  ## Remove the environment and caches; conversations and settings stay
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- Steps of set-up ------------------------------------------------------------------------------
+
+$(MADE):
+	@set -e; python=; \
+	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+		if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			python=$$candidate; break; \
+		fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Everlong needs Python 3.11 or newer, and $(or $(PYTHON),python3) is not." >&2; \
+		echo "Install one (https://www.python.org/downloads/), or name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; \
+		exit 1; \
+	fi; \
+	if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
+		echo "$$python cannot make virtual environments. On Debian or Ubuntu: apt install python3-venv" >&2; \
+		exit 1; \
+	fi; \
+	echo "Making .venv with $$($$python --version) ..."; \
+	$$python -m venv .venv
+	@touch $@
+
+$(INSTALLED): requirements/base.txt $(MADE)
+	@echo "Installing what Everlong needs (half a minute or so) ..."
+	@$(PIP) -r requirements/base.txt
+	@touch $@
+
+$(DEV): requirements/dev.txt $(INSTALLED)
+	@echo "Installing what the tests need (half a minute or so) ..."
+	@$(PIP) -r requirements/dev.txt
+	@touch $@
+
+# A directory without the file means that it could not be had: counts are estimated, and set-up does
+# not try again each time. Delete the directory to try again.
+$(VOCABULARY): | $(INSTALLED)
+	@$(PY) -m agent.vocabulary $@
+	@mkdir -p $@
+
+$(STATIC): $(INSTALLED) $(shell find static -type f -not -name '.*' 2>/dev/null)
+	@echo "Collecting static files ..."
+	@$(PY) manage.py collectstatic --noinput --verbosity 0
+	@touch $@
+
+# The stamp cannot vouch for a database that was deleted, or for one that DATABASE_URL may have changed.
+DATABASE := $(if $(call setting,DATABASE_URL),,$(wildcard $(DATA_HOME)/everlong.sqlite3))
+$(MIGRATED): $(INSTALLED) $(wildcard */migrations/[0-9]*.py) $(if $(DATABASE),,FORCE)
+	@echo "Migrating the database ..."
+	@$(PY) manage.py migrate --noinput --verbosity 0
+	@touch $@
+
+FORCE:
