@@ -1,6 +1,8 @@
 """The real SDK against the scripted server."""
 
 import asyncio
+import sys
+from typing import Any
 
 import anthropic
 import httpx2
@@ -8,19 +10,20 @@ import pytest
 from anthropic import AsyncAnthropic
 
 from demo.models import Model
+from demo.playing import bench_script
 from demo.protocol import Reply, redacted_thinking, refusal, text, thinking, tool_use
 from demo.script import is_chat, is_summary
 from demo.server import DemoServer
 
 pytestmark = pytest.mark.asyncio
 
-ASK = {
+ASK: dict[str, Any] = {
     "model": "claude-test",
     "max_tokens": 100,
     "messages": [{"role": "user", "content": "Hello"}],
 }
-TOOLS = [{"name": "search", "input_schema": {"type": "object", "properties": {}}}]
-ERRORS = {
+TOOLS: list[Any] = [{"name": "search", "input_schema": {"type": "object", "properties": {}}}]
+ERRORS: dict[int, type[anthropic.APIStatusError]] = {
     400: anthropic.BadRequestError,
     401: anthropic.AuthenticationError,
     403: anthropic.PermissionDeniedError,
@@ -32,20 +35,26 @@ ERRORS = {
 }
 
 
-async def streamed(client, **changes):
+async def streamed(client: AsyncAnthropic, **changes: Any) -> Any:
     async with client.messages.stream(**{**ASK, **changes}) as stream:
         return await stream.get_final_message()
 
 
-async def read_text(client, seen):
+async def plain(client: AsyncAnthropic, **changes: Any) -> Any:
+    return await client.messages.create(**{**ASK, **changes})
+
+
+async def read_text(client: AsyncAnthropic, seen: list[str]) -> None:
     async with client.messages.stream(**ASK) as stream:
         async for piece in stream.text_stream:
             seen.append(piece)
 
 
-async def test_a_plain_answer_has_text_and_usage(server, client):
+async def test_a_plain_answer_has_text_and_usage(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply("Good morning.")
-    message = await client.messages.create(**ASK)
+    message = await plain(client)
     assert message.content[0].text == "Good morning."
     assert message.stop_reason == "end_turn"
     assert message.usage.input_tokens > 0
@@ -53,19 +62,23 @@ async def test_a_plain_answer_has_text_and_usage(server, client):
     server.script.assert_done()
 
 
-async def test_a_streamed_answer_arrives_in_several_deltas(server, client):
+async def test_a_streamed_answer_arrives_in_several_deltas(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply(Reply((text("A longer text in pieces."),), piece_chars=5))
-    pieces = []
+    pieces: list[str] = []
     async with client.messages.stream(**ASK) as stream:
         async for piece in stream.text_stream:
             pieces.append(piece)
-        message = await stream.get_final_message()
+        message: Any = await stream.get_final_message()
     assert len(pieces) == 5
     assert "".join(pieces) == message.content[0].text == "A longer text in pieces."
     server.script.assert_done()
 
 
-async def test_a_tool_loop_passes_with_its_thinking(server, client):
+async def test_a_tool_loop_passes_with_its_thinking(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     call = tool_use("search", {"query": "größe \U0001f600", "n": [1, 2]})
     server.script.reply([thinking("I should look."), redacted_thinking("abc"), call])
     server.script.reply("Found.")
@@ -85,7 +98,9 @@ async def test_a_tool_loop_passes_with_its_thinking(server, client):
 
 
 @pytest.mark.parametrize("damage", ["text", "signature", "system"])
-async def test_thinking_must_come_back_as_it_was_and_where_it_was(server, client, damage):
+async def test_thinking_must_come_back_as_it_was_and_where_it_was(
+    server: DemoServer, client: AsyncAnthropic, damage: str
+) -> None:
     thought, call = thinking("I should look."), tool_use("search", {})
     server.script.reply([thought, call])
     await streamed(client, tools=TOOLS)
@@ -107,7 +122,9 @@ async def test_thinking_must_come_back_as_it_was_and_where_it_was(server, client
         server.script.assert_done()
 
 
-async def test_a_refusal_is_a_200_with_its_category(server, client):
+async def test_a_refusal_is_a_200_with_its_category(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply(refusal("cyber", "No."))
     message = await streamed(client)
     assert message.stop_reason == "refusal"
@@ -117,34 +134,42 @@ async def test_a_refusal_is_a_200_with_its_category(server, client):
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("status", sorted(ERRORS))
-async def test_each_error_status_raises_its_exception(server, client, status, stream):
+async def test_each_error_status_raises_its_exception(
+    server: DemoServer, client: AsyncAnthropic, status: int, stream: bool
+) -> None:
     server.script.error(status)
     with pytest.raises(ERRORS[status]) as caught:
-        await client.messages.create(**ASK, stream=stream)
+        await plain(client, stream=stream)
     assert caught.value.status_code == status
-    assert caught.value.request_id.startswith("req_")
+    assert str(caught.value.request_id).startswith("req_")
     server.script.assert_done()
 
 
-async def test_retry_after_is_sent_only_if_asked(server, client):
+async def test_retry_after_is_sent_only_if_asked(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.error(429, retry_after=3).error(529)
     with pytest.raises(anthropic.RateLimitError) as limited:
-        await client.messages.create(**ASK)
+        await plain(client)
     assert limited.value.response.headers["retry-after"] == "3"
     with pytest.raises(anthropic.OverloadedError) as overloaded:
-        await client.messages.create(**ASK)
+        await plain(client)
     assert "retry-after" not in overloaded.value.response.headers
 
 
-async def test_an_error_event_comes_after_the_text(server, client):
+async def test_an_error_event_comes_after_the_text(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.error_event("overloaded_error", after_text="Half an ans")
-    seen = []
+    seen: list[str] = []
     with pytest.raises(anthropic.APIStatusError) as caught:
         await read_text(client, seen)
     assert (seen, caught.value.type) == (["Half an ans"], "overloaded_error")
 
 
-async def test_a_cut_stream_ends_without_a_stop_reason(server, client):
+async def test_a_cut_stream_ends_without_a_stop_reason(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.cut("Half an ans").cut()
     message = await streamed(client)
     assert message.stop_reason is None
@@ -153,7 +178,7 @@ async def test_a_cut_stream_ends_without_a_stop_reason(server, client):
     server.script.assert_done()
 
 
-async def test_a_cut_can_fall_into_a_tool_call(server, client):
+async def test_a_cut_can_fall_into_a_tool_call(server: DemoServer, client: AsyncAnthropic) -> None:
     server.script.cut([tool_use("search", {"query": "a long query in pieces"})], deltas=2)
     async with client.messages.stream(**ASK, tools=TOOLS) as stream:
         kinds = [event.type async for event in stream]
@@ -161,9 +186,11 @@ async def test_a_cut_can_fall_into_a_tool_call(server, client):
     assert "content_block_stop" not in kinds
 
 
-async def test_a_dropped_connection_raises_in_mid_text(server, client):
+async def test_a_dropped_connection_raises_in_mid_text(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.drop("Half an ans")
-    seen = []
+    seen: list[str] = []
     with pytest.raises((httpx2.HTTPError, anthropic.APIConnectionError)):
         await read_text(client, seen)
     assert seen == ["Half an ans"]
@@ -171,23 +198,29 @@ async def test_a_dropped_connection_raises_in_mid_text(server, client):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_drop_before_the_headers_is_a_connection_error(server, client, stream):
+async def test_a_drop_before_the_headers_is_a_connection_error(
+    server: DemoServer, client: AsyncAnthropic, stream: bool
+) -> None:
     server.script.drop()
     with pytest.raises(anthropic.APIConnectionError):
-        await client.messages.create(**ASK, stream=stream)
+        await plain(client, stream=stream)
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_stall_before_the_first_byte_lasts_until_released(server, client, stream):
+async def test_a_stall_before_the_first_byte_lasts_until_released(
+    server: DemoServer, client: AsyncAnthropic, stream: bool
+) -> None:
     gate = server.script.stall(then="At last.")
-    asking = asyncio.create_task(streamed(client) if stream else client.messages.create(**ASK))
+    asking = asyncio.create_task(streamed(client) if stream else plain(client))
     await gate.wait_reached()
     assert not asking.done()
     gate.release()
     assert (await asking).content[0].text == "At last."
 
 
-async def test_a_stall_after_text_shows_the_text_first(server, client):
+async def test_a_stall_after_text_shows_the_text_first(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     gate = server.script.stall("First", then=" and last.")
     async with client.messages.stream(**ASK) as stream:
         pieces = stream.text_stream
@@ -198,7 +231,7 @@ async def test_a_stall_after_text_shows_the_text_first(server, client):
         assert (await stream.get_final_message()).stop_reason == "end_turn"
 
 
-async def test_a_client_that_stops_is_recorded(server, client):
+async def test_a_client_that_stops_is_recorded(server: DemoServer, client: AsyncAnthropic) -> None:
     gate = server.script.stall("First", then="never read")
     async with client.messages.stream(**ASK) as stream:
         assert await anext(stream.text_stream) == "First"
@@ -208,7 +241,9 @@ async def test_a_client_that_stops_is_recorded(server, client):
     assert server.script.disconnects[0].request is server.script.requests[0]
 
 
-async def test_drip_keeps_its_schedule_and_stamps_its_deltas(server, client):
+async def test_drip_keeps_its_schedule_and_stamps_its_deltas(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.drip(["x"] * 10, 0.01, stamp=True)
     message = await streamed(client)
     stamps = [int(stamp) for stamp in message.content[0].text.split()]
@@ -216,7 +251,9 @@ async def test_drip_keeps_its_schedule_and_stamps_its_deltas(server, client):
     assert stamps[-1] - stamps[0] >= 85_000_000  # nine intervals of 10 ms
 
 
-async def test_an_always_reply_comes_after_the_ordered_ones(server, client):
+async def test_an_always_reply_comes_after_the_ordered_ones(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply(lambda request: request.last_user_text.upper(), always=True)
     server.script.reply("once", when=is_chat).reply("never", when=is_summary)
     texts = [(await streamed(client)).content[0].text for _ in range(3)]
@@ -224,17 +261,19 @@ async def test_an_always_reply_comes_after_the_ordered_ones(server, client):
     assert server.script.unused() == ["reply 'never'"]
 
 
-async def test_count_tokens_answers_what_usage_will_say(server, client):
+async def test_count_tokens_answers_what_usage_will_say(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply("Hi.")
     ask = {key: value for key, value in ASK.items() if key != "max_tokens"}
     counted = await client.messages.count_tokens(**ask, system="Be kind.")
-    message = await client.messages.create(**ASK, system="Be kind.")
+    message = await plain(client, system="Be kind.")
     assert counted.input_tokens == message.usage.input_tokens
     assert len(server.script.count_requests) == 1
     server.script.assert_done()
 
 
-async def test_counting_can_be_scripted_to_fail(server, client):
+async def test_counting_can_be_scripted_to_fail(server: DemoServer, client: AsyncAnthropic) -> None:
     server.script.error(429, endpoint="count_tokens")
     ask = {key: value for key, value in ASK.items() if key != "max_tokens"}
     with pytest.raises(anthropic.RateLimitError):
@@ -242,32 +281,35 @@ async def test_counting_can_be_scripted_to_fail(server, client):
     server.script.assert_done()
 
 
-async def test_the_demo_model_is_listed_with_its_window(client):
+async def test_the_demo_model_is_listed_with_its_window(client: AsyncAnthropic) -> None:
     models = [model async for model in client.models.list()]
     assert [(m.id, m.max_input_tokens, m.max_tokens) for m in models] == [
         ("everlong-demo", 8192, 1024)
     ]
     shown = await client.models.retrieve("everlong-demo")
     assert shown.display_name == "Demo (no AI)"
+    assert shown.capabilities is not None
     assert shown.capabilities.thinking.supported is False
     with pytest.raises(anthropic.NotFoundError):
         await client.models.retrieve("claude-unknown")
 
 
-async def test_a_prompt_over_the_window_of_a_listed_model_is_too_long():
+async def test_a_prompt_over_the_window_of_a_listed_model_is_too_long() -> None:
     with DemoServer(models=[Model(id="claude-test", window=200)]) as server:
         async with AsyncAnthropic(
             max_retries=0, base_url=server.base_url, api_key="test"
         ) as client:
             messages = [{"role": "user", "content": "x" * 900}]
             with pytest.raises(anthropic.BadRequestError, match=r"229 tokens > 200 maximum"):
-                await client.messages.create(**{**ASK, "messages": messages})
+                await plain(client, messages=messages)
 
 
-async def test_a_second_request_reads_the_shared_prefix_from_the_cache(server, client):
+async def test_a_second_request_reads_the_shared_prefix_from_the_cache(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply("One.").reply("Two.")
     system = [{"type": "text", "text": "s" * 4000, "cache_control": {"type": "ephemeral"}}]
-    first = await client.messages.create(**ASK, system=system)
+    first = await plain(client, system=system)
     other = [{"role": "user", "content": "Another question"}]
     second = await streamed(client, system=system, messages=other)
     assert first.usage.cache_creation_input_tokens == 1000
@@ -277,7 +319,7 @@ async def test_a_second_request_reads_the_shared_prefix_from_the_cache(server, c
     assert second.usage.input_tokens == 8  # 16 bytes of text and 16 for the message
 
 
-async def test_ollama_mode_has_no_counting_no_cache_and_the_openai_list():
+async def test_ollama_mode_has_no_counting_no_cache_and_the_openai_list() -> None:
     with DemoServer(ollama=True) as server:
         async with AsyncAnthropic(
             max_retries=0, base_url=server.base_url, api_key="test"
@@ -297,56 +339,64 @@ async def test_ollama_mode_has_no_counting_no_cache_and_the_openai_list():
             server.script.assert_done()
 
 
-async def test_assert_done_names_an_unused_reply(server):
+async def test_assert_done_names_an_unused_reply(server: DemoServer) -> None:
     server.script.reply("never asked for")
     with pytest.raises(AssertionError, match="unused: reply 'never asked for'"):
         server.script.assert_done()
 
 
-async def test_an_unexpected_request_gets_a_500_that_says_so(server, client):
+async def test_an_unexpected_request_gets_a_500_that_says_so(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     with pytest.raises(anthropic.InternalServerError, match="expects no such request"):
-        await client.messages.create(**ASK)
+        await plain(client)
     with pytest.raises(AssertionError, match="unexpected: chat request.*Hello"):
         server.script.assert_done()
 
 
-async def test_a_violated_rule_gets_a_400_and_fails_the_script(server, client):
+async def test_a_violated_rule_gets_a_400_and_fails_the_script(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply("not sent")
     messages = [*ASK["messages"], {"role": "assistant", "content": "Well,"}]
     with pytest.raises(anthropic.BadRequestError, match="prefill"):
-        await client.messages.create(**{**ASK, "messages": messages})
+        await plain(client, messages=messages)
     with pytest.raises(AssertionError, match="violation: /v1/messages #1: .*prefill"):
         server.script.assert_done()
 
 
-async def test_a_wrong_key_is_turned_away():
+async def test_a_wrong_key_is_turned_away() -> None:
     with DemoServer(api_key="right") as server:
         async with AsyncAnthropic(
             max_retries=0, base_url=server.base_url, api_key="wrong"
         ) as client:
             with pytest.raises(anthropic.AuthenticationError):
-                await client.messages.create(**ASK)
+                await plain(client)
 
 
-async def test_the_recorded_bytes_are_exactly_what_was_sent(server, client):
+async def test_the_recorded_bytes_are_exactly_what_was_sent(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.script.reply("Hi.")
-    await client.messages.create(**ASK)
+    await plain(client)
     request = server.script.requests[0]
     assert b'"Hello"' in request.raw
     assert request.headers["anthropic-version"] == "2026-10-21"
     assert request.path == "/v1/messages"
 
 
-async def test_the_server_comes_back_on_the_same_port(server, client):
+async def test_the_server_comes_back_on_the_same_port(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
     server.stop()
     with pytest.raises(anthropic.APIConnectionError):
-        await client.messages.create(**ASK)
+        await plain(client)
     server.start()
     server.script.reply("Back.")
-    assert (await client.messages.create(**ASK)).content[0].text == "Back."
+    assert (await plain(client)).content[0].text == "Back."
 
 
-async def test_another_process_can_script_over_http():
+async def test_another_process_can_script_over_http() -> None:
     with DemoServer(control=True) as server:
         async with (
             httpx2.AsyncClient(base_url=server.base_url) as control,
@@ -363,3 +413,29 @@ async def test_another_process_can_script_over_http():
             assert (len(report["requests"]), report["problems"]) == (2, [])
             refused = await control.post("/control/script", json=[{"explode": 1}])
             assert refused.status_code == 400
+
+
+async def test_the_demo_runs_as_its_own_process() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "demo", "--tokens-per-s", "0", stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    base_url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+    try:
+        async with AsyncAnthropic(max_retries=0, base_url=base_url, api_key="any") as client:
+            message = await streamed(client, max_tokens=1024)
+        assert "No AI is connected" in message.content[0].text
+    finally:
+        process.terminate()
+    assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+async def test_the_bench_script_sends_its_deltas_stamped() -> None:
+    with DemoServer(bench_script(30, 0.001, stamp=True)) as server:
+        async with AsyncAnthropic(
+            max_retries=0, base_url=server.base_url, api_key="test"
+        ) as client:
+            message = await streamed(client)
+    stamps = [int(stamp) for stamp in message.content[0].text.split()]
+    assert len(stamps) == 30
+    assert stamps == sorted(stamps)
