@@ -1,0 +1,90 @@
+// Commands: what a text that starts with "/" means, and the menu that offers them.
+
+import { $, make } from "./dom.js";
+
+export const COMMANDS = [
+  { name: "compact", hint: "[focus]", text: "Summarise the older part to free context", takesText: true },
+  { name: "new", hint: "", text: "Start a new chat" },
+  { name: "rename", hint: "[title]", text: "Rename this conversation", takesText: true },
+  { name: "help", hint: "", text: "Show the commands" },
+];
+
+/** {name, rest, known} or null for prose; `/etc/hosts` and texts of several lines are prose. */
+export function parseCommand(text) {
+  const match = /^\/([a-z-]+)(?:[ \t]+([^]*))?$/i.exec(text.trimEnd());
+  if (!match) return null;
+  const name = match[1].toLowerCase();
+  const known = COMMANDS.some((command) => command.name === name);
+  if (!known && text.trim().includes("\n")) return null;
+  return { name, rest: (match[2] ?? "").trim(), known };
+}
+
+export function helpList() {
+  return make("dl", {}, ...COMMANDS.flatMap(({ name, hint, text }) => [
+    make("dt", {}, `/${name} ${hint}`.trim()),
+    make("dd", {}, text),
+  ]));
+}
+
+/** The menu above the textarea. `onPick(command)` when one is accepted. */
+export function createSlashMenu(textarea, onPick) {
+  const menu = $("#slash-menu");
+  let shown = [];
+  let selected = 0;
+
+  function draw() {
+    menu.hidden = !shown.length;
+    textarea.setAttribute("aria-expanded", String(Boolean(shown.length)));
+    menu.replaceChildren(...shown.map((command, index) => {
+      const item = make("li", { id: `slash-${command.name}`, role: "option" },
+        make("code", {}, `/${command.name} ${command.hint}`.trim()), make("span", {}, command.text));
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", String(index === selected));
+      // mousedown would move the focus out of the textarea
+      item.onmousedown = (event) => event.preventDefault();
+      item.onclick = () => pick(command);
+      return item;
+    }));
+    if (shown.length) textarea.setAttribute("aria-activedescendant", `slash-${shown[selected].name}`);
+    else textarea.removeAttribute("aria-activedescendant");
+  }
+
+  function update() {
+    const match = /^\/([a-z-]*)$/i.exec(textarea.value);
+    shown = match && !textarea.readOnly ? COMMANDS.filter((c) => c.name.startsWith(match[1].toLowerCase())) : [];
+    selected = 0;
+    draw();
+  }
+
+  function close() {
+    shown = [];
+    draw();
+  }
+
+  function pick(command) {
+    close();
+    onPick(command);
+  }
+
+  /** True if the menu took the key. */
+  function key(event) {
+    if (!shown.length) return false;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      selected = (selected + (event.key === "ArrowDown" ? 1 : shown.length - 1)) % shown.length;
+      draw();
+    } else if (event.key === "Escape") close();
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) {
+      // A command typed in full is meant: let Enter run it.
+      if (event.key === "Enter" && textarea.value === `/${shown[selected].name}`) {
+        close();
+        return false;
+      }
+      pick(shown[selected]);
+    } else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  textarea.addEventListener("blur", close);
+  return { update, close, key };
+}

@@ -1,0 +1,70 @@
+// One websocket that comes back: backoff with jitter, and a check that it still lives.
+
+const FIRST_DELAY = 500; // ms
+const LONGEST_DELAY = 15_000;
+const SILENCE = 10_000; // ms that an answer to `sync` may take
+const FINAL = { 4401: "signed-out", 4404: "gone" };
+
+/**
+ * `onFrame(frame)`, `onState("open" | "lost" | "signed-out" | "gone")`.
+ * `send(frame)` says whether the frame went out.
+ */
+export function connect(path, { onFrame, onState }) {
+  let socket = null;
+  let attempts = 0;
+  let timer = 0;
+  let watchdog = 0;
+
+  function open() {
+    clearTimeout(timer);
+    const own = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}${path}`);
+    socket = own;
+    own.onopen = () => {
+      onState("open");
+      sync();
+    };
+    own.onmessage = (event) => {
+      attempts = 0;
+      clearTimeout(watchdog);
+      let frame;
+      try {
+        frame = JSON.parse(event.data);
+      } catch {
+        return;
+      }
+      onFrame(frame);
+    };
+    own.onclose = (event) => {
+      if (own !== socket) return;
+      socket = null;
+      clearTimeout(watchdog);
+      if (FINAL[event.code]) return onState(FINAL[event.code]);
+      onState("lost");
+      const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempts++);
+      timer = setTimeout(open, delay * (0.5 + Math.random() / 2));
+    };
+  }
+
+  function send(frame) {
+    if (socket?.readyState !== WebSocket.OPEN) return false;
+    socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  function sync(afterSeq) {
+    if (!send({ type: "sync", ...(afterSeq == null ? {} : { after_seq: afterSeq }) })) return;
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => socket?.close(), SILENCE);
+  }
+
+  /** After sleep or a network change: do not wait for the backoff, do not trust a silent socket. */
+  function wake() {
+    if (socket?.readyState === WebSocket.OPEN) sync();
+    else if (!socket) open();
+  }
+  addEventListener("online", wake);
+  document.addEventListener("visibilitychange", () => document.hidden || wake());
+
+  open();
+  return { send, sync };
+}
