@@ -26,6 +26,7 @@ from demo.tokens import (
 )
 
 LOOKBACK_BLOCKS = 20
+PURGE_AT_ENTRIES = 10_000
 TTL_SECONDS = {"5m": 300.0, "1h": 3600.0}
 SETTINGS_OF_MESSAGES = ("tool_choice", "thinking", "output_config")
 
@@ -87,6 +88,8 @@ class PromptCache:
         # A five-minute request must not shorten an entry that was written for an hour.
         if known is not None and known.expires > now and TTL_SECONDS[known.ttl] > TTL_SECONDS[ttl]:
             ttl = known.ttl
+        if len(self._entries) >= PURGE_AT_ENTRIES:
+            self._entries = {d: e for d, e in self._entries.items() if e.expires > now}
         self._entries[digest] = _Entry(now + TTL_SECONDS[ttl], ttl)
 
 

@@ -54,7 +54,8 @@ class Exchange:
         self._is_closing = is_closing
         self._deltas_sent = 0
         self._first_due: float | None = None
-        self._dropped = False
+        # Whoever leaves after the last byte, or is thrown out, has not left early.
+        self._over = False
 
     @property
     def _request_id(self) -> str:
@@ -69,7 +70,7 @@ class Exchange:
                 return await self._stream()
             return await self._plain()
         except (asyncio.CancelledError, ConnectionResetError):
-            if not self._is_closing() and not self._dropped:
+            if not self._is_closing() and not self._over:
                 self._script.record_disconnect(
                     Disconnect(self._request, self._deltas_sent, time.time())
                 )
@@ -82,6 +83,7 @@ class Exchange:
         if fault is None:
             response = await self._open()
             await self._write(response, chunks)
+            self._over = True
             await response.write_eof()
             return response
 
@@ -95,6 +97,7 @@ class Exchange:
         elif fault.kind == "error_event" and not self._ollama:
             event = error_event(fault.error_type, fault.message, request_id=self._request_id)
             await response.write(encode_event(event))
+        self._over = True
         if fault.kind != "drop":
             await response.write_eof()
         return response
@@ -124,7 +127,7 @@ class Exchange:
         return False
 
     def _reset_connection(self) -> None:
-        self._dropped = True
+        self._over = True
         transport = self._http.transport
         if transport is None:
             return

@@ -1,7 +1,9 @@
 """The real SDK against the scripted server."""
 
 import asyncio
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -14,6 +16,8 @@ from demo.playing import bench_script
 from demo.protocol import Reply, redacted_thinking, refusal, text, thinking, tool_use
 from demo.script import is_chat, is_summary
 from demo.server import DemoServer
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.asyncio
 
@@ -417,7 +421,7 @@ async def test_another_process_can_script_over_http() -> None:
 
 async def test_the_demo_runs_as_its_own_process() -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "demo", "--tokens-per-s", "0", stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "demo", "--tokens-per-s", "0", cwd=ROOT, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
     base_url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
