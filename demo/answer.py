@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from demo.protocol import Reply
+from demo.protocol import Reply, delta_count, text
+from demo.tokens import Block
 
+Content = str | Block | Sequence[Block] | Reply
 FaultKind = Literal["error_event", "cut", "drop", "stall"]
 
 
@@ -82,3 +84,27 @@ class Gate:
             self._wakers.append(lambda: loop.call_soon_threadsafe(opened.set))
         self.reached.set()
         await opened.wait()
+
+
+def as_reply(content: Content) -> Reply:
+    """A text, a block or a list of blocks as a Reply."""
+    if isinstance(content, Reply):
+        return content
+    if isinstance(content, str):
+        return Reply((text(content),) if content else ())
+    if isinstance(content, dict):
+        return Reply((content,))
+    return Reply(tuple(content))
+
+
+def broken_off(
+    kind: FaultKind,
+    content: Content | None,
+    deltas: int | None,
+    error_type: str = "",
+    message: str | None = None,
+) -> Answer:
+    """An answer that breaks off after so many deltas of the content, by default after all."""
+    reply = as_reply("" if content is None else content)
+    after = None if content is None else delta_count(reply) if deltas is None else deltas
+    return Answer(reply, fault=Fault(kind, after, error_type, message))

@@ -49,6 +49,7 @@ class PromptCache:
         self._minimum = minimum_tokens
         self._clock = clock
         self._entries: dict[bytes, _Entry] = {}
+        self._purge_at = PURGE_AT_ENTRIES
 
     def account(self, body: Body) -> PromptUsage:
         """Count a request's prompt, refresh what it reads and store what it writes."""
@@ -88,8 +89,9 @@ class PromptCache:
         # A five-minute request must not shorten an entry that was written for an hour.
         if known is not None and known.expires > now and TTL_SECONDS[known.ttl] > TTL_SECONDS[ttl]:
             ttl = known.ttl
-        if len(self._entries) >= PURGE_AT_ENTRIES:
+        if len(self._entries) >= self._purge_at:
             self._entries = {d: e for d, e in self._entries.items() if e.expires > now}
+            self._purge_at = max(PURGE_AT_ENTRIES, 2 * len(self._entries))
         self._entries[digest] = _Entry(now + TTL_SECONDS[ttl], ttl)
 
 

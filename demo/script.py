@@ -12,13 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from demo.answer import Answer, Fault, FaultKind, Gate, HttpError
-from demo.protocol import Reply, delta_count, text
+from demo.answer import Answer, Content, Fault, Gate, HttpError, as_reply, broken_off
+from demo.protocol import Reply, text
 from demo.recording import Disconnect, Endpoint, RecordedRequest
-from demo.tokens import Block
 
 Condition = Callable[[RecordedRequest], bool]
-Content = str | Block | Sequence[Block] | Reply
 Scripted = Content | Callable[[RecordedRequest], Content]
 
 
@@ -113,7 +111,7 @@ class Script:
         always: bool = False,
     ) -> Self:
         """Begin with 200, stream the content's deltas (or so many), then an `error` event."""
-        answer = _partial("error_event", after_text, deltas, error_type, message)
+        answer = broken_off("error_event", after_text, deltas, error_type, message)
         return self._add(lambda _: answer, f"error_event {error_type}", when, always)
 
     def cut(
@@ -125,7 +123,7 @@ class Script:
         always: bool = False,
     ) -> Self:
         """Stream the content's deltas (or so many), then end the body without message_stop."""
-        answer = _partial("cut", after, deltas)
+        answer = broken_off("cut", after, deltas)
         return self._add(lambda _: answer, "cut", when, always)
 
     def drop(
@@ -138,7 +136,7 @@ class Script:
     ) -> Self:
         """Stream the content's deltas (or so many), then reset the connection; None = before
         the headers."""
-        answer = _partial("drop", after, deltas)
+        answer = broken_off("drop", after, deltas)
         return self._add(lambda _: answer, "drop", when, always)
 
     def stall(
@@ -287,27 +285,3 @@ class Script:
             del kept[: max(0, len(kept) - limit)]
         del self.violations[: max(0, len(self.violations) - limit)]
         del self.disconnects[: max(0, len(self.disconnects) - limit)]
-
-
-def as_reply(content: Content) -> Reply:
-    """A text, a block or a list of blocks as a Reply."""
-    if isinstance(content, Reply):
-        return content
-    if isinstance(content, str):
-        return Reply((text(content),) if content else ())
-    if isinstance(content, dict):
-        return Reply((content,))
-    return Reply(tuple(content))
-
-
-def _partial(
-    kind: FaultKind,
-    content: Content | None,
-    deltas: int | None,
-    error_type: str = "",
-    message: str | None = None,
-) -> Answer:
-    """An answer that breaks off after so many deltas of the content, by default after all."""
-    reply = as_reply("" if content is None else content)
-    after = None if content is None else delta_count(reply) if deltas is None else deltas
-    return Answer(reply, fault=Fault(kind, after, error_type, message))
