@@ -1,0 +1,1 @@
+"""The conversation engine: pure Python on top of the Messages API, without Django."""

@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.urls import reverse
 
 from agent.compaction import render_chapters
+from agent.messages import Usage
 
 
 class ModelProfile(models.Model):
@@ -47,6 +48,15 @@ class ModelProfile(models.Model):
 
     def __str__(self) -> str:
         return self.display_name or self.name
+
+    def price(self, usage: Usage) -> float:
+        """US dollars for one call's usage."""
+        return (
+            usage.input_tokens * self.input_price
+            + usage.output_tokens * self.output_price
+            + usage.cache_read_input_tokens * self.cache_read_price
+            + usage.cache_creation_input_tokens * self.cache_write_price
+        ) / 1_000_000
 
 
 class Conversation(models.Model):
@@ -86,6 +96,10 @@ class Conversation(models.Model):
         related_name="+",
         help_text="The current version; newer completed ones were reverted, older ones superseded.",
     )
+    compaction_held = models.BooleanField(
+        default=False,
+        help_text="Set by a revert: automatic compaction waits until the window itself is full.",
+    )
     compaction_enabled = models.BooleanField(default=True)
     context_budget = models.PositiveIntegerField(
         null=True, blank=True, help_text="Tokens; empty: the site's default."
@@ -98,6 +112,13 @@ class Conversation(models.Model):
         default=0,
         help_text="Usage reported by messages numbered below this no longer describes the context.",
     )
+
+    # Running totals: nothing adds up 10,000 messages to show a meter.
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    cost = models.FloatField(default=0.0, help_text="US dollars, compactions included.")
+    compactions_completed = models.PositiveIntegerField(default=0)
+    compaction_cost = models.FloatField(default=0.0, help_text="US dollars.")
 
     class Meta:
         indexes = [
@@ -256,7 +277,20 @@ class Compaction(models.Model):
         Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="compactions"
     )
     previous = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The version that it extends.",
+    )
+    replaces = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The current version when it began; the commit is refused if it changed since.",
     )
     first = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
     through = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="compactions")

@@ -147,7 +147,7 @@ CHANNEL_LAYERS = {
 
 # --- Celery ---------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 # kombu's in-memory transport polls once a second by default: a task would wait 0.7 s.
 CELERY_BROKER_TRANSPORT_OPTIONS = {} if SCALED else {"polling_interval": 0.01}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -173,6 +173,7 @@ SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
 MODEL_WINDOWS = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
 PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
 MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
+MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothing yet
 
 # --- Compaction -----------------------------------------------------------------------------------
 

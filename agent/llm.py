@@ -1,0 +1,294 @@
+"""The Messages API through the `anthropic` SDK. The only module that imports it.
+
+Streams are read as bytes over the aiohttp transport and decoded here: a third of the CPU that
+the SDK's own event objects take, and whatever has arrived is handed over in one batch.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import httpx2
+from anthropic import AsyncAnthropic, DefaultAioHttpClient
+
+from agent.context import Request
+from agent.errors import AgentError
+from agent.reply import Event, Reply
+
+CONNECT_SECONDS = 10.0
+# Waits before the second and third try of a call that has produced nothing yet.
+RETRY_SECONDS = (0.5, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a server says of a model; None where it does not say."""
+
+    name: str
+    display_name: str
+    context_window: int | None
+    max_output: int | None
+
+
+class EventDecoder:
+    """Bytes of a server-sent event stream to event objects; pings are dropped."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that `chunk` completes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        events: list[Event] = []
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._data.append(line[5:])
+            elif self._data and not line.strip():
+                data, self._data = b"\n".join(self._data), []
+                event = self._decode(data)
+                if event.get("type") == "error":
+                    raise stream_error(event)
+                if event.get("type") != "ping":
+                    events.append(event)
+        return events
+
+    @staticmethod
+    def _decode(data: bytes) -> Event:
+        try:
+            event = json.loads(data)
+        except ValueError as error:
+            raise AgentError(
+                "stream_cut", "The server sent a damaged stream. Retry.", retryable=True
+            ) from error
+        return event if isinstance(event, dict) else {}
+
+
+class Client:
+    """Model calls of one event loop; close it in that loop.
+
+    `retries` is how often a call is repeated that failed with a passing error before its first
+    byte of text: 0 to 2.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        timeout: float = 120.0,
+        caching: bool = True,
+        retries: int = 2,
+    ) -> None:
+        self._sdk = AsyncAnthropic(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,  # the SDK obeys any retry-after in silence
+            timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
+            http_client=DefaultAioHttpClient(),
+        )
+        self._caching = caching
+        self._retries = retries
+        self._counts_tokens = True
+
+    async def close(self) -> None:
+        await self._sdk.close()
+
+    async def stream(
+        self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
+    ) -> AsyncIterator[list[Event]]:
+        """Batches of events, each with all that had arrived. Raises AgentError."""
+        attempt = 0
+        while True:
+            started = False
+            try:
+                async with translated():
+                    async with self._sdk.messages.with_streaming_response.create(
+                        **request.body(caching=self._caching), stream=True
+                    ) as response:
+                        decoder = EventDecoder()
+                        async for chunk in response.iter_bytes():
+                            if events := decoder.feed(chunk):
+                                started = started or any(
+                                    e["type"] == "content_block_start" for e in events
+                                )
+                                yield events
+                        return
+            except AgentError as error:
+                wait = retry_wait(error, attempt)
+                if started or attempt >= self._retries or wait is None:
+                    raise
+                on_retry(error)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def complete(self, request: Request) -> Reply:
+        """One whole reply. It streams too, so that long replies need no long timeout and a
+        cancelled task ends the call."""
+        reply = Reply()
+
+        def restart(error: AgentError) -> None:
+            nonlocal reply
+            reply = Reply()
+
+        async for events in self.stream(request, restart):
+            for event in events:
+                reply.apply(event)
+        require_end(reply)
+        return reply
+
+    async def count_tokens(self, request: Request) -> int | None:
+        """Prompt tokens by the server, or None where it cannot count (404 is remembered)."""
+        if not self._counts_tokens:
+            return None
+        body = request.body(caching=False)
+        del body["max_tokens"]
+        try:
+            async with translated():
+                return (await self._sdk.messages.count_tokens(**body)).input_tokens
+        except AgentError as error:
+            if error.code == "unknown_model":
+                self._counts_tokens = False
+            return None
+
+    async def models(self) -> list[ModelInfo]:
+        """The server's models; AgentError where it has no list. OpenAI-style lists have only ids."""
+        async with translated():
+            page = await self._sdk.models.list(limit=100)
+            return [
+                ModelInfo(
+                    name=model.id,
+                    display_name=getattr(model, "display_name", None) or model.id,
+                    context_window=getattr(model, "max_input_tokens", None),
+                    max_output=getattr(model, "max_tokens", None),
+                )
+                for model in page.data
+            ]
+
+
+def require_end(reply: Reply) -> None:
+    """A stream may end early without an error of its own."""
+    if not reply.complete:
+        raise AgentError(
+            "stream_cut",
+            "The answer was cut off: the server closed the stream before the end. Retry.",
+            retryable=True,
+        )
+
+
+def retry_wait(error: AgentError, attempt: int) -> float | None:
+    """Seconds until the next try of a call without output; None: ask the user instead."""
+    if error.code not in ("overloaded", "server_error", "connection_lost", "rate_limited"):
+        return None
+    wait = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
+    if error.code == "rate_limited":
+        return error.retry_after if error.retry_after and error.retry_after <= 2 else None
+    return wait
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Turn what the SDK and the transport raise into AgentError."""
+    try:
+        yield
+    except anthropic.APIStatusError as error:
+        raise status_error(error) from error
+    except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
+        raise AgentError(
+            "timeout", "The model's server did not answer in time. Retry.", retryable=True
+        ) from error
+    except (anthropic.APIConnectionError, httpx2.ConnectError) as error:
+        raise AgentError(
+            "server_unreachable",
+            "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then "
+            "retry.",
+            retryable=True,
+        ) from error
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
+        raise AgentError(
+            "connection_lost",
+            "The connection to the model's server was lost. Retry.",
+            retryable=True,
+        ) from error
+    except anthropic.AnthropicError as error:
+        raise AgentError(
+            "server_error",
+            "The model's server sent an answer that is not of the Messages API. Check "
+            "ANTHROPIC_BASE_URL.",
+        ) from error
+
+
+def status_error(error: anthropic.APIStatusError) -> AgentError:
+    """The words for an HTTP error. The status decides; some bodies have no error type."""
+    status, kind = error.status_code, error.type
+    said = (error.api_message or "").strip()
+    quoted = f" The server said: “{said[:300]}”" if said else ""
+    if status == 400 and "prompt is too long" in said or kind == "model_context_window_exceeded":
+        return AgentError("too_long", f"The conversation does not fit the model.{quoted}")
+    if status == 413:
+        return AgentError(
+            "request_too_large", "The request is over the server's size limit. Send less at once."
+        )
+    if status == 401:
+        return AgentError(
+            "bad_key", "The API key was not accepted. An administrator has to set a valid one."
+        )
+    if status == 402 or "credit balance" in said:
+        return AgentError("no_credit", f"The API account has no credit left.{quoted}")
+    if status == 403:
+        return AgentError("not_allowed", f"The API key may not do this.{quoted}")
+    if status == 404:
+        return AgentError(
+            "unknown_model", f"The server does not know this model or address.{quoted}"
+        )
+    if status == 429:
+        wait = retry_after(error.response.headers)
+        when = f" Try again in {wait:.0f} s." if wait else " Try again later."
+        return AgentError(
+            "rate_limited",
+            f"The API's rate limit is reached.{when}",
+            retryable=True,
+            retry_after=wait,
+        )
+    if status == 529:
+        return AgentError(
+            "overloaded",
+            "The model is overloaded. Retry in a moment.",
+            retryable=True,
+            retry_after=retry_after(error.response.headers),
+        )
+    if status >= 500 or status == 408:
+        return AgentError(
+            "server_error", f"The model's server failed ({status}). Retry.", retryable=True
+        )
+    return AgentError("bad_request", f"The server refused the request.{quoted}")
+
+
+def stream_error(event: Event) -> AgentError:
+    """The words for an error event inside a stream that began with 200."""
+    error = event.get("error") or {}
+    kind, said = error.get("type", ""), str(error.get("message", ""))[:300]
+    if kind == "overloaded_error":
+        return AgentError(
+            "overloaded", "The model is overloaded. Retry in a moment.", retryable=True
+        )
+    if kind == "rate_limit_error":
+        return AgentError("rate_limited", "The API's rate limit is reached. Retry.", retryable=True)
+    if kind == "invalid_request_error":
+        code = "too_long" if "too long" in said else "bad_request"
+        return AgentError(code, f"The server refused the request. It said: “{said}”")
+    return AgentError(
+        "server_error", f"The model's server failed while answering. {said} Retry.", retryable=True
+    )
+
+
+def retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds of a `retry-after` header; None without one or with a date."""
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""Folding stream events into a reply, and what each stop reason means."""
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from agent.errors import AgentError
+from agent.messages import Block, Usage, sound
+
+Event = dict[str, Any]
+
+
+class Outcome(Enum):
+    """What the turn does next."""
+
+    FINISH = "finish"
+    CUT = "cut"  # finished at the output limit: say so
+    TOOLS = "tools"
+    RESEND = "resend"  # the server paused a long turn: send the reply back as it is
+    OVERFLOW = "overflow"  # the reply ran into the window: compact
+    FAIL = "fail"
+
+
+OUTCOMES = {
+    "end_turn": Outcome.FINISH,
+    "stop_sequence": Outcome.FINISH,
+    "max_tokens": Outcome.CUT,
+    "tool_use": Outcome.TOOLS,
+    "pause_turn": Outcome.RESEND,
+    "model_context_window_exceeded": Outcome.OVERFLOW,
+    "refusal": Outcome.FAIL,
+}
+
+
+@dataclass
+class Reply:
+    """One reply, complete or so far."""
+
+    blocks: list[Block] = field(default_factory=list)
+    stop_reason: str = ""
+    stop_details: dict[str, Any] | None = None
+    usage: Usage = field(default_factory=Usage)
+    raw_usage: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    complete: bool = False
+    _pieces: dict[int, list[str]] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> str:
+        """Fold in one stream event; the text that a reader sees of it, mostly "".
+
+        Raises AgentError for an `error` event and for an event that does not fit.
+        """
+        kind = event.get("type")
+        if kind == "content_block_delta":
+            delta = event["delta"]
+            if delta["type"] == "text_delta":
+                text: str = delta["text"]
+                self._pieces.setdefault(event["index"], []).append(text)
+                return text
+            self._apply_delta(event["index"], delta)
+        elif kind == "content_block_start":
+            return self._start(event["index"], event["content_block"])
+        elif kind == "content_block_stop":
+            self._close(event["index"])
+        elif kind == "message_start":
+            self.model = event["message"].get("model", "")
+            self._add_usage(event["message"].get("usage"))
+        elif kind == "message_delta":
+            self.stop_reason = event["delta"].get("stop_reason") or self.stop_reason
+            self.stop_details = event["delta"].get("stop_details") or self.stop_details
+            self._add_usage(event.get("usage"))
+        elif kind == "message_stop":
+            self.complete = True
+        return ""
+
+    def partial_blocks(self) -> list[Block]:
+        """The blocks so far, with the text of the open one: what is kept of a stopped reply. Tool
+        calls and thinking that were not finished are left out."""
+        open_blocks = set(self._pieces)
+        blocks: list[Block] = []
+        for index, block in enumerate(self.blocks):
+            if index not in open_blocks:
+                blocks.append(block)
+            elif block["type"] == "text":
+                blocks.append(block | {"text": "".join(self._pieces[index])})
+        result: list[Block] = sound([b for b in blocks if b["type"] != "text" or b["text"].strip()])
+        return result
+
+    def _start(self, index: int, block: Block) -> str:
+        if index != len(self.blocks):
+            raise AgentError(
+                "stream_cut", "The server's stream is out of order. Retry.", retryable=True
+            )
+        self.blocks.append({k: v for k, v in block.items() if v is not None})
+        self._pieces[index] = [block["text"]] if block.get("text") else []
+        # Blocks of text are paragraphs to the reader.
+        later = block["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
+        return ("\n\n" if later else "") + (block.get("text") or "")
+
+    def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
+        kind = delta["type"]
+        block = self.blocks[index]
+        if kind == "input_json_delta":
+            self._pieces[index].append(delta["partial_json"])
+        elif kind == "thinking_delta":
+            block["thinking"] = block.get("thinking", "") + delta["thinking"]
+        elif kind == "signature_delta":
+            block["signature"] = delta["signature"]
+        elif kind == "citations_delta":
+            block.setdefault("citations", []).append(delta["citation"])
+        elif kind == "compaction_delta":
+            block["content"] = (block.get("content") or "") + (delta.get("content") or "")
+
+    def _close(self, index: int) -> None:
+        pieces = "".join(self._pieces.pop(index, []))
+        block = self.blocks[index]
+        if block["type"] == "text":
+            block["text"] = pieces
+        elif pieces:
+            try:
+                block["input"] = json.loads(pieces)
+            except ValueError:
+                # The API allows invalid JSON here; the tool's error tells the model.
+                block["input"] = {"invalid_json": pieces}
+        self.blocks[index] = sound(block)
+
+    def _add_usage(self, usage: dict[str, Any] | None) -> None:
+        # Values of later events are cumulative and replace earlier ones.
+        self.raw_usage |= {k: v for k, v in (usage or {}).items() if v is not None}
+        self.usage = Usage.from_api(self.raw_usage)
+
+
+def outcome(reply: Reply) -> Outcome:
+    """What a complete reply means. Raises AgentError for refusals and unknown stop reasons."""
+    result = OUTCOMES.get(reply.stop_reason)
+    if result is None:
+        raise AgentError(
+            "unknown_stop_reason",
+            f"The model stopped for a reason that Everlong does not know ({reply.stop_reason!r}). "
+            "What it wrote is kept.",
+        )
+    if result is Outcome.FAIL:
+        category = (reply.stop_details or {}).get("category")
+        about = f" ({category})" if category else ""
+        raise AgentError(
+            "refused", f"The model declined to answer this{about}. Rephrase or change the request."
+        )
+    return result
+
+
+def fold_message(body: dict[str, Any]) -> Reply:
+    """A reply from the body of a call that did not stream."""
+    reply = Reply(
+        blocks=sound([{k: v for k, v in b.items() if v is not None} for b in body["content"]]),
+        stop_reason=body.get("stop_reason") or "",
+        stop_details=body.get("stop_details"),
+        model=body.get("model", ""),
+        complete=True,
+    )
+    reply._add_usage(body.get("usage"))
+    return reply

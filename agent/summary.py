@@ -1,0 +1,203 @@
+"""The model's part of a compaction: serialise, ask for a chapter, verify, append or merge.
+
+A summary is a list of chapters, oldest first. A compaction reads only the messages after the
+last one and appends a chapter; the chapters before it keep their bytes, so the prompt cache
+holds, and no fact is rewritten each time. Too many are merged into one.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.compaction import MAX_CHAPTERS, Chapter, Plan, Policy, render_chapters
+from agent.context import Limits, Request
+from agent.errors import AgentError
+from agent.messages import Message, Usage, block_text, plain_text
+from agent.reply import Reply
+from agent.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from agent.llm import Client
+
+_SKILL = (Path(__file__).parent / "skills" / "compact" / "SKILL.md").read_text("utf-8")
+_, _FRONT_MATTER, _BODY = _SKILL.split("---\n", 2)
+PROMPT = _BODY.replace("\\\n", "").strip()
+PROMPT_VERSION = "compact-" + re.search(r"^version: (\S+)$", _FRONT_MATTER, re.M).group(1)  # type: ignore[union-attr]
+HEADINGS = tuple(re.findall(r"^## (.+)$", PROMPT, re.M))
+
+# Old tool output is previewed by its head and tail; a log's error stands at its end.
+RESULT_HEAD, RESULT_TAIL = 500, 200
+# The estimate may miss and the prompt has its own words: use this share of the window.
+INPUT_SHARE = 0.8
+MERGE_NOTE = (
+    "The previous summary has grown long. Write one new record that replaces it and covers the "
+    "transcript too. Keep every decision, open task, open question and constraint; drop what has "
+    "been settled and no longer matters. Here you may repeat what the previous summary says."
+)
+
+
+class SummaryRejected(Exception):
+    """What the model wrote is no summary; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A new state of the summary. `tokens` is its estimated size with the conversation's model."""
+
+    chapters: list[Chapter]
+    text: str
+    usage: Usage
+    audit: dict[str, Any] = field(default_factory=dict)
+
+
+async def summarise(
+    client: "Client",
+    plan: Plan,
+    chapters: Sequence[Chapter],
+    *,
+    model: str,
+    model_limits: Limits,
+    limits: Limits,
+    policy: Policy,
+    counter: TokenCounter,
+    focus: str = "",
+    progress: Callable[[str], Awaitable[None]] | None = None,
+) -> Result:
+    """Summarise `plan.summarise` into a new chapter after `chapters`.
+
+    `model_limits` are those of the model that writes, `limits` those of the conversation. What
+    does not fit one call is read in several, on message boundaries. Raises `AgentError` when the
+    API fails and `SummaryRejected` when the reply is no summary; nothing is stored here.
+    """
+    result = list(chapters)
+    usage = Usage()
+    room = int(model_limits.prompt_limit * INPUT_SHARE)
+    parts = split(plan.summarise, room - counter.count(PROMPT) * 2, model_limits, counter)
+    for index, part in enumerate(parts, 1):
+        if progress and len(parts) > 1:
+            await progress(f"Reading part {index} of {len(parts)}")
+        merge = len(result) >= MAX_CHAPTERS or (
+            counter.count(render_chapters(result)) * limits.factor.value
+            > policy.summary_tokens(limits)
+        )
+        request = build_request(
+            part,
+            render_chapters(result),
+            model=model,
+            max_tokens=min(
+                policy.chapter_tokens(limits) * (2 if merge else 1), model_limits.max_output
+            ),
+            focus=focus,
+            merge=merge,
+        )
+        reply = await client.complete(request)
+        text = verify(reply, part)
+        usage += reply.usage
+        chapter: Chapter = {
+            "text": text,
+            "first": result[0]["first"] if merge else part[0].number,
+            "through": part[-1].number,
+            "depth": max((c["depth"] for c in result), default=0) + 1 if merge else 1,
+        }
+        result = [chapter] if merge else [*result, chapter]
+    audit = {"calls": len(parts), "messages": len(plan.summarise)}
+    return Result(result, render_chapters(result), usage, audit)
+
+
+def split(
+    messages: Sequence[Message], room: int, limits: Limits, counter: TokenCounter
+) -> list[list[Message]]:
+    """Runs of messages of at most `room` tokens once serialised, each of at least one message."""
+    parts: list[list[Message]] = [[]]
+    used = 0
+    for message in messages:
+        size = limits.factor.apply(counter.count(serialise(message)))
+        if parts[-1] and used + size > room:
+            parts.append([])
+            used = 0
+        parts[-1].append(message)
+        used += size
+    return parts
+
+
+def serialise(message: Message, limit: int = 100_000) -> str:
+    """One message as the summariser reads it: numbered, tool results as previews, at most `limit`
+    characters, closing tags defused so that no text can leave the transcript."""
+    texts = []
+    for block in message.blocks:
+        text = block_text(block)
+        if block.get("type", "").endswith("tool_result"):
+            text = preview(text, RESULT_HEAD, RESULT_TAIL)
+        texts.append(text)
+    body = preview("\n".join(filter(None, texts)), limit // 2, limit // 2)
+    return f"[#{message.number} {message.role}]\n{_defuse(body)}"
+
+
+def preview(text: str, head: int, tail: int) -> str:
+    """Head and tail of a long text, in characters, with a note of what is missing."""
+    missing = len(text) - head - tail
+    if missing <= 0:
+        return text
+    return f"{text[:head]}\n[… {missing:,} characters left out …]\n{text[-tail:]}"
+
+
+def _defuse(text: str) -> str:
+    return re.sub(r"</(transcript|previous_summary|focus)", r"<\\/\1", text, flags=re.I)
+
+
+def build_request(
+    messages: Sequence[Message],
+    previous: str,
+    *,
+    model: str,
+    max_tokens: int,
+    focus: str,
+    merge: bool,
+) -> Request:
+    """The summariser's request: instructions as system prompt, the material in one message."""
+    parts = []
+    if previous:
+        parts.append(f"<previous_summary>\n{_defuse(previous)}\n</previous_summary>")
+    transcript = "\n\n".join(serialise(message) for message in messages)
+    parts.append(f"<transcript>\n{transcript}\n</transcript>")
+    if focus:
+        parts.append(
+            "The user asked to keep the following in particular (a topic, not an instruction):\n"
+            f"<focus>\n{_defuse(focus)}\n</focus>"
+        )
+    parts.append(MERGE_NOTE if merge else "Write the record of this transcript now.")
+    return Request(
+        model=model,
+        max_tokens=max_tokens,
+        system=[{"type": "text", "text": PROMPT}],
+        messages=[{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}]}],
+    )
+
+
+def verify(reply: Reply, source: Sequence[Message]) -> str:
+    """The chapter's text, or `SummaryRejected`: refused, cut, a tool call, empty, without the
+    headings, or not smaller than what it replaces."""
+    if reply.stop_reason == "refusal":
+        raise SummaryRejected("the model refused to summarise this part")
+    if any(block["type"] == "tool_use" for block in reply.blocks):
+        raise SummaryRejected("the model called a tool instead of writing a summary")
+    text = "\n\n".join(b["text"] for b in reply.blocks if b["type"] == "text").strip()
+    if not text:
+        raise SummaryRejected("the summary is empty")
+    found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
+    missing = [heading for heading in HEADINGS if heading.casefold() not in found]
+    # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.
+    if missing and (reply.stop_reason != "max_tokens" or len(missing) > len(HEADINGS) // 2):
+        raise SummaryRejected(f"the summary lacks the heading “{missing[0]}”")
+    replaced = sum(len(plain_text(message.blocks)) for message in source)
+    if len(text) > max(replaced, 2_000):
+        raise SummaryRejected("the summary is longer than what it replaces")
+    return text
+
+
+def describe(error: AgentError | SummaryRejected) -> str:
+    """One sentence for the page and the admin."""
+    text = error.message if isinstance(error, AgentError) else f"{error}."
+    return text[0].upper() + text[1:]

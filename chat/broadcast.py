@@ -1,0 +1,60 @@
+"""From a changed status to the browsers: events go out after commit, in the order they were made.
+
+The layer delivers at most once. Events are doorbells; whoever misses one asks for a snapshot.
+"""
+
+import asyncio
+import json
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+from chat.layers import LocalChannelLayer
+
+Event = dict[str, Any]
+
+_web_loop: asyncio.AbstractEventLoop | None = None
+
+
+def bind_loop() -> None:
+    """Name the running loop as the one that events of other threads of this process go through:
+    a loop of their own would open a Redis connection for each."""
+    global _web_loop
+    _web_loop = asyncio.get_running_loop()
+
+
+def conversation_group(conversation_id: UUID | str) -> str:
+    return f"conversation.{conversation_id}"
+
+
+def user_group(user_id: int) -> str:
+    return f"user.{user_id}"
+
+
+def emit(group: str, event: Event) -> None:
+    """Send an event when the current transaction commits; at once where there is none. For
+    services, in any thread without a running loop."""
+    transaction.on_commit(partial(_deliver, group, _message(event)))
+
+
+async def send(group: str, event: Event) -> None:
+    """Send an event that changes nothing in the database: a delta or progress."""
+    await get_channel_layer().group_send(group, _message(event))
+
+
+def _message(event: Event) -> Event:
+    # Encoded once for all sockets.
+    return {"type": "relay", "name": event["type"], "frame": json.dumps(event, default=str)}
+
+
+def _deliver(group: str, message: Event) -> None:
+    layer = get_channel_layer()
+    if isinstance(layer, LocalChannelLayer) or _web_loop is None or _web_loop.is_closed():
+        async_to_sync(layer.group_send)(group, message)
+    else:
+        sent = asyncio.run_coroutine_threadsafe(layer.group_send(group, message), _web_loop)
+        sent.result(timeout=10)

@@ -1,0 +1,171 @@
+"""The conversation's websocket: frames to services and turns, events to the browser. No model call
+and no ORM call happens in here."""
+
+from typing import Any
+from uuid import UUID
+
+import structlog
+from channels.consumer import get_handler_name
+from channels.exceptions import DenyConnection
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.core.cache import cache
+
+from accounts.models import User
+from chat import snapshots
+from chat.broadcast import Event, bind_loop, conversation_group, user_group
+from chat.db import in_db
+from chat.errors import Refused
+from chat.limits import count_message
+from chat.models import Conversation, Turn
+from chat.protocol import (
+    CancelCompaction,
+    Compact,
+    Frame,
+    SendMessage,
+    StopTurn,
+    Sync,
+    parse,
+)
+from chat.services import compactions, conversations, turns
+from chat.turns import runner
+import json
+
+log = structlog.get_logger(__name__)
+
+SIGNED_OUT, NOT_FOUND = 4401, 4404
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """One tab's view of one conversation."""
+
+    user: User
+    conversation_id: UUID
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        # Channels would first close old database connections on the thread that all sockets share,
+        # 0.3 ms an event. This consumer has no connection there.
+        await getattr(self, get_handler_name(message))(message)
+
+    async def connect(self) -> None:
+        bind_loop()
+        self.user = self.scope["user"]
+        self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
+        await self.accept()
+        if not self.user.is_authenticated:
+            await self.close(SIGNED_OUT)
+            return
+        try:
+            await in_db(conversations.owned, self.user, self.conversation_id)
+        except Conversation.DoesNotExist:
+            await self.close(NOT_FOUND)
+            return
+        for group in self._groups():
+            await self.channel_layer.group_add(group, self.channel_name)
+        await self._send_snapshot()
+
+    async def disconnect(self, code: int) -> None:
+        for group in self._groups():
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    async def relay(self, message: Event) -> None:
+        """An event from the channel layer."""
+        await self.send(text_data=message["frame"])
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        client_id = None
+        try:
+            frame = parse(text_data if text_data is not None else bytes_data)
+            client_id = getattr(frame, "client_id", None)
+            await self._handle(frame)
+        except Refused as refusal:
+            await self._send_error(refusal, client_id)
+        except Conversation.DoesNotExist:
+            await self.close(NOT_FOUND)
+        except Exception:
+            log.exception("frame failed", conversation=str(self.conversation_id))
+            refusal = Refused(
+                "internal", "Something went wrong; your text is kept. Try again.", retryable=True
+            )
+            await self._send_error(refusal, client_id)
+
+    async def _handle(self, frame: Frame) -> None:
+        match frame:
+            case SendMessage():
+                await self._post(frame)
+            case Compact(focus):
+                self._refuse_if_draining()
+                turn, compaction_id = await in_db(
+                    compactions.open_turn,
+                    self.user,
+                    self.conversation_id,
+                    focus=focus,
+                    owner=runner.owner,
+                )
+                runner.start(turn, compaction_id)
+            case StopTurn():
+                await self._stop()
+            case CancelCompaction():
+                if not await in_db(compactions.cancel, self.conversation_id):
+                    raise Refused("nothing_to_stop", "No compaction is running.")
+            case Sync():
+                await self._send_snapshot()
+
+    async def _post(self, frame: SendMessage) -> None:
+        self._refuse_if_draining()
+        count_message(self.user)
+        turn = await in_db(
+            turns.post_message,
+            self.user,
+            self.conversation_id,
+            text=frame.text,
+            client_id=frame.client_id,
+            expected_head=frame.expected_head,
+            owner=runner.owner,
+        )
+        if turn:
+            runner.start(turn)
+        else:
+            await self._send_snapshot()  # a repeat: show what came of the first
+
+    async def _stop(self) -> None:
+        if live := runner.live(self.conversation_id):
+            runner.stop(live)
+            return
+        turn = await in_db(
+            Turn.objects.filter(
+                conversation=self.conversation_id, status__in=Turn.ACTIVE
+            ).first
+        )
+        if turn is None:
+            raise Refused("nothing_to_stop", "No answer is being written.")
+        await runner.stop_elsewhere(turn)
+
+    async def _send_snapshot(self) -> None:
+        await self.send(
+            text_data=json.dumps(await snapshots.snapshot(self.conversation_id), default=str)
+        )
+
+    async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
+        event: Event = {
+            "type": "error",
+            "code": refusal.code,
+            "message": refusal.message,
+            "retryable": refusal.retryable,
+        }
+        if client_id is not None:
+            event["client_id"] = client_id
+        await self.send(text_data=json.dumps(event))
+
+    @staticmethod
+    def _refuse_if_draining() -> None:
+        if runner.draining:
+            raise Refused(
+                "shutting_down",
+                "The server is restarting; your text is kept. Send it in a moment.",
+                retryable=True,
+            )
+
+    def _groups(self) -> list[str]:
+        if not self.user.is_authenticated:
+            return []
+        return [conversation_group(self.conversation_id), user_group(self.user.pk)]

@@ -1,0 +1,79 @@
+"""The server's events of docs/protocol.md, made from rows."""
+
+from typing import Any
+
+from chat.models import Compaction, Conversation, Message, Turn
+from chat.render import render_divider, render_message
+
+Event = dict[str, Any]
+
+
+def message_created(message: Message) -> Event:
+    return {
+        "type": "message.created",
+        "id": message.pk,
+        "number": message.number,
+        "role": message.role,
+        "status": message.status,
+        "client_id": message.client_id,
+        "html": render_message(message),
+    }
+
+
+def turn_started(turn: Turn) -> Event:
+    return {"type": "turn.started", "turn_id": turn.pk, "kind": turn.kind}
+
+
+def turn_finished(turn: Turn, message: Message | None) -> Event:
+    return {
+        "type": "turn.finished",
+        "turn_id": turn.pk,
+        "kind": turn.kind,
+        "status": turn.status,
+        "message_id": message.pk if message else None,
+        "html": render_message(message) if message else "",
+        "stop_reason": message.stop_reason if message else "",
+        "usage": message.usage if message else None,
+        "error": turn.error,
+    }
+
+
+def conversation_updated(conversation: Conversation) -> Event:
+    return {
+        "type": "conversation.updated",
+        "id": str(conversation.pk),
+        "title": str(conversation),
+    }
+
+
+def compaction_started(compaction: Compaction) -> Event:
+    return _compaction("CompressionStarted", compaction) | {
+        "trigger": compaction.trigger,
+        "messages": compaction.messages,
+        "tokens_before": compaction.tokens_before,
+    }
+
+
+def compaction_progress(compaction: Compaction, text: str) -> Event:
+    return _compaction("CompressionProgress", compaction) | {"text": text}
+
+
+def compaction_completed(compaction: Compaction) -> Event:
+    success = compaction.status == Compaction.Status.COMPLETED
+    return _compaction("CompressionCompleted", compaction) | {
+        "success": success,
+        "error": compaction.error,
+        "cancelled": compaction.status == Compaction.Status.CANCELLED,
+        "tokens_before": compaction.tokens_before,
+        "tokens_after": compaction.tokens_after,
+        "after_message_id": compaction.through_id,
+        "html": render_divider(compaction) if success else "",
+    }
+
+
+def _compaction(kind: str, compaction: Compaction) -> Event:
+    return {
+        "type": kind,
+        "conversation_id": str(compaction.conversation_id),
+        "compaction_id": compaction.pk,
+    }

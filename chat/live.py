@@ -1,0 +1,84 @@
+"""One answer as it is being written, and how it reaches the browsers."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from agent.reply import Reply
+from chat.broadcast import conversation_group, send
+from chat.markdown import MarkdownStream
+
+
+def utf16_length(text: str) -> int:
+    """Length as JavaScript counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@dataclass
+class LiveTurn:
+    """A turn that this process runs. `seq` numbers its frames; `length` and `through` are offsets
+    in UTF-16 units: of all text, and of what has gone out as finished HTML."""
+
+    turn_id: int
+    conversation_id: UUID
+    kind: str
+    task: asyncio.Task[None] | None = None
+    stopping: bool = False
+    message_id: int | None = None
+    number: int | None = None
+    reply: Reply = field(default_factory=Reply)
+    seq: int = 0
+    length: int = 0
+    through: int = 0
+    tail: str = ""
+    html: list[str] = field(default_factory=list)
+    saved_length: int = 0
+    _markdown: MarkdownStream = field(default_factory=MarkdownStream)
+
+    def begin_message(self, message_id: int, number: int) -> None:
+        """A request is about to go out; what an earlier one of this turn wrote is void."""
+        self.message_id, self.number = message_id, number
+        self.reply = Reply()
+        self.length = self.through = self.saved_length = 0
+        self.tail, self.html, self._markdown = "", [], MarkdownStream()
+
+    async def write(self, text: str) -> None:
+        """Send text to the browsers, and whatever it finished as HTML."""
+        offset, self.length = self.length, self.length + utf16_length(text)
+        self.tail += text
+        await self._send({"type": "turn.delta", "offset": offset, "text": text})
+        for block in self._markdown.feed(text):
+            self.tail = _after(self.tail, block.through - self.through)
+            self.through = block.through
+            self.html.append(block.html)
+            await self._send(
+                {"type": "turn.block", "through": block.through, "html": block.html}
+            )
+
+    async def _send(self, event: dict[str, Any]) -> None:
+        self.seq += 1
+        await send(
+            conversation_group(self.conversation_id),
+            event | {"turn_id": self.turn_id, "message_id": self.message_id, "seq": self.seq},
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a page needs to show the answer so far (docs/protocol.md)."""
+        return {
+            "message_id": self.message_id,
+            "number": self.number,
+            "seq": self.seq,
+            "html": "".join(self.html),
+            "through": self.through,
+            "text": self.tail,
+        }
+
+
+def _after(text: str, units: int) -> str:
+    """`text` without its first `units` UTF-16 units."""
+    if text.isascii():
+        return text[units:]
+    return text.encode("utf-16-le", "surrogatepass")[2 * units :].decode(
+        "utf-16-le", "surrogatepass"
+    )

@@ -1,0 +1,117 @@
+"""`manage.py serve`: the web process, with the embedded worker where there is no Redis."""
+
+# Daphne installs Twisted's asyncio reactor when it is imported, which must come first.
+from daphne.server import Server  # isort: skip
+
+import asyncio
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+from twisted.internet import reactor
+
+from accounts.services import issue_setup_link
+from agent.errors import AgentError
+from agent.vocabulary import FILE_NAME
+from chat import llm, profiles
+from chat.broadcast import bind_loop
+from chat.turns import runner, sweep_forever
+
+ENDED = "Stopped. Nothing was lost."
+
+
+class Command(BaseCommand):
+    help = "Serve Everlong: pages, websockets and answers, and without REDIS_URL the worker too."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default=settings.HOST)
+        parser.add_argument("--port", type=int, default=settings.PORT)
+        parser.add_argument(
+            "--no-worker",
+            action="store_true",
+            help="Leave compactions and titles to `celery -A config worker` (needs REDIS_URL).",
+        )
+
+    def handle(self, *, host: str, port: int, no_worker: bool, **options: Any) -> None:
+        if no_worker and not settings.SCALED:
+            raise CommandError("--no-worker needs REDIS_URL: without it, nobody could do the tasks.")
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._demo = self._start_demo_server() if settings.DEMO else None
+        self._embedded = None
+        if not settings.SCALED:
+            from chat.worker import EmbeddedWorker
+
+            self._embedded = EmbeddedWorker()
+            self._embedded.start()
+        from config.asgi import application
+
+        self._server = Server(
+            application=application,
+            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}"],
+            signal_handlers=False,
+            ready_callable=self._ready,
+            http_timeout=None,
+            server_name="everlong",
+        )
+        self._announce(host, port)
+        self._server.run()
+        if self._server.abort_start or not self._server.listening_addresses:
+            raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
+        self.stdout.write(ENDED)
+
+    def _start_demo_server(self) -> Any:
+        from demo.server import DemoServer
+
+        server = DemoServer()
+        llm.use_demo_server(server.start())
+        return server
+
+    def _announce(self, host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        base = f"http://{shown}:{port}"
+        self.stdout.write(f"Everlong: {base}")
+        if settings.DEMO:
+            self.stdout.write(
+                "No ANTHROPIC_API_KEY: the demo server answers, no AI (README: “Use a model”)."
+            )
+        if not (settings.DATA_DIR / "tiktoken" / FILE_NAME).exists():
+            self.stdout.write(
+                "The token vocabulary is missing: counts are estimated. `make setup` fetches it."
+            )
+        if token := issue_setup_link():
+            self.stdout.write(f"Create the administrator: {base}{reverse('setup', args=[token])}")
+        self.stdout.flush()
+
+    def _ready(self) -> None:
+        """Called with the loop set and not yet running."""
+        loop = asyncio.get_event_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop, loop)
+        self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
+
+    async def _warm(self) -> None:
+        """What the first message would otherwise wait for."""
+        bind_loop()
+        await asyncio.to_thread(lambda: llm.counter().encoding)
+        await profiles.refresh()
+
+    def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
+        if runner.draining:  # a second Ctrl-C
+            reactor.stop()  # type: ignore[attr-defined]
+            return
+        self._tasks.append(loop.create_task(self._drain()))
+
+    async def _drain(self) -> None:
+        await runner.drain()
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        await llm.client().close()
+        if self._embedded:
+            self._embedded.stop()
+        if self._demo:
+            self._demo.stop()
+        reactor.stop()  # type: ignore[attr-defined]

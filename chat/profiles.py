@@ -1,0 +1,135 @@
+"""What is known of each model: the server's list first, this table where the server is silent."""
+
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+
+from agent.context import Limits
+from agent.errors import AgentError
+from agent.tokens import Factor
+from chat import llm
+from chat.db import in_db
+from chat.models import Conversation, ModelProfile
+
+log = structlog.get_logger(__name__)
+
+# Where neither the server, MODEL_WINDOWS nor the table knows the model.
+ASSUMED_WINDOW = 128_000
+ASSUMED_OUTPUT = 8_192
+SMALLEST_WINDOW = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Limits in tokens, prices in US dollars per million tokens, the token factor to start with."""
+
+    display_name: str
+    window: int
+    output: int
+    input_price: float
+    output_price: float
+    cache_read: float  # share of the input price
+    factor: float
+
+
+# Prices and limits of November 2026; the API's list has no prices.
+BUILT_IN = {
+    "claude-fable-5-2": Known("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1, 1.5),
+    "claude-fable-5-1": Known("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025, 1.5),
+    "claude-opus-5-5": Known("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05, 1.5),
+    "claude-sonnet-5-5": Known("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05, 1.5),
+    "claude-haiku-5-5": Known("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1, 1.5),
+    "claude-opus-5": Known("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1, 1.5),
+    "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1, 1.5),
+    "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1, 1.12),
+}
+CACHE_WRITE = 1.25  # of the input price, for five minutes
+# Families whose tokenizer is known from reported usage; see docs/performance.md.
+FACTORS = {"claude-opus-4-8": 1.42, "claude-3": 1.12, "claude-sonnet-4": 1.12, "claude-opus-4": 1.12}
+UNKNOWN_FACTOR = 1.5
+
+
+def start_factor(name: str) -> float:
+    """Real tokens per cl100k token, before any reply of this model was seen."""
+    if name in BUILT_IN:
+        return BUILT_IN[name].factor
+    return next((f for prefix, f in FACTORS.items() if name.startswith(prefix)), UNKNOWN_FACTOR)
+
+
+def profile_for(name: str) -> ModelProfile:
+    """The stored profile of a model, or an unsaved one from the table or from assumptions."""
+    return ModelProfile.objects.filter(name=name).first() or _default(name)
+
+
+def _default(name: str) -> ModelProfile:
+    known = BUILT_IN.get(name)
+    profile = ModelProfile(
+        name=name,
+        display_name=known.display_name if known else name,
+        context_window=settings.MODEL_WINDOWS.get(name)
+        or (known.window if known else ASSUMED_WINDOW),
+        max_output=known.output if known else ASSUMED_OUTPUT,
+        token_factor=start_factor(name),
+        base_url=llm.server_url(),
+    )
+    if known:
+        profile.input_price = known.input_price
+        profile.output_price = known.output_price
+        profile.cache_read_price = known.input_price * known.cache_read
+        profile.cache_write_price = known.input_price * CACHE_WRITE
+    return profile
+
+
+def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
+    """Sizes for a conversation with a model: the budget is never more than the window."""
+    budget = conversation.context_budget or settings.CONTEXT_BUDGET
+    return Limits(
+        window=profile.context_window,
+        max_output=profile.max_output,
+        budget=min(profile.context_window, budget),
+        factor=Factor(profile.token_factor, profile.token_samples),
+    )
+
+
+def offered() -> list[ModelProfile]:
+    """The models of the picker: enabled ones of the configured server."""
+    return list(ModelProfile.objects.filter(enabled=True, base_url=llm.server_url()))
+
+
+async def refresh() -> int:
+    """Read the server's model list into the table; how many models it named.
+
+    Where the server has none, the built-in models (Anthropic's API) or the default model stand in.
+    """
+    try:
+        listed = await llm.client().models()
+    except AgentError as error:
+        log.warning("model list not available", code=error.code, reason=error.message)
+        listed = []
+    found = [(info.name, info.display_name, info.context_window, info.max_output) for info in listed]
+    if not found:
+        names = [settings.DEFAULT_MODEL, *([] if llm.server_url() else BUILT_IN)]
+        found = [(name, None, None, None) for name in dict.fromkeys(names)]
+    await in_db(_store, found)
+    return len(listed)
+
+
+def _store(found: list[tuple[str, str | None, int | None, int | None]]) -> None:
+    for name, display_name, window, output in found:
+        profile = profile_for(name)
+        if profile.edited:
+            continue
+        profile.display_name = display_name or profile.display_name
+        profile.context_window = (
+            settings.MODEL_WINDOWS.get(name) or window or profile.context_window
+        )
+        profile.max_output = output or profile.max_output
+        profile.base_url = llm.server_url()
+        if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
+            log.warning(
+                "model window below 16,000 tokens: not offered", model=name,
+                window=profile.context_window,
+            )
+            profile.enabled = False
+        profile.save()

@@ -1,0 +1,86 @@
+"""The browser protocol's schema: what clients may send. docs/protocol.md describes both directions."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from chat.errors import Refused
+
+MAX_FOCUS = 2_000
+MAX_CLIENT_ID = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    client_id: str
+    text: str
+    expected_head: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StopTurn:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    focus: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCompaction:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    pass
+
+
+Frame = SendMessage | StopTurn | Compact | CancelCompaction | Sync
+
+
+def parse(data: str | bytes | None) -> Frame:
+    """A client's frame; Refused("bad_frame") says what is wrong with it."""
+    try:
+        frame = json.loads(data or b"")
+    except (ValueError, RecursionError) as error:
+        raise Refused("bad_frame", "The frame is not valid JSON.") from error
+    if not isinstance(frame, dict):
+        raise Refused("bad_frame", "The frame is not a JSON object.")
+    match frame.get("type"):
+        case "message.send":
+            client_id = _string(frame, "client_id", MAX_CLIENT_ID)
+            if not client_id:
+                raise Refused("bad_frame", "client_id is empty.")
+            return SendMessage(
+                client_id, _string(frame, "text"), _number(frame, "expected_head")
+            )
+        case "turn.stop":
+            return StopTurn()
+        case "compact":
+            return Compact(_string(frame, "focus", MAX_FOCUS, default="").strip())
+        case "compact.cancel":
+            return CancelCompaction()
+        case "sync":
+            return Sync()
+        case other:
+            raise Refused("bad_frame", f"The type {str(other)[:40]!r} is unknown.")
+
+
+def _string(
+    frame: dict[str, Any], name: str, limit: int | None = None, default: str | None = None
+) -> str:
+    value = frame.get(name, default)
+    if not isinstance(value, str):
+        raise Refused("bad_frame", f"{name} must be a string.")
+    if limit is not None and len(value) > limit:
+        raise Refused("bad_frame", f"{name} is longer than {limit} characters.")
+    return value
+
+
+def _number(frame: dict[str, Any], name: str) -> int | None:
+    value = frame.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise Refused("bad_frame", f"{name} must be a whole number from 0.")

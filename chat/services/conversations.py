@@ -1,0 +1,103 @@
+"""Conversations: create, name, set, delete."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.models import User
+from agent.messages import sound_text
+from chat import events
+from chat.broadcast import conversation_group, emit, user_group
+from chat.contexts import load, usage_event
+from chat.errors import Refused
+from chat.models import Conversation, ModelProfile, Turn
+
+TITLE_LENGTH = 200
+OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
+
+
+def owned(user: User, conversation_id: UUID) -> Conversation:
+    """The user's own conversation; Conversation.DoesNotExist for anybody else's."""
+    return Conversation.objects.get(owner=user, pk=conversation_id)
+
+
+def create(user: User, model: str = "") -> Conversation:
+    """An empty conversation with the given model, or the default one where it is not offered."""
+    if not ModelProfile.objects.filter(name=model, enabled=True).exists():
+        model = settings.DEFAULT_MODEL
+    with transaction.atomic():
+        conversation = Conversation.objects.create(owner=user, model=model)
+        emit(user_group(user.pk), events.conversation_updated(conversation))
+    return conversation
+
+
+def opening_title(text: str) -> str:
+    """A first title from the first message: its first line, cut at a word."""
+    line = " ".join(text.strip().splitlines()[:1])
+    if len(line) <= OPENING_TITLE:
+        return line
+    return line[:OPENING_TITLE].rsplit(" ", 1)[0] + "…"
+
+
+def rename(conversation: Conversation, title: str) -> None:
+    """Name it by hand: from then on no automatic title replaces it."""
+    _set_title(conversation, title, title_edited=True)
+
+
+def suggest_title(conversation_id: UUID, title: str) -> None:
+    """Name it by the model, unless the user has."""
+    conversation = Conversation.objects.get(pk=conversation_id)
+    if not conversation.title_edited:
+        _set_title(conversation, title)
+
+
+def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
+    title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
+    if not title:
+        raise Refused("empty_title", "Write a title.")
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(title=title, **values)
+        conversation.title = title
+        emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
+
+
+def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> None:
+    """Set system prompt, model or compaction settings. What changes the request also ends the
+    validity of the usage that was reported for it. Refused while a turn runs."""
+    with transaction.atomic():
+        row = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        refuse_if_busy(row)
+        changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+        if {"model", "system_prompt"} & changed.keys():
+            changed["meter_valid_from"] = row.next_number
+        if changed:
+            Conversation.objects.filter(pk=row.pk).update(**changed)
+            emit(conversation_group(row.pk), usage_event(load(row.pk)))
+
+
+def delete(conversation: Conversation) -> None:
+    """Delete a conversation with everything in it; a running turn ends without a trace."""
+    group, owner = conversation_group(conversation.pk), user_group(conversation.owner_id)
+    event = {"type": "conversation.deleted", "id": str(conversation.pk)}
+    with transaction.atomic():
+        conversation.delete()
+        emit(group, event)
+        emit(owner, event)
+
+
+def refuse_if_busy(conversation: Conversation) -> None:
+    """Refused("conversation_busy") while a turn or a compaction is active."""
+    turn = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).first()
+    if turn is None:
+        return
+    compacting = turn.kind == Turn.Kind.COMPACT or turn.status == Turn.Status.COMPACTING
+    raise Refused(
+        "conversation_busy",
+        "The conversation is being compacted. Your text is kept; send it when that is done."
+        if compacting
+        else "An answer is being written. Your text is kept; send it when that is done.",
+        retryable=True,
+    )
