@@ -22,7 +22,7 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   const hint = $("#composer-hint");
   const draftKey = `draft:${key}`;
   const usualHint = hint.textContent;
-  let pending = null; // the frame that the server has not confirmed
+  let pending = null; // {frame, repeated}: what the server has not confirmed
   let locked = false;
   let answering = false;
   let hintTimer = 0;
@@ -83,8 +83,11 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
     if (answering) return say("Wait for the answer, or stop it first. Your text is kept.");
     if (pending) return;
     hideNotice();
-    pending = { type: "message.send", client_id: newId(), text, expected_head: head() };
-    if (!send(pending)) {
+    pending = {
+      frame: { type: "message.send", client_id: newId(), text, expected_head: head() },
+      repeated: false,
+    };
+    if (!send(pending.frame)) {
       showNotice("Not connected. Your message will be sent when the connection is back.", { info: true });
     }
   }
@@ -132,21 +135,28 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
     },
     /** `message.created` came. True if it is the one that this tab sent. */
     confirm(clientId) {
-      if (!pending || pending.client_id !== clientId) return false;
-      if (textarea.value === pending.text) setText("");
+      if (!pending || pending.frame.client_id !== clientId) return false;
+      if (textarea.value === pending.frame.text) setText("");
       pending = null;
       hideNotice();
       return true;
     },
     /** An `error` frame: the text stays. */
     refuse(frame) {
-      if (frame.client_id && frame.client_id !== pending?.client_id) return;
+      if (frame.client_id && frame.client_id !== pending?.frame.client_id) return;
       if (frame.client_id) pending = null;
       if (frame.code === "head_changed") {
         showNotice("This chat continued in another tab.", { action: { label: "Show latest", run: onShowLatest } });
       } else showNotice(frame.message || "That did not work.");
     },
-    /** Connected again: what was not confirmed goes out once more, with the same id. */
-    resend: () => pending && send(pending),
+    /**
+     * A snapshot came. What was not confirmed goes out once more, with the same id; the answer to a
+     * repetition is a snapshot, in which the message counts.
+     */
+    reconcile(head) {
+      if (!pending) return;
+      if (pending.repeated && head > pending.frame.expected_head) this.confirm(pending.frame.client_id);
+      else pending.repeated = send(pending.frame);
+    },
   };
 }

@@ -64,7 +64,7 @@ export function startConversation(id) {
   // --- Catching up over HTTP ---
 
   async function catchUp() {
-    const after = transcript.lastSettledPosition(live?.messageId);
+    const after = transcript.lastSettledPosition();
     try {
       const response = await fetch(`${page.messagesUrl}?after=${after}`);
       if (!response.ok) throw new Error(String(response.status));
@@ -78,7 +78,7 @@ export function startConversation(id) {
   function needSnapshot() {
     if (waiting) return;
     waiting = true;
-    socket.sync(live?.seq);
+    socket.sync();
   }
 
   // --- Frames ---
@@ -97,7 +97,7 @@ export function startConversation(id) {
       if (behind) await catchUp();
       if (live) transcript.drawLive(live);
       transcript.setTyping(turn?.kind === "answer" && !compacting && !(live?.text || live?.html.length));
-      composer.resend();
+      composer.reconcile(frame.head);
     },
 
     "message.created"(frame) {
@@ -118,7 +118,7 @@ export function startConversation(id) {
     "turn.block": streamed,
 
     "turn.notice"(frame) {
-      showNotice(frame.text, { info: true });
+      if (!transcript.addNotice(frame.text)) showNotice(frame.text, { info: true });
     },
 
     "turn.finished"(frame) {
@@ -155,6 +155,8 @@ export function startConversation(id) {
       compaction.completed(frame);
       if (turn?.kind === "answer" && !live) transcript.setTyping(true);
     },
+
+    "compaction.reverted": (frame) => document.getElementById(`compaction-${frame.id}`)?.remove(),
 
     error: (frame) => composer.refuse(frame),
   };

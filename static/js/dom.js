@@ -18,7 +18,10 @@ export function parse(html) {
 }
 
 export function post(url, fields = {}) {
-  const headers = { "X-CSRFToken": $('meta[name="csrf-token"]').content };
+  const headers = {
+    "X-CSRFToken": $('meta[name="csrf-token"]').content,
+    "X-Requested-With": "fetch", // the answer is a status, not a page
+  };
   return fetch(url, { method: "POST", headers, body: new URLSearchParams(fields) });
 }
 

@@ -36,7 +36,7 @@ export function createSlashMenu(textarea, onPick) {
     menu.hidden = !shown.length;
     textarea.setAttribute("aria-expanded", String(Boolean(shown.length)));
     menu.replaceChildren(...shown.map((command, index) => {
-      const item = make("li", { id: `slash-${command.name}`, role: "option" },
+      const item = make("li", { id: `slash-${command.name}` },
         make("code", {}, `/${command.name} ${command.hint}`.trim()), make("span", {}, command.text));
       item.setAttribute("role", "option");
       item.setAttribute("aria-selected", String(index === selected));

@@ -3,6 +3,7 @@
 const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 15_000;
 const SILENCE = 10_000; // ms that an answer to `sync` may take
+const GREETING = 2000; // ms after which a server that sent no snapshot by itself is asked
 const FINAL = { 4401: "signed-out", 4404: "gone" };
 
 /**
@@ -21,7 +22,7 @@ export function connect(path, { onFrame, onState }) {
     socket = own;
     own.onopen = () => {
       onState("open");
-      sync();
+      watchdog = setTimeout(sync, GREETING);
     };
     own.onmessage = (event) => {
       attempts = 0;
@@ -51,8 +52,8 @@ export function connect(path, { onFrame, onState }) {
     return true;
   }
 
-  function sync(afterSeq) {
-    if (!send({ type: "sync", ...(afterSeq == null ? {} : { after_seq: afterSeq }) })) return;
+  function sync() {
+    if (!send({ type: "sync" })) return;
     clearTimeout(watchdog);
     watchdog = setTimeout(() => socket?.close(), SILENCE);
   }

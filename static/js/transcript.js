@@ -55,6 +55,7 @@ export function createTranscript() {
 
   const article = (id) => (id == null ? null : $(`article[data-message-id="${id}"]`, log));
   const articles = () => $$("article", log);
+  const isStreaming = (node) => node.dataset.status === "streaming";
 
   function put(html) {
     const fresh = parse(html);
@@ -62,6 +63,8 @@ export function createTranscript() {
     localiseTimes(fresh);
     const old = article(fresh.dataset.messageId);
     const position = Number(fresh.dataset.position);
+    // A slow response must not undo what the socket has told since.
+    if (old && isStreaming(fresh) && old.dataset.position && !isStreaming(old)) return old;
     change(() => {
       if (old) {
         old.replaceWith(fresh);
@@ -94,8 +97,11 @@ export function createTranscript() {
     const anchor = article(afterMessageId);
     if (!divider || !anchor) return;
     localiseTimes(divider);
-    document.getElementById(divider.id)?.remove();
-    change(() => anchor.after(divider));
+    change(() => {
+      // Of several compactions that reach to one message, the last counts.
+      while (anchor.nextElementSibling?.matches(".divider")) anchor.nextElementSibling.remove();
+      anchor.after(divider);
+    });
   }
 
   // --- The live answer ---
@@ -114,9 +120,11 @@ export function createTranscript() {
       node.dataset.status = "streaming";
       let body = $(":scope > .live", node);
       if (!body) {
+        const old = $(":scope > .body", node);
         body = make("div", { className: "body prose live" },
           make("div", { className: "done" }), make("div", { className: "tail" }));
-        node.replaceChildren(body);
+        if (old) old.replaceWith(body);
+        else node.append(body);
         kind = "all";
       }
       const done = body.firstChild;
@@ -151,22 +159,27 @@ export function createTranscript() {
   function head() {
     return Math.max(Number($("#chat").dataset.head) || 0, ...articles().map((a) => Number(a.dataset.number) || 0));
   }
-  function lastSettledPosition(liveMessageId) {
-    let last = -1;
-    for (const node of articles()) {
-      const unsettled = node.dataset.status === "streaming" && node.dataset.messageId !== String(liveMessageId);
-      if (unsettled || node.dataset.position == null) break;
-      last = Number(node.dataset.position);
-    }
-    return last;
+  function lastSettledPosition() {
+    const all = articles();
+    const cut = all.findIndex((node) => isStreaming(node) || node.dataset.position == null);
+    const settled = cut < 0 ? all : all.slice(0, cut);
+    // A failed answer at the end may have been retried elsewhere.
+    while (settled.length && settled.at(-1).dataset.status !== "complete") settled.pop();
+    return settled.length ? Number(settled.at(-1).dataset.position) : -1;
   }
   const hasUnsettled = (liveMessageId) =>
-    articles().some((a) => a.dataset.status === "streaming" && a.dataset.messageId !== String(liveMessageId));
+    articles().some((a) => isStreaming(a) && a.dataset.messageId !== String(liveMessageId));
+
+  function addNotice(text) {
+    const node = articles().findLast(isStreaming);
+    if (node) change(() => node.append(make("p", { className: "quiet turn-notice" }, text)));
+    return Boolean(node);
+  }
 
   localiseTimes();
   const linked = location.hash && document.getElementById(location.hash.slice(1));
   if (linked) linked.scrollIntoView();
   else toBottom();
 
-  return { log, article, change, drawLive, hasUnsettled, head, lastSettledPosition, put, putAll, putDivider, setTyping, toBottom };
+  return { addNotice, log, article, change, drawLive, hasUnsettled, head, lastSettledPosition, put, putAll, putDivider, setTyping, toBottom };
 }
