@@ -16,8 +16,9 @@ VOCABULARY := $(DATA_HOME)/tiktoken
 STATIC := $(DATA_HOME)/static/staticfiles.json
 MIGRATED := $(DATA_HOME)/.migrated
 
-# --no-compile: byte-compiling every module of every package takes longer than installing them all.
-# Python compiles what is really imported, when it is first imported.
+# --no-compile: byte-compiling every module of every package would take 12 s more. Python compiles what
+# is really imported when it is first imported, and must be allowed to keep that.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --no-compile --require-hashes
 
 help:  ## This list

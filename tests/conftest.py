@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import django
 import pytest
 
 from agent.vocabulary import install, is_intact
@@ -58,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Runs before pytest-django's own, which loads the settings."""
+    """Loads Django, before pytest-django's own hook, which then finds it loaded."""
     directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
     config.stash[temporary] = directory
     (directory / "static").mkdir()  # WhiteNoise warns where there is none
@@ -85,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(environment)
     # Not in pyproject.toml: named there, the settings would load before any conftest.
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

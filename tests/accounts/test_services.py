@@ -1,0 +1,132 @@
+"""The one-time link: it works once, and only while there is nobody."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connections
+
+from accounts.models import SetupLink, User
+from accounts.services import (
+    SetupLinkInvalid,
+    claim_setup_link,
+    hash_token,
+    is_setup_link_valid,
+    issue_setup_link,
+)
+
+PASSWORD = "correct horse battery"
+
+
+def issue() -> str:
+    token = issue_setup_link()
+    assert token is not None
+    return token
+
+
+@pytest.mark.django_db
+def test_claim_creates_the_administrator() -> None:
+    user = claim_setup_link(issue(), "ada", PASSWORD)
+    assert user == User.objects.get()
+    assert user.username == "ada"
+    assert user.is_superuser
+    assert user.is_staff
+    assert user.check_password(PASSWORD)
+
+
+@pytest.mark.django_db
+def test_only_the_hash_is_stored() -> None:
+    token = issue()
+    link = SetupLink.objects.get()
+    assert link.token_hash == hash_token(token)
+    assert token not in str(vars(link))
+
+
+@pytest.mark.django_db
+def test_link_works_once() -> None:
+    token = issue()
+    claim_setup_link(token, "ada", PASSWORD)
+    assert not is_setup_link_valid(token)
+    with pytest.raises(SetupLinkInvalid):
+        claim_setup_link(token, "eve", PASSWORD)
+    assert User.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_new_link_replaces_the_older_one() -> None:
+    old, new = issue(), issue()
+    assert not is_setup_link_valid(old)
+    assert is_setup_link_valid(new)
+    with pytest.raises(SetupLinkInvalid):
+        claim_setup_link(old, "ada", PASSWORD)
+
+
+@pytest.mark.django_db
+def test_no_link_is_issued_when_an_account_exists() -> None:
+    User.objects.create_user("ada")
+    assert issue_setup_link() is None
+
+
+@pytest.mark.django_db
+def test_link_dies_when_an_account_is_made_another_way() -> None:
+    token = issue()
+    User.objects.create_superuser("ada")
+    assert not is_setup_link_valid(token)
+    with pytest.raises(SetupLinkInvalid):
+        claim_setup_link(token, "eve", PASSWORD)
+    assert list(User.objects.values_list("username", flat=True)) == ["ada"]
+
+
+@pytest.mark.django_db
+def test_unknown_token_is_refused_and_changes_nothing() -> None:
+    token = issue()
+    with pytest.raises(SetupLinkInvalid):
+        claim_setup_link("guess", "eve", PASSWORD)
+    assert is_setup_link_valid(token)
+    assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+def test_token_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        token = issue()
+        claim_setup_link(token, "ada", PASSWORD)
+    assert "administrator_created" in caplog.text
+    assert token not in caplog.text
+    assert PASSWORD not in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_claims_create_one_administrator() -> None:
+    token, names = issue(), ["ada", "eve", "bob", "joe"]
+    together = Barrier(len(names))
+
+    def claim(name: str) -> bool:
+        together.wait()
+        try:
+            claim_setup_link(token, name, PASSWORD)
+        except SetupLinkInvalid:
+            return False
+        finally:
+            connections.close_all()
+        return True
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert sorted(pool.map(claim, names)) == [False, False, False, True]
+    assert User.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_starts_leave_one_link() -> None:
+    together = Barrier(4)
+
+    def start(_: int) -> str:
+        together.wait()
+        try:
+            return issue()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        tokens = list(pool.map(start, range(4)))
+    assert sum(is_setup_link_valid(token) for token in tokens) == 1
