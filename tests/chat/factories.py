@@ -1,0 +1,210 @@
+"""Rows for tests, as the services would leave them.
+
+Synchronous: an asynchronous test calls them through `chat.db.in_db`.
+
+    from tests.chat.factories import make_compaction, make_conversation, make_user
+
+    conversation = make_conversation(messages=["Hello", "Hi! How can I help?", "Sort my photos"])
+    compaction = make_compaction(conversation, "## Overview\n- Photos [#3]", through=2)
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from django.contrib.auth.models import Permission
+from django.db.models import F, OuterRef, Subquery
+from django.utils import timezone
+
+from accounts.models import User
+from agent.compaction import Plan
+from agent.messages import Block, Usage, plain_text
+from agent.summary import Result
+from chat.contexts import load
+from chat.llm import counter, server_url
+from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.services import compactions, turns
+from chat.services.turns import Ending, lease
+
+PASSWORD = "correct horse battery"
+MODEL = "test-model"
+OWNER = "test-process"
+WORKER_PID = 4242
+
+_numbers = count(1)
+
+# A message as a test writes it: text or blocks whose role follows from the turn (user first), or
+# (role, text or blocks).
+Written = str | Sequence[Block] | tuple[str, str | Sequence[Block]]
+
+
+def make_user(
+    username: str = "", *, staff: bool = False, admin: bool = False, may: Iterable[str] = ()
+) -> User:
+    """A user with `PASSWORD`. `may` are codenames of permissions, as "view_conversation"."""
+    user = User.objects.create_user(
+        username or f"user{next(_numbers)}",
+        password=PASSWORD,
+        is_staff=staff or admin,
+        is_superuser=admin,
+    )
+    if names := set(may):
+        permissions = Permission.objects.filter(codename__in=names)
+        assert {permission.codename for permission in permissions} == names, names
+        user.user_permissions.set(permissions)
+    return user
+
+
+def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:
+    """A model of the configured server, stored once: 200,000 tokens, 1 token per raw token."""
+    defaults: dict[str, Any] = {
+        "display_name": name.replace("-", " ").capitalize(),
+        "context_window": 200_000,
+        "max_output": 8_192,
+        "input_price": 2.0,
+        "output_price": 10.0,
+        "cache_read_price": 0.2,
+        "cache_write_price": 2.5,
+        "token_factor": 1.0,
+        "base_url": server_url(),
+    }
+    profile, _ = ModelProfile.objects.update_or_create(name=name, defaults=defaults | values)
+    return profile
+
+
+def make_conversation(
+    owner: User | None = None,
+    *,
+    messages: Sequence[Written] | int = (),
+    model: str = MODEL,
+    **values: Any,
+) -> Conversation:
+    """A conversation, by default of a new user. A number of messages stands for that many short
+    ones."""
+    if not ModelProfile.objects.filter(name=model).exists():
+        make_profile(model)
+    values.setdefault("title", f"Conversation {next(_numbers)}")
+    conversation = Conversation.objects.create(owner=owner or make_user(), model=model, **values)
+    if isinstance(messages, int):
+        messages = [f"Message number {number}." for number in range(1, messages + 1)]
+    add_messages(conversation, messages)
+    return conversation
+
+
+def make_conversations(owner: User, number: int, **values: Any) -> list[Conversation]:
+    """Many conversations at once, without messages."""
+    return Conversation.objects.bulk_create(
+        Conversation(owner=owner, title=f"Conversation {n}", **({"model": MODEL} | values))
+        for n in range(1, number + 1)
+    )
+
+
+def add_messages(
+    conversation: Conversation, messages: Sequence[Written], **values: Any
+) -> list[Message]:
+    """Append messages to the branch. `values` go into each: status, usage, turn, …"""
+    conversation.refresh_from_db(fields=["next_number"])
+    start = conversation.next_number
+    branch = Message.objects.filter(conversation=conversation, active=True)
+    head = branch.order_by("-position").first()
+    position = head.position + 1 if head else 0
+    # Another user message follows an answer.
+    roles = [Message.Role.USER, Message.Role.ASSISTANT]
+    turn_of = 1 if head and head.role == Message.Role.USER else 0
+    rows = []
+    for index, written in enumerate(messages):
+        role: str = roles[(turn_of + index) % 2]
+        if isinstance(written, tuple):
+            role, written = written
+        blocks = [{"type": "text", "text": written}] if isinstance(written, str) else written
+        row: dict[str, Any] = {
+            "number": start + index,
+            "position": position + index,
+            "role": role,
+            "blocks": list(blocks),
+            "text": plain_text(blocks),
+            "tokens": counter().count_blocks(list(blocks)),
+            "model": conversation.model if role == Message.Role.ASSISTANT else "",
+        }
+        rows.append(Message(conversation=conversation, **(row | values)))
+    rows = Message.objects.bulk_create(rows, batch_size=500)
+    before = branch.filter(position=OuterRef("position") - 1)
+    branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
+    Conversation.objects.filter(pk=conversation.pk).update(
+        next_number=F("next_number") + len(rows), updated_at=timezone.now()
+    )
+    conversation.refresh_from_db(fields=["next_number", "updated_at"])
+    return rows
+
+
+def make_turn(conversation: Conversation, **values: Any) -> Turn:
+    """A turn; without values an answer that was queued just now and locks the conversation."""
+    defaults = {"kind": Turn.Kind.ANSWER, "owner": OWNER, "lease_expires": lease()}
+    return Turn.objects.create(conversation=conversation, **(defaults | values))
+
+
+def make_compaction(
+    conversation: Conversation,
+    text: str = "## Overview\n\n- They greeted each other [#1 #2]",
+    *,
+    through: int | None = None,
+    status: Compaction.Status = Compaction.Status.COMPLETED,
+    trigger: Compaction.Trigger = Compaction.Trigger.MANUAL,
+    focus: str = "",
+    error: str = "The model server is not reachable.",
+    usage: Usage | None = None,
+    audit: dict[str, Any] | None = None,
+    **values: Any,
+) -> Compaction:
+    """A compaction that went through the services; a completed one is the current one.
+
+    It covers what no summary covers yet up to the message with the number `through`, by default
+    all but the last two. `conversation` is refreshed; a running one leaves its turn active.
+    `values` are written into the row in the end.
+    """
+    loaded = load(conversation.pk)
+    tail = loaded.context.messages
+    if through is None:
+        through = tail[-3].number if len(tail) > 2 else tail[-1].number
+    planned = Plan(
+        summarise=[message for message in tail if message.number <= through],
+        keep=[message for message in tail if message.number > through],
+    )
+    turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
+    previous = loaded.conversation.compaction
+    compaction = compactions.begin(
+        turn.pk, loaded, planned, trigger, previous=previous, focus=focus
+    )
+    job = compactions.claim(compaction.pk, WORKER_PID)
+    assert job is not None
+    match status:
+        case Compaction.Status.COMPLETED:
+            chapter = {
+                "text": text,
+                "first": planned.summarise[0].number,
+                "through": planned.summarise[-1].number,
+                "depth": 1,
+            }
+            result = Result(
+                chapters=[*job.chapters, chapter],
+                text=text,
+                usage=usage or Usage(input_tokens=1_000, output_tokens=200),
+                audit=audit or {"calls": 1, "messages": len(planned.summarise)},
+            )
+            assert compactions.complete(job, result, tokens_after=loaded.used // 2)
+            turns.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+        case Compaction.Status.FAILED:
+            compactions.fail(compaction.pk, error)
+            turns.finish(turn.pk, Ending(Turn.Status.FAILED))
+        case Compaction.Status.CANCELLED:
+            compactions.fail(compaction.pk, compactions.CANCELLED, cancelled=True)
+            turns.finish(turn.pk, Ending(Turn.Status.CANCELLED))
+        case Compaction.Status.READY:  # no service makes these yet
+            values["status"] = status
+            turns.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+    if values:
+        Compaction.objects.filter(pk=compaction.pk).update(**values)
+    conversation.refresh_from_db()
+    compaction.refresh_from_db()
+    return compaction
+
