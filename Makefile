@@ -25,6 +25,7 @@ help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) $(VOCABULARY) $(STATIC) $(MIGRATED)  ## The environment in .venv, vocabulary, database, static files
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Everlong is set up: make run",:)
 
 run: setup  ## Set up what is missing, then serve on http://127.0.0.1:8000 (HOST, PORT)
 	@exec $(PY) manage.py serve

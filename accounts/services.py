@@ -32,7 +32,7 @@ def issue_setup_link() -> str | None:
     SetupLink.objects.update_or_create(
         pk=1, defaults={"token_hash": hash_token(token), "created_at": timezone.now()}
     )
-    log.info("setup_link_issued")
+    log.debug("setup_link_issued")
     return token
 
 
