@@ -79,6 +79,7 @@ def _message_context(message: Message, turn: Turn | None) -> dict[str, Any]:
     context: dict[str, Any] = {
         "message": message,
         "parts": parts,
+        "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
         "only_tools": bool(parts) and all(part["kind"] == "result" for part in parts),
     }
     if turn is None:
