@@ -207,4 +207,3 @@ def make_compaction(
     conversation.refresh_from_db()
     compaction.refresh_from_db()
     return compaction
-
