@@ -63,7 +63,8 @@ class Result:
 
 
 def run(step: Step) -> Result:
-    print(f"      {step.name} ...", end="\r", flush=True)
+    if sys.stdout.isatty():
+        print(f"      {step.name} ...", end="\r", flush=True)
     start = time.monotonic()
     try:
         done = subprocess.run(

@@ -76,5 +76,6 @@ def run(what: str, command: list[str]) -> str:
         return f"{what}: {error}"
     if done.returncode == 0:
         return ""
-    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return f"{what}: {lines[-1] if lines else f'exit code {done.returncode}'}"
+    lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower() or line.startswith("E:")] or lines
+    return f"{what}: {telling[0][:200] if telling else f'exit code {done.returncode}'}"

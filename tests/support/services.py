@@ -191,10 +191,12 @@ def reachable_copy(programs: Path, directory: Path, account: pwd.struct_passwd) 
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):
-        if programs.parent.name.startswith("pginstall"):  # self-contained: bin, lib, share
-            copy = directory / "programs"
-            shutil.copytree(programs.parent, copy, symlinks=True)
-            return copy / "bin"
+        package, copy = programs.parent.parent, directory / "programs"
+        libraries = package.with_name(f"{package.name}.libs")  # found relative to the programs
+        if libraries.is_dir():
+            shutil.copytree(programs.parent, copy / package.name / programs.parent.name)
+            shutil.copytree(libraries, copy / libraries.name)
+            return copy / package.name / programs.parent.name / "bin"
     return programs
 
 
