@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from chat import markdown
 from chat.models import Compaction, Message, Turn
 
-VERSION = 1  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 2  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100

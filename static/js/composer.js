@@ -124,7 +124,7 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   if (draft && !textarea.value) textarea.value = draft;
   grow();
   draw();
-  if (send && matchMedia("(hover: hover)").matches && !location.hash) textarea.focus();
+  if (matchMedia("(hover: hover)").matches && !location.hash) textarea.focus();
 
   return {
     setText,

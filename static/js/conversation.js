@@ -101,7 +101,7 @@ export function startConversation(id) {
     },
 
     "message.created"(frame) {
-      if (!transcript.article(frame.id)) compaction.forgetOutcome();
+      if (frame.role === "user") compaction.forgetOutcome();
       transcript.put(frame.html);
       if (composer.confirm(frame.client_id)) transcript.toBottom();
       if (live && live.messageId === frame.id) transcript.drawLive(live);

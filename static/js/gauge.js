@@ -8,6 +8,7 @@ const PARTS = [
   ["conversation", "Conversation"],
   ["reserve", "Reserved for reply"],
 ];
+const MARGIN = 12; // px between the panel and the edge of the window
 const money = (value) => `$${(value ?? 0).toFixed(value >= 1 ? 2 : 4)}`;
 
 export function createGauge({ onCompact }) {
@@ -18,7 +19,8 @@ export function createGauge({ onCompact }) {
 
   function place() {
     const box = button.getBoundingClientRect();
-    panel.style.right = `${Math.max(12, innerWidth - box.right)}px`;
+    const room = innerWidth - panel.offsetWidth - MARGIN; // so that it does not leave on the left
+    panel.style.right = `${Math.max(MARGIN, Math.min(room, innerWidth - box.right))}px`;
     panel.style.bottom = `${innerHeight - box.top + 8}px`;
   }
   panel.addEventListener("toggle", (event) => event.newState === "open" && place());

@@ -7,11 +7,11 @@ const LONGEST = 6000; // characters; a longer tail is shown as plain text
 const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`)/;
 
 export function drawTail(tail, text) {
-  text = text.replace(/^\s*\n/, "");
+  text = text.replace(/^\s*\n/, "").trimEnd();
   const fence = /^(`{3,}|~{3,})[^\n]*\n?/.exec(text);
   tail.classList.toggle("code", Boolean(fence));
   if (fence || text.length > LONGEST) tail.textContent = fence ? text.slice(fence[0].length) : text;
-  else tail.replaceChildren(...text.split("\n").map(line));
+  else tail.replaceChildren(...(text ? text.split("\n").map(line) : []));
 }
 
 function line(source) {
@@ -23,8 +23,8 @@ function line(source) {
     node.dataset.depth = Math.min(3, Math.floor(item[1].length / 2));
     return node;
   }
-  const heading = /^#{1,6}\s+(.*)$/.exec(source);
-  if (heading) return make("div", { className: "tail-heading" }, ...inline(heading[1]));
+  const heading = /^#{1,6}(?:\s+(.*))?$/.exec(source);
+  if (heading) return make("div", { className: "tail-heading" }, ...inline(heading[1] ?? ""));
   return make("div", {}, ...(source ? inline(source) : ["\n"]));
 }
 

@@ -1,9 +1,11 @@
 // The messages on the page: puts articles in, draws the live answer, keeps the scroll position.
 
 import { $, $$, announce, localiseTimes, make, parse } from "./dom.js";
+import { showNotice } from "./notice.js";
 import { drawTail } from "./tail.js";
 
 const NEAR = 80; // px from the bottom that still count as "at the bottom"
+const PAGES_BACK = 30; // how far a link to a message may load
 const RETRY_TICK = 1000; // ms
 
 export function createTranscript() {
@@ -103,6 +105,38 @@ export function createTranscript() {
       anchor.after(divider);
     });
   }
+
+  // --- Links to messages ---
+
+  /** Load older pages until the message is there; a summary may point far back. */
+  async function reveal(number) {
+    for (let page = 0; page < PAGES_BACK; page++) {
+      const target = document.getElementById(`message-${number}`);
+      const earlier = $("#earlier");
+      if (target) {
+        target.scrollIntoView({ block: "start" });
+        target.classList.add("found");
+        setTimeout(() => target.classList.remove("found"), 1600);
+        return true;
+      }
+      if (!earlier) return false;
+      const response = await fetch(earlier.getAttribute("hx-get")).catch(() => null);
+      if (!response?.ok) return false;
+      const template = document.createElement("template");
+      template.innerHTML = await response.text();
+      localiseTimes(template.content);
+      earlier.replaceWith(template.content);
+      window.htmx?.process(log);
+    }
+    return false;
+  }
+  log.addEventListener("click", async (event) => {
+    const link = event.target.closest?.('a[href^="#message-"]');
+    if (!link) return;
+    event.preventDefault();
+    const number = link.hash.slice("#message-".length);
+    if (!(await reveal(number))) showNotice(`Message #${number} is not among those that could be loaded.`);
+  });
 
   // --- The live answer ---
 
