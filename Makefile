@@ -57,7 +57,7 @@ bench: setup $(DEV)  ## Run what is in bench/
 	done
 
 # Base first, so that the tests run with the versions that are shipped.
-LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock:  ## Write requirements/ anew from pyproject.toml (needs uv)
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) --group dev -c requirements/base.txt pyproject.toml -o requirements/dev.txt

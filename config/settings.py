@@ -15,7 +15,7 @@ from environs import Env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
-env.read_env(BASE_DIR / ".env", recurse=False)
+env.read_env(env.path("ENV_FILE", BASE_DIR / ".env"), recurse=False)
 
 # --- Core -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ the same tests run on PostgreSQL and Redis instead of SQLite and the in-process 
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).resolve().parent.parent
+SETTINGS = ROOT / "config" / "settings.py"
 RECORDED = ROOT / "tests" / "data"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
@@ -63,7 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
     directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
     config.stash[temporary] = directory
     (directory / "static").mkdir()  # WhiteNoise warns where there is none
+    for name in re.findall(r'env\.\w+\(\s*"(\w+)"', SETTINGS.read_text()):
+        os.environ.pop(name, None)
     environment = {
+        "ENV_FILE": os.devnull,
         "DATA_DIR": str(directory),
         "DATABASE_URL": f"sqlite:///{directory / 'everlong.sqlite3'}",
         "REDIS_URL": "",
