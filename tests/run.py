@@ -30,7 +30,7 @@ class Step:
 
 STEPS = [
     Step("static", "format", ["-m", "ruff", "format", "--check", "--quiet", "."]),
-    Step("static", "lint", ["-m", "ruff", "check", "--quiet", "."]),
+    Step("static", "lint", ["-m", "ruff", "check", "--quiet", "--output-format=concise", "."]),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
     Step("unit", "on SQLite", [*PYTEST, "-m", "not e2e and not services"]),
