@@ -22,7 +22,7 @@ SMALLEST_WINDOW = 16_000
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Limits in tokens, prices in US dollars per million tokens, the token factor to start with."""
+    """Limits in tokens, prices in US dollars per million tokens."""
 
     display_name: str
     window: int
@@ -30,31 +30,20 @@ class Known:
     input_price: float
     output_price: float
     cache_read: float  # share of the input price
-    factor: float
 
 
 # Prices and limits of November 2026; the API's list has no prices.
 BUILT_IN = {
-    "claude-fable-5-2": Known("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1, 1.5),
-    "claude-fable-5-1": Known("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025, 1.5),
-    "claude-opus-5-5": Known("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05, 1.5),
-    "claude-sonnet-5-5": Known("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05, 1.5),
-    "claude-haiku-5-5": Known("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1, 1.5),
-    "claude-opus-5": Known("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1, 1.5),
-    "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1, 1.5),
-    "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1, 1.12),
+    "claude-fable-5-2": Known("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1),
+    "claude-fable-5-1": Known("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025),
+    "claude-opus-5-5": Known("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05),
+    "claude-sonnet-5-5": Known("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05),
+    "claude-haiku-5-5": Known("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1),
+    "claude-opus-5": Known("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1),
+    "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
+    "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
 }
 CACHE_WRITE = 1.25  # of the input price, for five minutes
-# Families whose tokenizer is known from reported usage; see docs/performance.md.
-FACTORS = {"claude-opus-4-8": 1.42, "claude-3": 1.12, "claude-sonnet-4": 1.12, "claude-opus-4": 1.12}
-UNKNOWN_FACTOR = 1.5
-
-
-def start_factor(name: str) -> float:
-    """Real tokens per cl100k token, before any reply of this model was seen."""
-    if name in BUILT_IN:
-        return BUILT_IN[name].factor
-    return next((f for prefix, f in FACTORS.items() if name.startswith(prefix)), UNKNOWN_FACTOR)
 
 
 def profile_for(name: str) -> ModelProfile:
@@ -70,7 +59,7 @@ def _default(name: str) -> ModelProfile:
         context_window=settings.MODEL_WINDOWS.get(name)
         or (known.window if known else ASSUMED_WINDOW),
         max_output=known.output if known else ASSUMED_OUTPUT,
-        token_factor=start_factor(name),
+        token_factor=Factor.start(name).value,
         base_url=llm.server_url(),
     )
     if known:

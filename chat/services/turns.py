@@ -118,7 +118,6 @@ def retry(conversation: Conversation, *, owner: str) -> Turn:
         turn = Turn.objects.create(
             conversation=row, kind=Turn.Kind.ANSWER, owner=owner, lease_expires=lease()
         )
-        emit(conversation_group(row.pk), {"type": "message.removed", "id": head.pk})
         emit(conversation_group(row.pk), events.turn_started(turn))
     return turn
 
