@@ -1,1 +1,1 @@
-"""What is measured, one command each: `python -m bench.<name>`. `docs/performance.md` has the results."""
+"""What is measured, one command each: `python -m bench.<name>`; results in docs/performance.md."""

@@ -1,0 +1,114 @@
+"""Everlong in a process of its own, on data that only the benchmark uses."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench.processes import ROOT
+from bench.talkers import MODEL
+
+# All that a benchmark's limits could get in the way of.
+ENVIRONMENT = {
+    "REDIS_URL": "",
+    "ANTHROPIC_API_KEY": "bench",
+    "DEFAULT_MODEL": MODEL,
+    "MESSAGES_PER_MINUTE": "1000000",
+    "SECRET_KEY": "only-for-benchmarks",
+}
+
+
+@contextmanager
+def django_site() -> Iterator[Path]:
+    """A data directory with an empty, migrated database, with Django loaded on it in this process.
+    Once per process: Django reads its settings once."""
+    with TemporaryDirectory(prefix="everlong-bench-") as name:
+        directory = Path(name)
+        os.environ.update(ENVIRONMENT)
+        os.environ["DATA_DIR"] = name
+        os.environ["DATABASE_URL"] = f"sqlite:///{directory / 'everlong.sqlite3'}"
+        os.environ["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"  # nobody asks from here
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        vocabulary = ROOT / "var" / "tiktoken"
+        if vocabulary.exists():
+            shutil.copytree(vocabulary, directory / "tiktoken")
+        import django
+        from django.core.management import call_command
+        from django.db import connections
+
+        django.setup()
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        yield directory
+        connections.close_all()
+
+
+@contextmanager
+def serving(directory: Path, provider_url: str) -> Iterator[Any]:
+    """The server on that data, which asks that provider; gives the process (`url`, `pid`), and in
+    `start_s` the seconds until it answered."""
+    from tests.support.server import EverlongProcess
+
+    environment = ENVIRONMENT | {
+        "DATA_DIR": os.environ["DATA_DIR"],
+        "DATABASE_URL": os.environ["DATABASE_URL"],
+        "ANTHROPIC_BASE_URL": provider_url,
+    }
+    server: Any = EverlongProcess(directory, directory, **environment)
+    began = time.monotonic()
+    server.start()
+    server.start_s = time.monotonic() - began
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def make_chats(number: int, *, begun: bool) -> list[tuple[str, str]]:
+    """Conversations of as many users: id and session cookie each. `begun`: with an exchange, so
+    that no title is asked for."""
+    from django.test import Client
+
+    from accounts.models import User
+    from chat.models import Conversation, Message
+
+    chats = []
+    for index in range(number):
+        user = User.objects.create(username=f"bench{User.objects.count()}-{index}")
+        conversation = Conversation.objects.create(owner=user, model=MODEL)
+        if begun:
+            Message.objects.bulk_create(_exchange(conversation))
+            Conversation.objects.filter(pk=conversation.pk).update(next_number=3, title="Begun")
+        client = Client()
+        client.force_login(user)
+        cookie = f"sessionid={client.cookies['sessionid'].value}"
+        chats.append((str(conversation.pk), cookie))
+    return chats
+
+
+def _exchange(conversation: Any) -> list[Any]:
+    from chat.models import Message
+
+    texts = {"user": "Why is the sky blue?", "assistant": "Air scatters short waves most."}
+    return [
+        Message(
+            conversation=conversation,
+            number=position + 1,
+            position=position,
+            role=role,
+            blocks=[{"type": "text", "text": text}],
+            text=text,
+            tokens=12,
+        )
+        for position, (role, text) in enumerate(texts.items())
+    ]
+
+
+def addresses(server: Any, chats: list[tuple[str, str]]) -> list[list[str]]:
+    """What the web talker connects to: [websocket URL, origin, cookie] each."""
+    socket = server.url.replace("http", "ws", 1)
+    return [[f"{socket}/ws/conversations/{pk}/", server.url, cookie] for pk, cookie in chats]

@@ -1,0 +1,202 @@
+"""How fast answers stream, what they cost and what they leave behind.
+
+`python -m bench.streaming`. Everlong runs as `manage.py serve` against a paced, scripted provider
+in its own process. Beside it, in the same rounds, the same questions are asked through the SDK and
+over a bare socket. Each delta carries the time at which the provider wrote it.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import serving
+from bench.processes import Child, cpu_ms, pss_mb
+from bench.report import Report, median, percentile
+
+INTERVAL_MS = 20
+DELTAS = 200
+SPREAD_S = 2.0
+# For what is about the start of an answer: short ones.
+SHORT_DELTAS, SHORT_INTERVAL_MS = 10, 5
+SIZES = (1, 50, 200)
+KINDS = ("web", "sdk", "sdk_stream", "socket")
+REST_S = 1.0  # between two runs, for what a server does after an answer
+
+Round = dict[str, Any]
+
+
+@contextmanager
+def provider(deltas: int, interval_ms: float) -> Iterator[str]:
+    """The demo server with stamped answers; its URL."""
+    options = f"--deltas {deltas} --interval-ms {interval_ms} --stamp".split()
+    with Child("demo", *options) as process:
+        yield process.read_line()
+
+
+@dataclass
+class Bench:
+    """The server and the talkers of one provider. `chats` are the web's."""
+
+    server: Any
+    talkers: dict[str, Child]
+    deltas: int
+    interval_ms: float
+
+    def connect(self, chats: list[tuple[str, str]]) -> None:
+        self.talkers["web"].ask({"connect": serving.addresses(self.server, chats)})
+
+    def talk(self, kind: str, chats: int, spread_s: float) -> Round:
+        """One run; `cpu_ms` is the server's for the web, else the talker's own."""
+        order = {
+            "chats": chats,
+            "spread_s": spread_s,
+            "deltas": self.deltas,
+            "interval_ms": self.interval_ms,
+        }
+        before = cpu_ms(self.server.pid)
+        found = self.talkers[kind].ask({"talk": order})
+        time.sleep(REST_S)
+        if kind == "web":
+            found["cpu_ms"] = cpu_ms(self.server.pid) - before
+        if found["failures"]:
+            print(f"{kind}, {chats} chats: {found['failures']}", flush=True)
+        return found
+
+    def rounds(self, number: int, chats: int, spread_s: float) -> dict[str, list[Round]]:
+        """Interleaved runs of all kinds, in rotating order."""
+        found: dict[str, list[Round]] = defaultdict(list)
+        kinds = list(self.talkers)
+        for turn in range(number):
+            shift = turn % len(kinds)
+            for kind in kinds[shift:] + kinds[:shift]:
+                found[kind].append(self.talk(kind, chats, spread_s))
+        return found
+
+
+@contextmanager
+def bench(
+    directory: Path, url: str, kinds: Sequence[str], deltas: int, interval_ms: float
+) -> Iterator[Bench]:
+    with ExitStack() as stack:
+        server = stack.enter_context(serving.serving(directory, url))
+        talkers = {kind: stack.enter_context(Child("bench.talkers", kind, url)) for kind in kinds}
+        yield Bench(server, talkers, deltas, interval_ms)
+
+
+def report_start(report: Report, directory: Path, url: str, rounds: int) -> None:
+    """Cold start, idle memory and idle CPU."""
+    starts, sizes, idle = [], [], []
+    for _ in range(rounds):
+        with serving.serving(directory, url) as server:
+            starts.append(server.start_s)
+            time.sleep(3)
+            before = cpu_ms(server.pid)
+            time.sleep(2)
+            idle.append((cpu_ms(server.pid) - before) / 2)
+            sizes.append(pss_mb(server.pid))
+    report.add("start.cold_s", median(starts), "s")
+    report.add("memory.idle_mb", median(sizes), "MB PSS", 230)
+    report.add("idle.cpu_ms_per_s", median(idle), "ms/s")
+
+
+def report_first_delta(report: Report, bench: Bench, chats: Any, rounds: int) -> None:
+    """The time to the first delta of one user who asks again and again. `added` is over the bare
+    socket, whose time is the provider's own."""
+    bench.connect(chats)
+    for kind in bench.talkers:
+        bench.talk(kind, 3, 0)  # the SDK imports a part of itself at its first request
+    found = bench.rounds(rounds, len(chats), 0)
+    ttft = {
+        kind: median([median(each["ttft_ms"]) for each in runs]) for kind, runs in found.items()
+    }
+    for kind in ("sdk", "sdk_stream"):
+        report.add(f"{kind}.ttft_added_ms", ttft[kind] - ttft["socket"], "ms")
+    sdk = ttft["sdk"] - ttft["socket"]
+    report.add("web.ttft_added_ms", ttft["web"] - ttft["socket"], "ms", sdk + 5)
+    report.add("socket.ttft_ms", ttft["socket"], "ms")
+    asks = len(chats)
+    cost = median([each["cpu_ms"] / asks for each in found["web"]])
+    report.add(f"web.cpu_ms_per_answer_of_{bench.deltas}", cost, "ms")
+
+
+def report_growth(report: Report, bench: Bench, number: int, at_once: int) -> None:
+    """Memory after many new chats, each with a title of its own."""
+    sizes = [pss_mb(bench.server.pid)]
+    for _half in range(2):
+        for _ in range(max(1, number // at_once // 2)):
+            bench.connect(serving.make_chats(at_once, begun=False))
+            bench.talk("web", at_once, 0.5)
+        bench.connect([])
+        time.sleep(3)
+        sizes.append(pss_mb(bench.server.pid))
+    report.add(f"memory.growth_mb.{number}", sizes[-1] - sizes[0], "MB PSS", 20)
+    report.add(f"memory.growth_mb.last_{number // 2}", sizes[-1] - sizes[1], "MB PSS")
+
+
+def report_load(report: Report, bench: Bench, chats: Any, size: int, rounds: int) -> None:
+    """Many chats at once."""
+    bench.connect(chats[:size])
+    found = bench.rounds(rounds, size, SPREAD_S)
+    cost = {
+        kind: median([each["cpu_ms"] / max(1, each["deltas"]) * 1000 for each in runs])
+        for kind, runs in found.items()
+    }
+    for kind, runs in found.items():
+        web = kind == "web"
+
+        def add(name: str, unit: str, value: float, kind: str = kind, **goal: Any) -> None:
+            report.add(f"{kind}.{size}.{name}", value, unit, **goal)
+
+        in_time = [each["in_time"] for each in runs]
+        add("in_time", f"of {size}", min(in_time), at_least=size if web else None)
+        late = median([each["late_p95"] for each in runs])
+        add("late_ms.p95", "ms", late, goal=150 if web else None)
+        ttft = median([percentile(each["ttft_ms"], 0.95) for each in runs])
+        add("ttft_ms.p95", "ms", ttft, goal=25 if web and size == 50 else None)
+        add("cpu_ms_per_1000_deltas", "ms", cost[kind], goal=cost["sdk"] if web else None)
+    slip = [each["slip_p95"] for runs in found.values() for each in runs]
+    report.add(f"provider.{size}.slip_ms.p95", max(slip), "ms")
+
+
+def main() -> Report:
+    parser = argparse.ArgumentParser(prog="python -m bench.streaming", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2, help="of each size (default: 2)")
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="chats at once")
+    parser.add_argument("--asks", type=int, default=30, help="for the first delta; 0: none")
+    parser.add_argument("--chats", type=int, default=1000, help="for the growth; 0: none")
+    parser.add_argument("--starts", type=int, default=2, help="cold starts; 0: none")
+    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="who talks")
+    options = parser.parse_args()
+    kinds = list(dict.fromkeys(("web", *options.kinds)))
+
+    report = Report("Streaming")
+    with serving.django_site() as directory:
+        begun = serving.make_chats(max([*options.sizes, options.asks, 1]), begun=True)
+        with provider(SHORT_DELTAS, SHORT_INTERVAL_MS) as url:
+            if options.starts:
+                report_start(report, directory, url, options.starts)
+            if options.asks or options.chats:
+                with bench(directory, url, KINDS, SHORT_DELTAS, SHORT_INTERVAL_MS) as short:
+                    if options.asks:
+                        report_first_delta(report, short, begun[: options.asks], options.rounds + 1)
+                    if options.chats:
+                        report_growth(report, short, options.chats, at_once=50)
+        with provider(DELTAS, INTERVAL_MS) as url:
+            if options.sizes:
+                with bench(directory, url, kinds, DELTAS, INTERVAL_MS) as long:
+                    for kind in kinds:
+                        long.connect(begun[:1])
+                        long.talk(kind, 1, SPREAD_S)  # warm
+                    for size in options.sizes:
+                        report_load(report, long, begun, size, options.rounds)
+    report.print_table()
+    return report
+
+
+if __name__ == "__main__":
+    main()
