@@ -69,8 +69,8 @@ def plan(
 ) -> Plan | None:
     """Cut the messages after the current summary into those to summarise and the kept tail.
 
-    `fixed` is what stays in the prompt anyway: system prompt and summary, in tokens. The tail is the
-    last exchange, then up to `keep_recent_messages` or `keep_recent_tokens` while the context
+    `fixed` is what stays in the prompt anyway: system prompt and summary, in tokens. The tail is
+    the last exchange, then up to `keep_recent_messages` or `keep_recent_tokens` while the context
     stays under its target; a manual compaction that would find nothing keeps the last exchange
     only. The cut never separates a tool call from its result. None: fewer than two messages to
     summarise.

@@ -103,7 +103,10 @@ class Request:
             block["cache_control"] = CACHE
         last = body["messages"][-1]
         if last["content"][-1]["type"] not in ("thinking", "redacted_thinking"):
-            last["content"] = [*last["content"][:-1], last["content"][-1] | {"cache_control": CACHE}]
+            last["content"] = [
+                *last["content"][:-1],
+                last["content"][-1] | {"cache_control": CACHE},
+            ]
         return body
 
 

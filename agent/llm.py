@@ -9,7 +9,6 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import anthropic
 import httpx2
@@ -106,18 +105,17 @@ class Client:
         while True:
             started = False
             try:
-                async with translated():
-                    async with self._sdk.messages.with_streaming_response.create(
-                        **request.body(caching=self._caching), stream=True
-                    ) as response:
-                        decoder = EventDecoder()
-                        async for chunk in response.iter_bytes():
-                            if events := decoder.feed(chunk):
-                                started = started or any(
-                                    e["type"] == "content_block_start" for e in events
-                                )
-                                yield events
-                        return
+                body = request.body(caching=self._caching)
+                create = self._sdk.messages.with_streaming_response.create
+                async with translated(), create(**body, stream=True) as response:
+                    decoder = EventDecoder()
+                    async for chunk in response.iter_bytes():
+                        if events := decoder.feed(chunk):
+                            started = started or any(
+                                e["type"] == "content_block_start" for e in events
+                            )
+                            yield events
+                    return
             except AgentError as error:
                 wait = retry_wait(error, attempt)
                 if started or attempt >= self._retries or wait is None:
@@ -156,7 +154,7 @@ class Client:
             return None
 
     async def models(self) -> list[ModelInfo]:
-        """The server's models; AgentError where it has no list. OpenAI-style lists have only ids."""
+        """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
         async with translated():
             page = await self._sdk.models.list(limit=100)
             return [
@@ -224,10 +222,10 @@ async def translated() -> AsyncIterator[None]:
 
 def status_error(error: anthropic.APIStatusError) -> AgentError:
     """The words for an HTTP error. The status decides; some bodies have no error type."""
-    status, kind = error.status_code, error.type
+    status = error.status_code
     said = (error.api_message or "").strip()
     quoted = f" The server said: “{said[:300]}”" if said else ""
-    if status == 400 and "prompt is too long" in said or kind == "model_context_window_exceeded":
+    if status == 400 and "prompt is too long" in said:
         return AgentError("too_long", f"The conversation does not fit the model.{quoted}")
     if status == 413:
         return AgentError(

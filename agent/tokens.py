@@ -87,7 +87,7 @@ class TokenCounter:
         if kind == "tool_result":
             content = block.get("content")
             parts = content if isinstance(content, list) else []
-            images = sum(part.get("type") == "image" for part in parts)
+            images = len([part for part in parts if part.get("type") == "image"])
             return self.count(result_text(block)) + images * IMAGE_TOKENS
         return self.count(json.dumps(block, ensure_ascii=False))
 

@@ -1,7 +1,7 @@
 """How well token counts are estimated, against what the API reported.
 
-`python -m bench.tokens --data DIRECTORY`, where the directory holds `tokens/`: texts with their true
-counts, and one long session with the true prompt size of every request.
+`python -m bench.tokens --data DIRECTORY`, where the directory holds `tokens/`: texts with their
+true counts, and one long session with the true prompt size of every request.
 """
 
 import argparse

@@ -1,18 +1,18 @@
 """The conversation's websocket: frames to services and turns, events to the browser. No model call
 and no ORM call happens in here."""
 
+import json
 from typing import Any
 from uuid import UUID
 
 import structlog
 from channels.consumer import get_handler_name
-from channels.exceptions import DenyConnection
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.core.cache import cache
 
 from accounts.models import User
 from chat import snapshots
 from chat.broadcast import Event, bind_loop, conversation_group, user_group
+from chat.control import stop_elsewhere
 from chat.db import in_db
 from chat.errors import Refused
 from chat.limits import count_message
@@ -28,11 +28,13 @@ from chat.protocol import (
 )
 from chat.services import compactions, conversations, turns
 from chat.turns import runner
-import json
 
 log = structlog.get_logger(__name__)
 
 SIGNED_OUT, NOT_FOUND = 4401, 4404
+INTERNAL = Refused(
+    "internal", "Something went wrong; your text is kept. Try again.", retryable=True
+)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -48,6 +50,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         bind_loop()
+        self._joined: list[str] = []
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
@@ -59,12 +62,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
             return
-        for group in self._groups():
+        self._joined = [conversation_group(self.conversation_id), user_group(self.user.pk)]
+        for group in self._joined:
             await self.channel_layer.group_add(group, self.channel_name)
         await self._send_snapshot()
 
     async def disconnect(self, code: int) -> None:
-        for group in self._groups():
+        for group in self._joined:
             await self.channel_layer.group_discard(group, self.channel_name)
 
     async def relay(self, message: Event) -> None:
@@ -83,10 +87,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_FOUND)
         except Exception:
             log.exception("frame failed", conversation=str(self.conversation_id))
-            refusal = Refused(
-                "internal", "Something went wrong; your text is kept. Try again.", retryable=True
-            )
-            await self._send_error(refusal, client_id)
+            await self._send_error(INTERNAL, client_id)
 
     async def _handle(self, frame: Frame) -> None:
         match frame:
@@ -132,13 +133,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             runner.stop(live)
             return
         turn = await in_db(
-            Turn.objects.filter(
-                conversation=self.conversation_id, status__in=Turn.ACTIVE
-            ).first
+            Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE).first
         )
         if turn is None:
             raise Refused("nothing_to_stop", "No answer is being written.")
-        await runner.stop_elsewhere(turn)
+        await stop_elsewhere(turn)
 
     async def _send_snapshot(self) -> None:
         await self.send(
@@ -164,8 +163,3 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 "The server is restarting; your text is kept. Send it in a moment.",
                 retryable=True,
             )
-
-    def _groups(self) -> list[str]:
-        if not self.user.is_authenticated:
-            return []
-        return [conversation_group(self.conversation_id), user_group(self.user.pk)]

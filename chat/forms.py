@@ -12,7 +12,7 @@ BUDGETS = [
 ]
 
 
-class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
+class SettingsForm(forms.ModelForm):
     """What the user may set for one conversation."""
 
     context_budget = forms.TypedChoiceField(
@@ -20,7 +20,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
         coerce=int,
         empty_value=None,
         required=False,
-        help_text="Compaction starts at 80 % of it. More remembers more word for word, and costs more.",
+        help_text="Compaction starts at 80 % of it. More is remembered word for word, and costs "
+        "more.",
     )
 
     class Meta:

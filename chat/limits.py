@@ -17,7 +17,7 @@ def count_message(user: User) -> None:
     if cache.incr(key) > settings.MESSAGES_PER_MINUTE:
         raise Refused(
             "rate_limited",
-            f"You have sent {settings.MESSAGES_PER_MINUTE} messages in a minute. Your text is kept; "
-            f"send it in {60 - second} s.",
+            f"You have sent {settings.MESSAGES_PER_MINUTE} messages in a minute. Your text is "
+            f"kept; send it in {60 - second} s.",
             retryable=True,
         )

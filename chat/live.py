@@ -52,9 +52,7 @@ class LiveTurn:
             self.tail = _after(self.tail, block.through - self.through)
             self.through = block.through
             self.html.append(block.html)
-            await self._send(
-                {"type": "turn.block", "through": block.through, "html": block.html}
-            )
+            await self._send({"type": "turn.block", "through": block.through, "html": block.html})
 
     async def _send(self, event: dict[str, Any]) -> None:
         self.seq += 1

@@ -6,6 +6,7 @@ lets through exactly what this module itself can produce.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -90,12 +91,14 @@ def _code_block(code: str, language: str) -> str:
 
 
 class _Renderer(RendererHTML):
-    def fence(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
         info = token.info.split(maxsplit=1)
         return _code_block(token.content, info[0] if info else "")
 
-    def code_block(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+    def code_block(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
         return _code_block(tokens[idx].content, "")
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
@@ -156,11 +159,12 @@ _markdown = _make_markdown()
 
 # --- Sanitiser ------------------------------------------------------------------------------------
 
+_TAGS = """
+    a blockquote br button code del div em h3 h4 h5 h6 hr input li ol p pre s span
+    strong table tbody td th thead tr ul
+"""
 _cleaner = nh3.Cleaner(
-    tags=set(
-        "a blockquote br button code del div em h3 h4 h5 h6 hr input li ol p pre s span strong "
-        "table tbody td th thead tr ul".split()
-    ),
+    tags=set(_TAGS.split()),
     attributes={"*": set(), "a": {"href"}, "ol": {"start"}, "input": {"checked", "disabled"}},
     tag_attribute_values={"button": {"type": {"button"}}, "input": {"type": {"checkbox"}}},
     set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"disabled": ""}},

@@ -60,15 +60,17 @@ class ModelProfile(models.Model):
 
 
 class Conversation(models.Model):
-    """One thread. The `compressed_*` fields describe the active branch and are written together with
-    the `Compaction` they come from."""
+    """One thread. The `compressed_*` fields describe the active branch and are written together
+    with the `Compaction` they come from."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations"
     )
     title = models.CharField(max_length=200, blank=True)
-    title_edited = models.BooleanField(default=False, help_text="Named by the user: never replaced.")
+    title_edited = models.BooleanField(
+        default=False, help_text="Named by the user: never replaced."
+    )
     model = models.CharField(max_length=200)
     system_prompt = models.TextField(blank=True)
     pinned = models.BooleanField(default=False)
@@ -134,9 +136,9 @@ class Conversation(models.Model):
 
 
 class Turn(models.Model):
-    """A user message through its final reply, or one manual compaction: the conversation's only lock.
+    """A user message through its final reply, or one manual compaction: the only lock.
 
-    A row is alive while its lease is. Whoever owns it extends the lease; the sweep ends the others.
+    A row is alive while its lease is. Whoever owns it extends it; the sweep ends the others.
     """
 
     class Kind(models.TextChoices):

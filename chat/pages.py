@@ -60,9 +60,7 @@ def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item
     return items
 
 
-def _dividers(
-    conversation: Conversation, messages: Sequence[Message]
-) -> dict[int, Compaction]:
+def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Compaction]:
     """Completed compactions by the message they reach to; reverted ones are newer than the current
     version, and of several that reach to one message the last counts."""
     if conversation.compaction_id is None or not messages:

@@ -43,6 +43,8 @@ BUILT_IN = {
     "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
     "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
 }
+# A model's name, display name, window and output limit, as far as the server tells.
+Found = tuple[str, str | None, int | None, int | None]
 CACHE_WRITE = 1.25  # of the input price, for five minutes
 
 
@@ -96,7 +98,9 @@ async def refresh() -> int:
     except AgentError as error:
         log.warning("model list not available", code=error.code, reason=error.message)
         listed = []
-    found = [(info.name, info.display_name, info.context_window, info.max_output) for info in listed]
+    found: list[Found] = [
+        (info.name, info.display_name, info.context_window, info.max_output) for info in listed
+    ]
     if not found:
         names = [settings.DEFAULT_MODEL, *([] if llm.server_url() else BUILT_IN)]
         found = [(name, None, None, None) for name in dict.fromkeys(names)]
@@ -104,7 +108,7 @@ async def refresh() -> int:
     return len(listed)
 
 
-def _store(found: list[tuple[str, str | None, int | None, int | None]]) -> None:
+def _store(found: list[Found]) -> None:
     for name, display_name, window, output in found:
         profile = profile_for(name)
         if profile.edited:
@@ -117,7 +121,8 @@ def _store(found: list[tuple[str, str | None, int | None, int | None]]) -> None:
         profile.base_url = llm.server_url()
         if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
             log.warning(
-                "model window below 16,000 tokens: not offered", model=name,
+                "model window below 16,000 tokens: not offered",
+                model=name,
                 window=profile.context_window,
             )
             profile.enabled = False

@@ -1,4 +1,4 @@
-"""The browser protocol's schema: what clients may send. docs/protocol.md describes both directions."""
+"""The browser protocol's schema: what clients may send. docs/protocol.md has both directions."""
 
 import json
 from dataclasses import dataclass
@@ -53,9 +53,7 @@ def parse(data: str | bytes | None) -> Frame:
             client_id = _string(frame, "client_id", MAX_CLIENT_ID)
             if not client_id:
                 raise Refused("bad_frame", "client_id is empty.")
-            return SendMessage(
-                client_id, _string(frame, "text"), _number(frame, "expected_head")
-            )
+            return SendMessage(client_id, _string(frame, "text"), _number(frame, "expected_head"))
         case "turn.stop":
             return StopTurn()
         case "compact":

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from chat import events
 from chat.contexts import head_number, load, usage_event
+from chat.control import ask_owner
 from chat.db import in_db
 from chat.models import Compaction, Message, Turn
 from chat.turns import runner
@@ -21,7 +22,7 @@ async def snapshot(conversation_id: UUID) -> dict[str, Any]:
     if live is not None and live.turn_id == turn.pk:
         told: dict[str, Any] | None = live.snapshot()
     elif turn.owner != runner.owner:
-        told = await runner.ask_owner(turn.owner, conversation_id)
+        told = await ask_owner(turn)
     else:
         told = None
     if told is None:

@@ -51,7 +51,9 @@ def compact(compaction_id: int) -> None:
     except (AgentError, SummaryRejected) as error:
         compactions.fail(compaction_id, describe(error))
     except Exception:
-        compactions.fail(compaction_id, "Something went wrong in Everlong; the log has the details.")
+        compactions.fail(
+            compaction_id, "Something went wrong in Everlong; the log has the details."
+        )
         raise
     else:
         compactions.complete(job, result, tokens_after=tokens_after)

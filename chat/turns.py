@@ -23,6 +23,7 @@ from agent.reply import Outcome, Reply, outcome
 from chat import llm, tasks
 from chat.broadcast import bind_loop, conversation_group
 from chat.contexts import Loaded
+from chat.control import obey
 from chat.db import in_db
 from chat.live import LiveTurn
 from chat.models import Compaction, Message, Turn
@@ -47,7 +48,8 @@ MAX_REST_SECONDS = 0.1
 
 CUT_NOTICE = "The answer reached its length limit. Ask to continue."
 TRIMMED_NOTICE = (
-    "The oldest messages were left out of this request because it would not fit. They are still here."
+    "The oldest messages were left out of this request because it would not fit. "
+    "They are still here."
 )
 INTERNAL = AgentError(
     "internal", "Something went wrong in Everlong; the log has the details. Retry.", retryable=True
@@ -73,7 +75,7 @@ class Runner:
         live.task = asyncio.create_task(self._run(live, work))
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
-            self._control = asyncio.create_task(self._obey())
+            self._control = asyncio.create_task(obey(self.owner, self.live, self.stop))
 
     def live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
@@ -122,14 +124,19 @@ class Runner:
             ending = self._partial(live, Turn.Status.FAILED, INTERNAL)
         try:
             if ending is not None and await in_db(services.finish, live.turn_id, ending):
-                if live.number == 2 and ending.status == Turn.Status.COMPLETED:
-                    await asyncio.to_thread(tasks.suggest_title.delay, str(live.conversation_id))
+                await self._suggest_title(live, ending)
         except Exception:
             # The sweep will end it from the last checkpoint.
             log.exception("turn could not be stored", turn=live.turn_id)
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
+
+    @staticmethod
+    async def _suggest_title(live: LiveTurn, ending: Ending) -> None:
+        """Have the conversation named after its first exchange."""
+        if live.number == 2 and ending.status == Turn.Status.COMPLETED:
+            await asyncio.to_thread(tasks.suggest_title.delay, str(live.conversation_id))
 
     @staticmethod
     def _partial(live: LiveTurn, status: Turn.Status, error: AgentError | None = None) -> Ending:
@@ -209,8 +216,8 @@ class Runner:
         if measure(context, llm.counter()).total > loaded.limits.prompt_limit:
             raise AgentError(
                 "too_long",
-                "The last message alone does not fit the model. Shorten it, or choose a model with a "
-                "larger window.",
+                "The last message alone does not fit the model. Shorten it, or choose a model with "
+                "a larger window.",
             )
         return context
 
@@ -302,54 +309,8 @@ class Runner:
                 if live.turn_id in stop:
                     self.stop(live)
 
-    async def _obey(self) -> None:
-        """Answer other web processes: stop a turn, or tell its text so far."""
-        layer = get_channel_layer()
-        channel = await layer.new_channel()
-        await layer.group_add(control_group(self.owner), channel)
-        while True:
-            message = await layer.receive(channel)
-            live = self._live.get(UUID(message["conversation_id"]))
-            if message["action"] == "stop" and live:
-                self.stop(live)
-            elif message["action"] == "tell":
-                told = live.snapshot() if live else None
-                await layer.send(message["reply_to"], {"type": "told", "live": told})
-
-    async def ask_owner(self, owner: str, conversation_id: UUID) -> dict[str, Any] | None:
-        """The live text of a turn that another process runs; None if it does not answer."""
-        layer = get_channel_layer()
-        channel = await layer.new_channel()
-        await layer.group_send(
-            control_group(owner),
-            {
-                "type": "control",
-                "action": "tell",
-                "conversation_id": str(conversation_id),
-                "reply_to": channel,
-            },
-        )
-        try:
-            told = await asyncio.wait_for(layer.receive(channel), timeout=1)
-        except TimeoutError:
-            return None
-        live: dict[str, Any] | None = told["live"]
-        return live
-
-    async def stop_elsewhere(self, turn: Turn) -> None:
-        """Stop a turn that another process runs: a message now, the stop flag in case it is lost."""
-        await in_db(services.request_stop, turn.pk)
-        await get_channel_layer().group_send(
-            control_group(turn.owner),
-            {"type": "control", "action": "stop", "conversation_id": str(turn.conversation_id)},
-        )
-
 
 runner = Runner()
-
-
-def control_group(owner: str) -> str:
-    return f"process.{owner}"
 
 
 async def sweep_forever() -> None:

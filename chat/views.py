@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.models import User
 from chat import pages
 from chat.contexts import head_number, load, usage_event
 from chat.db import in_db
@@ -34,6 +35,13 @@ def find(request: HttpRequest, pk: UUID) -> Conversation:
         return conversations.owned(request.user, pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
+
+
+async def signed_in(request: HttpRequest) -> User:
+    """The user of a view behind `login_required`, which also fills `request.user`."""
+    user = await request.auser()
+    assert isinstance(user, User)
+    return user
 
 
 @login_required
@@ -105,7 +113,7 @@ def _uuid(text: str) -> UUID | None:
 @require_POST
 async def conversation_create(request: HttpRequest) -> HttpResponse:
     """Start a conversation with its first message; the answer streams on the page it leads to."""
-    user = await request.auser()
+    user = await signed_in(request)
     text = request.POST.get("text", "")
     if runner.draining:
         return await _again(request, text, "The server is restarting. Send it in a moment.", 503)
@@ -126,7 +134,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
 
 async def _again(request: HttpRequest, text: str, error: str, status: int) -> HttpResponse:
     """The new-chat page with the text still in it and what was wrong."""
-    user = await request.auser()
+    user = await signed_in(request)
     context = {
         "conversation": None,
         "models": await in_db(offered),
@@ -156,7 +164,7 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask first, then delete."""
-    await request.auser()
+    await signed_in(request)
     row = await in_db(find, request, pk)
     if request.method == "GET":
         return render(request, "chat/_delete.html", {"conversation": row})
@@ -206,7 +214,7 @@ def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Answer the last message again."""
-    await request.auser()
+    await signed_in(request)
     row = await in_db(find, request, pk)
     if runner.draining:
         return HttpResponse("The server is restarting. Retry in a moment.", status=503)

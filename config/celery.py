@@ -1,4 +1,4 @@
-"""The Celery application: `celery -A config worker`, or the embedded worker of `manage.py serve`."""
+"""The Celery application, for `celery -A config worker` and for `manage.py serve`'s own worker."""
 
 import os
 

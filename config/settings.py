@@ -41,7 +41,7 @@ def secret_key() -> str:
 
 SECRET_KEY = secret_key()
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000)
 
@@ -170,7 +170,7 @@ DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-so
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
 # "name=window" pairs, for servers whose model list does not tell the context window.
-MODEL_WINDOWS = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
+MODEL_WINDOWS: dict[str, int] = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
 PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
 MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
 MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothing yet

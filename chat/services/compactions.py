@@ -49,9 +49,7 @@ class Job:
 def plan_for(loaded: Loaded, *, manual: bool = False) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
     fixed = loaded.size.system + loaded.size.summary
-    return plan(
-        loaded.context.messages, loaded.policy, loaded.limits, fixed=fixed, manual=manual
-    )
+    return plan(loaded.context.messages, loaded.policy, loaded.limits, fixed=fixed, manual=manual)
 
 
 def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> tuple[Turn, int]:
@@ -60,9 +58,7 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
     Refused while another turn runs, and where there is too little to summarise.
     """
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(
-            pk=conversation_id, owner=user
-        )
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         refuse_if_busy(conversation)
         loaded = load(conversation_id)
         planned = plan_for(loaded, manual=True)
@@ -297,8 +293,8 @@ def revert(compaction_id: int) -> None:
         if loaded.used > loaded.limits.prompt_limit:
             raise Refused(
                 "does_not_fit",
-                f"Without this summary the conversation has {loaded.used:,} tokens; the model takes "
-                f"{loaded.limits.prompt_limit:,}. Choose a larger model first.",
+                f"Without this summary the conversation has {loaded.used:,} tokens; the model "
+                f"takes {loaded.limits.prompt_limit:,}. Choose a larger model first.",
             )
         emit(conversation_group(conversation.pk), {"type": "compaction.reverted", "id": current.pk})
         emit(conversation_group(conversation.pk), usage_event(loaded))
@@ -316,9 +312,7 @@ def _end(compaction: Compaction, status: Compaction.Status, **values: object) ->
 
 
 def _announce(compaction: Compaction) -> None:
-    emit(
-        conversation_group(compaction.conversation_id), events.compaction_completed(compaction)
-    )
+    emit(conversation_group(compaction.conversation_id), events.compaction_completed(compaction))
     log.info(
         "compaction ended",
         compaction=compaction.pk,

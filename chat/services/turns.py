@@ -23,6 +23,7 @@ from chat.llm import counter
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services.conversations import create, opening_title, refuse_if_busy
 
+
 class TurnEnded(Exception):
     """The turn is no longer active: it was ended by somebody else, or deleted."""
 
@@ -57,9 +58,7 @@ def post_message(
     blocks: list[Block] = [{"type": "text", "text": text}]
     tokens = counter().count_blocks(blocks)  # before the transaction: a long text takes a while
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(
-            pk=conversation_id, owner=user
-        )
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         sent = Message.objects.filter(conversation=conversation, client_id=client_id)
         if client_id is not None and sent.exists():
             return None
@@ -203,9 +202,7 @@ def finish(turn_id: int, ending: Ending) -> bool:
     return True
 
 
-def _store_answer(
-    turn: Turn, conversation: Conversation, ending: Ending, tokens: int
-) -> Message:
+def _store_answer(turn: Turn, conversation: Conversation, ending: Ending, tokens: int) -> Message:
     message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
     if message is None:  # it failed before the request went out
         message = _append(
@@ -272,11 +269,7 @@ def request_stop(turn_id: int) -> None:
 
 def _lock(turn_id: int) -> Turn:
     """The active turn, locked for this transaction."""
-    turn = (
-        Turn.objects.select_for_update()
-        .filter(pk=turn_id, status__in=Turn.ACTIVE)
-        .first()
-    )
+    turn = Turn.objects.select_for_update().filter(pk=turn_id, status__in=Turn.ACTIVE).first()
     if turn is None:
         raise TurnEnded(turn_id)
     return turn

@@ -11,10 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
-from twisted.internet import reactor
 
 from accounts.services import issue_setup_link
-from agent.errors import AgentError
 from agent.vocabulary import FILE_NAME
 from chat import llm, profiles
 from chat.broadcast import bind_loop
@@ -37,7 +35,9 @@ class Command(BaseCommand):
 
     def handle(self, *, host: str, port: int, no_worker: bool, **options: Any) -> None:
         if no_worker and not settings.SCALED:
-            raise CommandError("--no-worker needs REDIS_URL: without it, nobody could do the tasks.")
+            raise CommandError(
+                "--no-worker needs REDIS_URL: without it, nobody could do the tasks."
+            )
         self._tasks: list[asyncio.Task[Any]] = []
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
@@ -102,7 +102,7 @@ class Command(BaseCommand):
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
         if runner.draining:  # a second Ctrl-C
-            reactor.stop()  # type: ignore[attr-defined]
+            self._server.stop()
             return
         self._tasks.append(loop.create_task(self._drain()))
 
@@ -116,4 +116,4 @@ class Command(BaseCommand):
             self._embedded.stop()
         if self._demo:
             self._demo.stop()
-        reactor.stop()  # type: ignore[attr-defined]
+        self._server.stop()

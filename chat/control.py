@@ -1,0 +1,62 @@
+"""Web processes talk to each other: whoever holds the socket asks whoever runs the turn."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from channels.layers import get_channel_layer
+
+from chat.db import in_db
+from chat.live import LiveTurn
+from chat.models import Turn
+from chat.services import turns
+
+ANSWER_SECONDS = 1.0
+
+
+def control_group(owner: str) -> str:
+    return f"process.{owner}"
+
+
+async def obey(
+    owner: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
+) -> None:
+    """Do what other processes ask of this one, `owner`: stop a turn, or tell its text so far."""
+    layer = get_channel_layer()
+    channel = await layer.new_channel()
+    await layer.group_add(control_group(owner), channel)
+    while True:
+        message = await layer.receive(channel)
+        live = find(UUID(message["conversation_id"]))
+        if message["action"] == "stop" and live:
+            stop(live)
+        elif message["action"] == "tell":
+            told = live.snapshot() if live else None
+            await layer.send(message["reply_to"], {"type": "told", "live": told})
+
+
+async def ask_owner(turn: Turn) -> dict[str, Any] | None:
+    """The live text of a turn that another process runs; None if it does not answer."""
+    channel = await get_channel_layer().new_channel()
+    await _send(turn, action="tell", reply_to=channel)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            told = await get_channel_layer().receive(channel)
+    except TimeoutError:
+        return None
+    live: dict[str, Any] | None = told["live"]
+    return live
+
+
+async def stop_elsewhere(turn: Turn) -> None:
+    """Stop a turn that another process runs: a message now, the stop flag in case that is lost."""
+    await in_db(turns.request_stop, turn.pk)
+    await _send(turn, action="stop")
+
+
+async def _send(turn: Turn, **message: str) -> None:
+    await get_channel_layer().group_send(
+        control_group(turn.owner),
+        {"type": "control", "conversation_id": str(turn.conversation_id)} | message,
+    )
