@@ -56,6 +56,16 @@ class EventDecoder:
                     events.append(event)
         return events
 
+    def close(self) -> list[Event]:
+        """The events that the end of the stream completes: the last one may lack its blank line.
+        A damaged one was cut off, and gives nothing."""
+        try:
+            return self.feed(b"\n\n")
+        except AgentError as error:
+            if error.code == "stream_cut":
+                return []
+            raise
+
     @staticmethod
     def _decode(data: bytes) -> Event:
         try:

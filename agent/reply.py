@@ -49,8 +49,10 @@ class Reply:
     def apply(self, event: Event) -> str:
         """Fold in one stream event; the text that a reader sees of it, mostly "".
 
-        Raises AgentError for an `error` event and for an event that does not fit.
+        Raises AgentError for an event that does not fit. What follows the end is ignored.
         """
+        if self.complete:
+            return ""
         kind = event.get("type")
         if kind == "content_block_delta":
             delta = event["delta"]
@@ -71,6 +73,9 @@ class Reply:
             self.stop_details = event["delta"].get("stop_details") or self.stop_details
             self._add_usage(event.get("usage"))
         elif kind == "message_stop":
+            # A block that ran into the output limit may lack its own end.
+            for index in list(self._pieces):
+                self._close(index)
             self.complete = True
         return ""
 

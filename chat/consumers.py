@@ -54,7 +54,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
-        if not self.user.is_authenticated:
+        if not self.scope["user"].is_authenticated:
             await self.close(SIGNED_OUT)
             return
         try:
