@@ -1,0 +1,14 @@
+"""The admin panel: it reads everything and edits only what is known of the models.
+
+Services are the only writers; what the panel changes in conversations, it asks them to.
+"""
+
+from django.contrib import admin
+
+from chat.admin import compactions, conversations, profiles, transcript
+
+__all__ = ["compactions", "conversations", "profiles", "transcript"]
+
+admin.site.site_header = "Everlong administration"
+admin.site.site_title = "Everlong"
+admin.site.index_title = "Administration"

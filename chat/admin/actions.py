@@ -1,0 +1,121 @@
+"""Re-run and revert: actions of the list, to which a compaction's own page posts too."""
+
+import contextvars
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+
+from chat.admin.base import link, list_url, page_url
+from chat.errors import Refused
+from chat.models import Compaction, Turn
+from chat.services import compactions
+from chat.turns import runner
+
+log = structlog.get_logger(__name__)
+
+MAX_AT_ONCE = 20  # each re-run is a paid model call
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an action's page asks, and what is done on yes: it returns the compaction to show."""
+
+    name: str
+    question: str
+    explanation: str
+    button: str
+    run: Callable[[Compaction], int]
+    done: str
+
+
+def _rerun(compaction: Compaction) -> int:
+    if runner.draining:
+        raise Refused("draining", "The server is restarting. Try again in a moment.")
+    turn, new = compactions.open_rerun(compaction.pk, owner=runner.owner)
+    # In a sync view, this runs in the event loop that serves the request: the runner's.
+    async_to_sync(_start)(turn, new)
+    return new
+
+
+async def _start(turn: Turn, compaction_id: int) -> None:
+    # A context of its own: the turn outlives the request, and must not be bound to its threads.
+    contextvars.Context().run(runner.start, turn, compaction_id)
+
+
+def _revert(compaction: Compaction) -> int:
+    compactions.revert(compaction.pk)
+    return compaction.pk
+
+
+RERUN = Action(
+    name="rerun",
+    question="Write the summary again?",
+    explanation="The model reads the same messages again and writes a new version of the summary. "
+    "The conversation is locked meanwhile. If it fails, the present summary stays.",
+    button="Write again",
+    run=_rerun,
+    done="The summary is being written again.",
+)
+REVERT = Action(
+    name="revert",
+    question="Revert this summary?",
+    explanation="The conversation goes back to the version before; without one, all its messages "
+    "are sent verbatim again. No message changes, and the summary stays in this list. Automatic "
+    "compaction then waits until the model's window itself is full.",
+    button="Revert",
+    run=_revert,
+    done="Reverted.",
+)
+
+
+def confirmed(
+    page: ModelAdmin, request: HttpRequest, queryset: QuerySet[Compaction], action: Action
+) -> HttpResponse | None:
+    """Ask first; then do it to each, newest first, and say what happened."""
+    # Versions of one conversation are reverted from the newest backwards.
+    rows = list(queryset.order_by("-pk")[: MAX_AT_ONCE + 1])
+    if not rows:
+        page.message_user(request, "They are not in this list any more.", messages.ERROR)
+        return None
+    if len(rows) > MAX_AT_ONCE:
+        page.message_user(request, f"Select at most {MAX_AT_ONCE} at once.", messages.ERROR)
+        return None
+    if "confirmed" not in request.POST:
+        context = page.admin_site.each_context(request) | {
+            "opts": page.opts,
+            "title": action.question,
+            "action": action,
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "rows": rows,
+            "back": page_url(rows[0]) if len(rows) == 1 else list_url(Compaction),
+        }
+        return TemplateResponse(request, "admin/chat/compaction/confirm.html", context)
+    shown = [_do(page, request, row, action) for row in rows]
+    return redirect(page_url(Compaction(pk=shown[0]))) if len(shown) == 1 else None
+
+
+def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action) -> int:
+    """One compaction; returns the one to show afterwards."""
+    name = format_html("{} of “{}”", link(row, f"#{row.pk}"), row.conversation)
+    try:
+        shown = action.run(row)
+    except Refused as refusal:
+        reason = refusal.message
+        if refusal.code == "conversation_busy":
+            reason = "An answer or a compaction is running there. Try again when it is done."
+        page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
+        return row.pk
+    page.log_change(request, row, action.done)
+    log.info(action.name, compaction=row.pk, user=request.user.pk)
+    page.message_user(request, format_html("{}: {}", name, action.done), messages.SUCCESS)
+    return shown

@@ -1,0 +1,220 @@
+"""What the admin's pages share: read-only lists that load no big columns, filters, formats."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model, QuerySet
+from django.db.models.functions import Left
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from chat import markdown
+from chat.models import Conversation, Message, ModelProfile
+
+PREVIEW = 120  # characters of a message in a table
+MAX_VALUE = 2_000  # characters of one value in a table of facts
+
+_CITED = re.compile(r"\[(#\d+(?:[ ,]+#\d+)*)\]")
+_NUMBER = re.compile(r"#(\d+)")
+
+
+# --- Lists ----------------------------------------------------------------------------------------
+
+
+class NarrowChangeList(ChangeList):
+    """A list that loads the columns it shows, and no others."""
+
+    def get_queryset(
+        self, request: HttpRequest, exclude_parameters: Any = None
+    ) -> QuerySet[Any, Any]:
+        queryset = super().get_queryset(request, exclude_parameters)
+        narrowed: QuerySet[Any, Any] = self.model_admin.for_list(queryset)  # type: ignore[attr-defined]
+        return narrowed
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows to look at. `list_only` names the columns of the list, those of joined tables included:
+    a column that is shown and not named costs a query per row."""
+
+    list_only: tuple[str, ...] = ()
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_max_show_all = 200
+    view_on_site = False
+
+    def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+        return queryset.only(*self.list_only)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return NarrowChangeList
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def previews(messages: QuerySet[Message]) -> QuerySet[Message]:
+    """Messages with the start of their text as `preview`, without the rest of it."""
+    return messages.defer("blocks", "text", "usage").annotate(preview=Left("text", PREVIEW))
+
+
+# --- Filters --------------------------------------------------------------------------------------
+
+
+class ConversationFilter(admin.SimpleListFilter):
+    """Names the conversation that a link has filtered a list by; offers nothing by itself."""
+
+    title = "conversation"
+    parameter_name = "conversation"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        value, found = self.value(), self._id()
+        if not value:
+            return []
+        row = Conversation.objects.filter(pk=found).only("title").first() if found else None
+        return [(value, str(row) if row else "not found")]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        if not self.value():
+            return None
+        return queryset.filter(conversation=self._id()) if self._id() else queryset.none()
+
+    def _id(self) -> UUID | None:
+        try:
+            return UUID(self.value() or "")
+        except ValueError:
+            return None
+
+
+class ModelFilter(admin.SimpleListFilter):
+    """By model: those that have a profile, which costs no look at every row."""
+
+    title = "model"
+    parameter_name = "model"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in ModelProfile.objects.values_list("name", flat=True)]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        return queryset.filter(model=self.value()) if self.value() else None
+
+
+class OwnerFilter(admin.SimpleListFilter):
+    """By the owner's name, typed: a list of all users would be too long."""
+
+    title = "owner"
+    parameter_name = "owner"
+    template = "admin/chat/owner_filter.html"
+    field = "owner__username"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("typed", "typed")]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        return queryset.filter(**{self.field: self.value()}) if self.value() else None
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """One: the typed value, the link without it, the other parameters to keep."""
+        gone = (self.parameter_name, "p", "e")
+        yield {
+            "value": self.value() or "",
+            "name": self.parameter_name,
+            "without": changelist.get_query_string(remove=[self.parameter_name]),
+            "others": [(k, v) for k, v in self.request.GET.items() if k not in gone],
+        }
+
+
+class ConversationOwnerFilter(OwnerFilter):
+    field = "conversation__owner__username"
+
+
+# --- Formats --------------------------------------------------------------------------------------
+
+
+def page_url(row: Model) -> str:
+    """The address of a row's admin page."""
+    return reverse(f"admin:chat_{row._meta.model_name}_change", args=[row.pk])
+
+
+def link(row: Model, text: object = "") -> SafeString:
+    """A link to a row's admin page."""
+    return format_html('<a href="{}">{}</a>', page_url(row), text or row)
+
+
+def list_url(model: type[Model], **filters: object) -> str:
+    """The address of a model's list, filtered."""
+    url = reverse(f"admin:chat_{model._meta.model_name}_changelist")
+    return f"{url}?{urlencode(filters)}" if filters else url
+
+
+def money(dollars: float) -> str:
+    """As the chat's gauge writes it."""
+    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def seconds(duration: float | None) -> str:
+    """`1.2 s`, `2 min 5 s`."""
+    if duration is None:
+        return "–"
+    if duration < 60:
+        return f"{duration:.1f} s"
+    return f"{duration // 60:.0f} min {duration % 60:.0f} s"
+
+
+def facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:
+    """A JSON object as rows of words and values; objects inside become rows of their own."""
+    rows: list[tuple[str, str]] = []
+    for key, item in (value or {}).items():
+        label = f"{prefix}{key}".replace("_", " ")
+        if isinstance(item, Mapping) and item:
+            rows += facts(item, f"{label}: ")
+            continue
+        if isinstance(item, list) and all(isinstance(part, str | int | float) for part in item):
+            item = ", ".join(map(str, item))
+        elif isinstance(item, int) and not isinstance(item, bool):
+            item = f"{item:,}"
+        elif not isinstance(item, str):
+            item = json.dumps(item, ensure_ascii=False)
+        short = item if len(item) <= MAX_VALUE else item[:MAX_VALUE] + "…"
+        rows.append((label[:1].upper() + label[1:], short or "–"))
+    return rows
+
+
+def summary_html(conversation_id: UUID, text: str) -> SafeString:
+    """A summary as sanitised HTML, with `[#12]` as links to the messages that exist.
+
+    As in `chat.render`, no `[` can stand inside an attribute.
+    """
+    html = markdown.render(text)
+    numbers = {int(n) for cited in _CITED.findall(html) for n in _NUMBER.findall(cited)}
+    known = Message.objects.filter(conversation=conversation_id, number__in=numbers)
+    pages = {
+        str(number): reverse("admin:chat_message_change", args=[pk])
+        for number, pk in known.values_list("number", "pk")
+    }
+
+    def linked(number: re.Match[str]) -> str:
+        url = pages.get(number[1])
+        return f'<a href="{url}">#{number[1]}</a>' if url else number[0]
+
+    return mark_safe(_CITED.sub(lambda cited: _NUMBER.sub(linked, cited[0]), html))

@@ -1,0 +1,264 @@
+"""Compactions in the admin panel: what each replaced, what it cost, and undoing it."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import F, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chat.admin.actions import RERUN, REVERT, confirmed
+from chat.admin.base import (
+    ConversationFilter,
+    ConversationOwnerFilter,
+    ModelFilter,
+    ReadOnlyAdmin,
+    facts,
+    link,
+    list_url,
+    money,
+    previews,
+    seconds,
+    summary_html,
+)
+from chat.models import Compaction, Conversation, Message
+from chat.render import format_tokens
+
+MAX_COVERED = 200  # messages on a compaction's page
+OPENING = 100  # characters of a chapter in the table
+
+COMPLETED = Q(status=Compaction.Status.COMPLETED)
+_POINTER = "conversation__compaction"
+# A completed version is current, or stands before or after the current one.
+STATES = {
+    "current": COMPLETED & Q(**{_POINTER: F("pk")}),
+    "superseded": COMPLETED & Q(**{f"{_POINTER}__gt": F("pk")}),
+    "reverted": COMPLETED & (Q(**{_POINTER: None}) | Q(**{f"{_POINTER}__lt": F("pk")})),
+} | {
+    str(status): Q(status=status)
+    for status in Compaction.Status
+    if status != Compaction.Status.COMPLETED
+}
+# The columns of a compaction in a table.
+SUMMARY_ROW = (
+    "conversation",
+    "trigger",
+    "status",
+    "model",
+    "messages",
+    "tokens_before",
+    "tokens_after",
+    "cost",
+    "worker_pid",
+    "created_at",
+    "finished_at",
+)
+
+
+def state_of(compaction: Compaction, conversation: Conversation) -> str:
+    """The status, with `completed` told apart as in `STATES`."""
+    if compaction.status != Compaction.Status.COMPLETED:
+        return compaction.status
+    pointer = conversation.compaction_id
+    if pointer == compaction.pk:
+        return "current"
+    return "superseded" if pointer and pointer > compaction.pk else "reverted"
+
+
+def row_of(row: Compaction, conversation: Conversation) -> dict[str, Any]:
+    """One line of a table of compactions."""
+    return {
+        "link": link(row, f"#{row.pk}"),
+        "trigger": row.get_trigger_display(),
+        "state": state_of(row, conversation),
+        "model": row.model,
+        "messages": row.messages,
+        "tokens": _tokens(row),
+        "saved": _saved(row),
+        "cost": money(row.cost),
+        "duration": seconds(row.duration),
+        "created_at": row.created_at,
+    }
+
+
+def _tokens(row: Compaction) -> str:
+    if row.status != Compaction.Status.COMPLETED:
+        return format_tokens(row.tokens_before)
+    return f"{format_tokens(row.tokens_before)} → {format_tokens(row.tokens_after)}"
+
+
+def _saved(row: Compaction) -> str:
+    if row.status != Compaction.Status.COMPLETED or not row.tokens_before:
+        return "–"
+    return f"{1 - row.tokens_after / row.tokens_before:.0%}"
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "status"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state, state.capitalize()) for state in STATES]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        condition = STATES.get(self.value() or "")
+        return queryset.filter(condition) if condition else None
+
+
+@admin.register(Compaction)
+class CompactionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "label",
+        "conversation_link",
+        "trigger",
+        "state",
+        "model",
+        "messages_count",
+        "tokens",
+        "saved",
+        "price",
+        "took",
+        "worker_pid",
+        "created_at",
+    )
+    list_select_related = ("conversation",)
+    list_only = (*SUMMARY_ROW, "conversation__title", "conversation__compaction")
+    list_filter = (
+        ConversationFilter,
+        StateFilter,
+        "trigger",
+        "created_at",
+        ConversationOwnerFilter,
+        ModelFilter,
+    )
+    search_fields = ("conversation__title", "conversation__owner__username", "conversation__id")
+    search_help_text = "Title, owner or id of the conversation."
+    ordering = ("-created_at",)
+    actions = ("rerun", "revert")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("conversation", "state", "created_at"),
+                    ("trigger", "focus", "turn"),
+                    ("messages_count", "first", "through"),
+                    ("tokens_before", "tokens_after", "saved"),
+                    ("error",),
+                )
+            },
+        ),
+        (
+            "How it was made",
+            {
+                "fields": (
+                    ("model", "engine", "engine_reason"),
+                    ("prompt_version", "previous", "replaces"),
+                    ("price", "took", "worker_pid"),
+                    ("started_at", "finished_at", "lease_expires"),
+                )
+            },
+        ),
+    )
+
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        """Who may re-run and revert: nothing else can be changed here."""
+        return request.user.has_perm("chat.change_compaction")
+
+    @admin.action(description="Write selected summaries again…", permissions=["operate"])
+    def rerun(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
+        return confirmed(self, request, queryset, RERUN)
+
+    @admin.action(description="Revert selected summaries…", permissions=["operate"])
+    def revert(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
+        return confirmed(self, request, queryset, REVERT)
+
+    # --- Columns ----------------------------------------------------------------------------------
+
+    @admin.display(description="Compaction", ordering="pk")
+    def label(self, row: Compaction) -> str:
+        return f"#{row.pk}"
+
+    @admin.display(description="Conversation", ordering="conversation__title")
+    def conversation_link(self, row: Compaction) -> SafeString:
+        return link(row.conversation)
+
+    @admin.display(description="Status", ordering="status")
+    def state(self, row: Compaction) -> SafeString:
+        state = state_of(row, row.conversation)
+        return format_html('<span class="state {}">{}</span>', state, state)
+
+    @admin.display(description="Messages", ordering="messages")
+    def messages_count(self, row: Compaction) -> str:
+        return f"{row.messages:,}"
+
+    @admin.display(description="Tokens", ordering="tokens_before")
+    def tokens(self, row: Compaction) -> str:
+        return _tokens(row)
+
+    @admin.display(description="Saved")
+    def saved(self, row: Compaction) -> str:
+        return _saved(row)
+
+    @admin.display(description="Cost", ordering="cost")
+    def price(self, row: Compaction) -> str:
+        return money(row.cost)
+
+    @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
+    def took(self, row: Compaction) -> str:
+        return seconds(row.duration)
+
+    # --- One compaction ---------------------------------------------------------------------------
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        obj = kwargs["obj"]
+        covered = _covered(obj)
+        total = covered.count()
+        context |= {
+            "operate": self.has_operate_permission(request),
+            "current": state_of(obj, obj.conversation) == "current",
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "list_url": list_url(Compaction),
+            "summary": summary_html(obj.conversation_id, obj.summary),
+            "chapters": [_chapter(chapter) for chapter in obj.chapters],
+            "covered": previews(covered)[:MAX_COVERED],
+            "covered_total": total,
+            "covered_more": max(0, total - MAX_COVERED),
+            "covered_url": list_url(
+                Message,
+                conversation=obj.conversation_id,
+                position__gte=obj.first.position,
+                position__lte=obj.through.position,
+            ),
+            "usage": facts(obj.usage),
+            "audit": facts(obj.audit),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _covered(compaction: Compaction) -> QuerySet[Message]:
+    """The messages that it read: on the branch of its last one, as far as that can be told."""
+    covered = Message.objects.filter(
+        conversation=compaction.conversation_id,
+        position__range=(compaction.first.position, compaction.through.position),
+        number__lte=compaction.through.number,
+    )
+    if compaction.through.active:
+        covered = covered.filter(active=True)
+    return covered.order_by("number")
+
+
+def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:
+    text = str(chapter.get("text", ""))
+    lines = (line.strip("#-* ") for line in text.splitlines() if not line.startswith("#"))
+    return chapter | {
+        "rewritten": max(0, int(chapter.get("depth", 1)) - 1),
+        "characters": len(text),
+        "opening": next(filter(None, lines), "")[:OPENING],
+    }

@@ -1,0 +1,203 @@
+"""Conversations in the admin panel."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from agent.messages import Usage
+from chat.admin.base import (
+    ModelFilter,
+    OwnerFilter,
+    ReadOnlyAdmin,
+    list_url,
+    money,
+    summary_html,
+)
+from chat.admin.compactions import SUMMARY_ROW, row_of
+from chat.contexts import load
+from chat.models import Compaction, Conversation, Message, ModelProfile
+from chat.render import format_tokens
+
+MAX_COMPACTIONS = 50  # on a conversation's page
+# How far back from the newest message a reply's usage is looked for.
+NEAR_THE_END = 10
+
+
+class CompactedFilter(admin.SimpleListFilter):
+    title = "compacted"
+    parameter_name = "compacted"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Yes"), ("no", "No")]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        if self.value() not in ("yes", "no"):
+            return None
+        return queryset.filter(compaction__isnull=self.value() == "no")
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    list_display = (
+        "name",
+        "owner_name",
+        "model",
+        "messages_count",
+        "context",
+        "tokens",
+        "total_cost",
+        "compactions_count",
+        "compacted",
+        "updated_at",
+    )
+    list_select_related = ("owner", "compaction")
+    list_only = (
+        "title",
+        "owner__username",
+        "model",
+        "next_number",
+        "context_budget",
+        "input_tokens",
+        "output_tokens",
+        "cost",
+        "compactions_completed",
+        "compaction__tokens_after",
+        "updated_at",
+    )
+    list_filter = ("updated_at", CompactedFilter, "archived", OwnerFilter, ModelFilter)
+    search_fields = ("title", "owner__username", "id")
+    search_help_text = "Title, owner or id."
+    ordering = ("-updated_at",)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("title", "id"),
+                    ("owner", "model"),
+                    ("messages_link", "created_at", "updated_at"),
+                    ("pinned", "archived"),
+                )
+            },
+        ),
+        (
+            "Compaction",
+            {
+                "fields": (
+                    ("compaction", "compressed_at", "compressed_through"),
+                    ("compaction_enabled", "compaction_held", "keep_first_message"),
+                )
+            },
+        ),
+        ("System prompt", {"fields": ("system_prompt",), "classes": ("collapse",)}),
+    )
+
+    def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+        """With the usage of the last reply, where it still describes the context, and the model's
+        window: subqueries of a few index entries each."""
+        replies = Message.objects.filter(
+            Q(number__gte=OuterRef("next_number") - NEAR_THE_END),
+            Q(number__gte=OuterRef("meter_valid_from")),
+            conversation=OuterRef("pk"),
+            active=True,
+            usage__isnull=False,
+        ).order_by("-number")
+        profiles = ModelProfile.objects.filter(name=OuterRef("model"))
+        return (
+            super()
+            .for_list(queryset)
+            .annotate(
+                last_usage=Subquery(replies.values("usage")[:1]),
+                window=Subquery(profiles.values("context_window")[:1]),
+            )
+        )
+
+    @admin.display(description="Title", ordering="title")
+    def name(self, row: Conversation) -> str:
+        return str(row)
+
+    @admin.display(description="Owner", ordering="owner__username")
+    def owner_name(self, row: Conversation) -> SafeString:
+        name = row.owner.get_username()
+        return format_html('<a href="{}">{}</a>', list_url(Conversation, owner=name), name)
+
+    @admin.display(description="Messages", ordering="next_number")
+    def messages_count(self, row: Conversation) -> str:
+        return f"{row.next_number - 1:,}"
+
+    @admin.display(description="Context")
+    def context(self, row: Any) -> str:
+        """The size after the last reply or compaction, and its share of the budget."""
+        used = Usage.from_api(row.last_usage).total
+        if not used and row.compaction:
+            used = row.compaction.tokens_after
+        if not used:
+            return "–"
+        budget = row.context_budget or settings.CONTEXT_BUDGET
+        budget = min(budget, row.window or budget)
+        return f"{format_tokens(used)} · {used / budget:.0%}"
+
+    @admin.display(description="Tokens in / out", ordering="input_tokens")
+    def tokens(self, row: Conversation) -> str:
+        return f"{format_tokens(row.input_tokens)} / {format_tokens(row.output_tokens)}"
+
+    @admin.display(description="Cost", ordering="cost")
+    def total_cost(self, row: Conversation) -> str:
+        return money(row.cost)
+
+    @admin.display(description="Compactions", ordering="compactions_completed")
+    def compactions_count(self, row: Conversation) -> int:
+        return row.compactions_completed
+
+    @admin.display(description="Compacted", boolean=True)
+    def compacted(self, row: Conversation) -> bool:
+        return row.compaction_id is not None
+
+    # --- One conversation -------------------------------------------------------------------------
+
+    @admin.display(description="Messages")
+    def messages_link(self, row: Conversation) -> SafeString:
+        url = list_url(Message, conversation=row.pk)
+        return format_html('<a href="{}">{} messages</a>', url, f"{row.next_number - 1:,}")
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        obj = kwargs["obj"]
+        rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
+        context |= {
+            "usage": _usage(obj),
+            "summary": summary_html(obj.pk, obj.compressed_context or ""),
+            "compactions": [row_of(row, obj) for row in rows[:MAX_COMPACTIONS]],
+            "compactions_url": list_url(Compaction, conversation=obj.pk),
+            "messages_url": list_url(Message, conversation=obj.pk),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _usage(conversation: Conversation) -> list[tuple[str, str]]:
+    """The meter, as the chat's own page shows it, and the totals, in words."""
+    loaded = load(conversation.pk)
+    used, size, limits = loaded.used, loaded.size, loaded.limits
+    rest = max(0, used - size.system - size.summary)
+    return [
+        (
+            "Context",
+            f"{'about ' if loaded.estimated else ''}{used:,} tokens, {used / limits.budget:.0%} of "
+            f"the budget of {limits.budget:,} (window {limits.window:,})",
+        ),
+        ("Of that", f"system {size.system:,} · summary {size.summary:,} · conversation {rest:,}"),
+        ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
+        (
+            "Cost",
+            f"{money(conversation.cost)}, of that {money(conversation.compaction_cost)} for "
+            f"{conversation.compactions_completed:,} compactions",
+        ),
+    ]
