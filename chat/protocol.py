@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from agent.messages import sound_text
 from chat.errors import Refused
 
 MAX_FOCUS = 2_000
@@ -74,7 +75,7 @@ def _string(
         raise Refused("bad_frame", f"{name} must be a string.")
     if limit is not None and len(value) > limit:
         raise Refused("bad_frame", f"{name} is longer than {limit} characters.")
-    return value
+    return sound_text(value)
 
 
 def _number(frame: dict[str, Any], name: str) -> int | None:
