@@ -29,6 +29,7 @@ from chat.services.turns import TurnEnded, lease
 
 log = structlog.get_logger(__name__)
 
+SERVER_STOPPED = "The server stopped before it was done. Nothing was lost."
 WORKER_STOPPED = "The worker stopped before it was done. Nothing was lost."
 NOT_TAKEN_UP = "No worker took it up. Nothing was lost; check that a worker is running."
 CANCELLED = "Cancelled. Nothing was changed."
@@ -273,6 +274,14 @@ def cancel(conversation_id: UUID) -> bool:
         conversation=conversation_id, status=Compaction.Status.RUNNING
     ).first()
     return running is not None and fail(running.pk, CANCELLED, cancelled=True)
+
+
+def abandon(turn_id: int) -> None:
+    """Fail what a turn still has running when it ends itself: nobody waits for it any more, and it
+    would keep the next compaction from beginning."""
+    running = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
+    for compaction_id in running.values_list("pk", flat=True):
+        fail(compaction_id, SERVER_STOPPED)
 
 
 def revert(compaction_id: int) -> None:

@@ -28,6 +28,7 @@ def sweep() -> int:
 
 def interrupt(turn: Turn) -> bool:
     """End one turn as interrupted, with the text of its last checkpoint."""
+    compactions.abandon(turn.pk)
     message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
     blocks = message.blocks if message else ()
     ending = turns.Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
