@@ -41,6 +41,10 @@ class Loaded:
         return self.context.limits
 
     def due(self) -> Trigger | None:
+        """Whether the next request needs a compaction; after a revert only where it would not fit
+        the window."""
+        if self.conversation.compaction_held and self.used <= self.limits.prompt_limit:
+            return None
         return due(self.used, self.limits, self.policy)
 
 
@@ -48,10 +52,7 @@ def policy_for(conversation: Conversation) -> Policy:
     """The settings of compaction for one conversation."""
     return Policy(
         enabled=conversation.compaction_enabled,
-        # After a revert only the window itself, which `due` checks anyway, starts a compaction.
-        threshold_ratio=float("inf")
-        if conversation.compaction_held
-        else settings.COMPACTION_THRESHOLD,
+        threshold_ratio=settings.COMPACTION_THRESHOLD,
         keep_first_message=conversation.keep_first_message,
         keep_recent_messages=settings.COMPACTION_KEEP_MESSAGES,
     )
@@ -112,6 +113,9 @@ def _meter(
             and (usage := Usage.from_api(row.usage)).prompt
         ):
             details = row.usage.get("output_tokens_details") or {}
+            if row.status != Message.Status.COMPLETE:
+                # The report came with the first event, before most of the text.
+                return usage.prompt + limits.factor.apply(row.tokens) + newer, True
             # Thinking of a finished turn is not sent again.
             thinking = int(details.get("thinking_tokens") or 0)
             return usage.total - thinking + newer, newer > 0
