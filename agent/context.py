@@ -23,6 +23,20 @@ says now. Numbers such as [#12] refer to the messages it rests on."""
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
 CACHE: dict[str, str] = {"type": "ephemeral"}
+# What an assistant message may carry back without a beta header; other content goes as text.
+ASSISTANT_KINDS = {
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
+}
 # Head and tail of a message that alone would fill half the budget, in characters per token of its
 # share; errors stand at the end of logs, so the tail counts as well.
 CHARACTERS_PER_TOKEN = 3
@@ -166,6 +180,7 @@ def assemble(context: Context, tools: Sequence[dict[str, Any]] = ()) -> Request:
     messages = _merge([*opening, *messages])
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text("Continue.")]})
+    messages = _without_old_thinking(messages)
     if messages[0]["role"] == "assistant":
         messages.insert(0, {"role": "user", "content": [_text("[The conversation begins.]")]})
     return Request(context.model, limits.reserve, system, messages, tools)
@@ -217,25 +232,21 @@ def _preview(message: Message, limits: Limits) -> Message:
 
 def api_messages(history: Sequence[Message], declared: set[str]) -> list[dict[str, Any]]:
     """API messages for a history that may be broken: no empty blocks, roles merged, every tool
-    call answered next, no thinking outside the running turn, undeclared tools as text."""
-    prompts = [i for i, message in enumerate(history) if message.is_prompt]
-    running = prompts[-1] if prompts else 0
+    call answered next, undeclared tools as text."""
     names: dict[str, str] = {}
     messages = []
-    for index, message in enumerate(history):
+    for message in history:
         content = [
             sent
             for block in message.blocks
-            if (sent := _sent_block(block, message.role, declared, names, index > running))
+            if (sent := _sent_block(block, message.role, declared, names))
         ]
         if content:
             messages.append({"role": message.role, "content": content})
     return _pair(_merge(messages))
 
 
-def _sent_block(
-    block: Block, role: str, declared: set[str], names: dict[str, str], running: bool
-) -> Block | None:
+def _sent_block(block: Block, role: str, declared: set[str], names: dict[str, str]) -> Block | None:
     """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names."""
     kind = block.get("type", "")
     if kind == "text":
@@ -244,18 +255,50 @@ def _sent_block(
         cited = role == "assistant" and block.get("citations")
         return block if cited else _text(block["text"])
     if kind in ("thinking", "redacted_thinking"):
-        return block if running and role == "assistant" else None
+        # Without its signature (local servers, stopped replies) the API refuses it.
+        signed = block.get("signature") or block.get("data")
+        return block if signed and role == "assistant" else None
     if kind == "tool_use" and block["name"] not in declared:
         names[block["id"]] = block["name"]
         return _text(f"[Called the tool {block_text(block)[1:]}")
     if kind == "tool_result" and block["tool_use_id"] in names:
         text = block_text(block).strip() or "(no output)"
         return _text(f"[Result of {names[block['tool_use_id']]}]\n{text}")
-    if kind == "document" and role == "assistant":
-        return _text(block_text(block))
-    if kind in ("compaction", "fallback", "container_upload"):
-        return None
+    if kind == "container_upload" or (role == "assistant" and not _sendable(block)):
+        text = block_text(block)
+        return _text(text) if text.strip() else None
     return block
+
+
+def _sendable(block: Block) -> bool:
+    """Whether an assistant's block can go back as it is; a server's tool only with its result."""
+    kind = block.get("type", "")
+    if kind == "server_tool_use" and not str(block.get("name")).startswith("tool_search"):
+        kind = f"{block.get('name')}_tool_result"
+    return kind in ASSISTANT_KINDS
+
+
+def _without_old_thinking(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the thinking of finished turns: what stands before the last prompt, also one that
+    became a prompt only here (undeclared tools, a stand-in)."""
+    prompts = [
+        i
+        for i, message in enumerate(messages)
+        if message["role"] == "user" and not _has(message, "tool_result")
+    ]
+    running = prompts[-1] if prompts else 0
+    kept = []
+    for index, message in enumerate(messages):
+        content = message["content"]
+        if index < running or not _has(message, "tool_use"):
+            content = [b for b in content if b["type"] not in ("thinking", "redacted_thinking")]
+        if content:
+            kept.append({"role": message["role"], "content": content})
+    return _merge(kept)
+
+
+def _has(message: dict[str, Any], kind: str) -> bool:
+    return any(block["type"] == kind for block in message["content"])
 
 
 def _merge(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ def block_text(block: Block) -> str:
     kind = block.get("type", "")
     if kind == "text":
         return str(block.get("text", ""))
-    if kind in ("tool_use", "server_tool_use"):
+    if kind.endswith("tool_use"):
         return f"[{block.get('name', 'tool')} {json.dumps(block.get('input'), ensure_ascii=False)}]"
     if kind.endswith("tool_result"):
         return result_text(block)
