@@ -4,6 +4,7 @@ The order (static system, summary, messages) and the bytes of each part stay the
 turn until the next compaction, so that the server's prompt cache holds.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,8 +27,6 @@ CACHE: dict[str, str] = {"type": "ephemeral"}
 # What an assistant message may carry back without a beta header; other content goes as text.
 ASSISTANT_KINDS = {
     "text",
-    "thinking",
-    "redacted_thinking",
     "tool_use",
     "server_tool_use",
     "web_search_tool_result",
@@ -37,9 +36,12 @@ ASSISTANT_KINDS = {
     "text_editor_code_execution_tool_result",
     "tool_search_tool_result",
 }
-# Head and tail of a message that alone would fill half the budget, in characters per token of its
-# share; errors stand at the end of logs, so the tail counts as well.
-CHARACTERS_PER_TOKEN = 3
+USER_KINDS = {"image", "document", "search_result"}
+THINKING = ("thinking", "redacted_thinking")
+# What an opening or closing fence inside the summary would look like to a model.
+FENCE = re.compile(r"<(\s*/?\s*conversation_record)", re.I)
+# Bytes of the note between a preview's head and tail.
+NOTE_BYTES = 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,12 @@ class Context:
     """What the next request is made of."""
 
     model: str
-    system_prompt: str
-    summary: str
-    summary_through: int  # number of the last message in the summary, 0 for none
-    first: Message | None  # protected first user message, where the summary covers it
-    messages: Sequence[Message]  # all after the summary
     limits: Limits
+    system_prompt: str = ""
+    summary: str = ""
+    summary_through: int = 0  # number of the last message in the summary, 0 for none
+    first: Message | None = None  # protected first user message, where the summary covers it
+    messages: Sequence[Message] = ()  # all after the summary
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
 
 
@@ -92,13 +94,15 @@ class Size:
 
 @dataclass(frozen=True)
 class Request:
-    """One Messages API call."""
+    """One Messages API call. `once`: no later prompt begins like this one, so that writing it to
+    the prompt cache, a quarter dearer than reading it, would be for nothing."""
 
     model: str
     max_tokens: int
     system: Sequence[Block]
     messages: Sequence[dict[str, Any]]
     tools: Sequence[dict[str, Any]] = field(default=())
+    once: bool = False
 
     def body(self, *, caching: bool = True) -> dict[str, Any]:
         """The JSON body without `stream`; `caching` puts breakpoints after the static system
@@ -111,16 +115,13 @@ class Request:
         }
         if self.tools:
             body["tools"] = list(self.tools)
-        if not caching:
+        if not caching or self.once:
             return body
-        for block in body["system"]:
+        for block in body["system"][:1] + body["system"][-1:]:
             block["cache_control"] = CACHE
-        last = body["messages"][-1]
-        if last["content"][-1]["type"] not in ("thinking", "redacted_thinking"):
-            last["content"] = [
-                *last["content"][:-1],
-                last["content"][-1] | {"cache_control": CACHE},
-            ]
+        *before, final = body["messages"][-1]["content"]
+        if final["type"] not in THINKING:
+            body["messages"][-1]["content"] = [*before, final | {"cache_control": CACHE}]
         return body
 
 
@@ -146,21 +147,24 @@ def preview_limit(limits: Limits) -> int:
 
 
 def trim(context: Context, counter: TokenCounter, used: int | None = None) -> Context:
-    """Leave out the oldest whole turns until the prompt fits the window.
+    """Leave out the oldest whole turns, then the protected first message, until the prompt fits
+    the window.
 
     The last resort where compaction is off or failed: the database keeps everything. `used` is
-    the metered size, where it is known better than the estimate. At least the last prompt stays.
+    the metered size, where it is known better than the estimate. The last turn always stays.
     """
-    excess = max(measure(context, counter).total, used or 0) - context.limits.prompt_limit
-    messages = list(context.messages)
-    starts = [i for i, message in enumerate(messages) if message.is_prompt]
+    limits, messages = context.limits, context.messages
+    excess = max(measure(context, counter).total, used or 0) - limits.prompt_limit
+    # A prompt that came with results belongs to the turn of the calls.
+    starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
     cut = 0
-    for start in starts[1:] if starts[:1] == [0] else starts:
+    for start in starts:
         if excess <= 0:
             break
-        excess -= sum(_sent_tokens(m, context.limits) for m in messages[cut:start])
+        excess -= sum(_sent_tokens(m, limits) for m in messages[cut:start])
         cut = start
-    return replace(context, messages=messages[cut:], omitted=cut)
+    first = context.first if excess <= 0 else None
+    return replace(context, messages=messages[cut:], omitted=cut, first=first)
 
 
 def assemble(context: Context, tools: Sequence[dict[str, Any]] = ()) -> Request:
@@ -180,16 +184,15 @@ def assemble(context: Context, tools: Sequence[dict[str, Any]] = ()) -> Request:
     messages = _merge([*opening, *messages])
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text("Continue.")]})
-    messages = _without_old_thinking(messages)
     if messages[0]["role"] == "assistant":
         messages.insert(0, {"role": "user", "content": [_text("[The conversation begins.]")]})
     return Request(context.model, limits.reserve, system, messages, tools)
 
 
 def summary_block(summary: str) -> str:
-    """The summary as it is injected: headed, introduced, fenced. A closing fence inside the text
-    is defused."""
-    fenced = summary.replace("</conversation_record", "<\\/conversation_record")
+    """The summary as it is injected: headed, introduced, fenced. A fence inside the text is
+    defused."""
+    fenced = FENCE.sub(r"<\\\1", summary)
     return (
         f"{SUMMARY_HEADING}\n\n{SUMMARY_PREFACE}\n\n"
         f"<conversation_record>\n{fenced}\n</conversation_record>"
@@ -210,64 +213,117 @@ def _text(text: str) -> Block:
 
 
 def _preview(message: Message, limits: Limits) -> Message:
-    """An oversized message as its head and tail; others unchanged."""
+    """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
+    stands at its end), attachments by their names. Others unchanged."""
     limit = preview_limit(limits)
-    if limits.factor.apply(message.tokens) <= limit:
+    size = limits.factor.apply(message.tokens)
+    if size <= limit:
         return message
-    half = limit * CHARACTERS_PER_TOKEN // 2
+    texts = [block_text(block) for block in message.blocks]
+    sizes = [len(text.encode("utf-8", "replace")) for text in texts]
+    longest = _longest(sizes, sum(sizes) * limit // size)
     blocks: list[Block] = []
-    for block in message.blocks:
-        text = block_text(block)
-        if len(text) <= 2 * half:
-            blocks.append(block)
-            continue
-        note = f"\n\n[… {len(text) - 2 * half:,} characters of #{message.number} left out …]\n\n"
-        short = text[:half] + note + text[-half:]
+    for block, text, length in zip(message.blocks, texts, sizes, strict=True):
+        if length > longest:
+            text = _head_and_tail(text, longest, message.number)
         if block["type"] == "tool_result":
-            blocks.append(block | {"content": short})
+            blocks.append(block | {"content": text})
+        elif length > longest or block["type"] in ("image", "document"):
+            blocks.append(_text(text))
         else:
-            blocks.append(_text(short))
+            blocks.append(block)
     return replace(message, blocks=blocks)
+
+
+def _longest(sizes: Sequence[int], room: int) -> int:
+    """What to cut the largest down to, so that all together take `room`."""
+    rest = sorted(sizes)
+    for index, size in enumerate(rest):
+        even = room // (len(rest) - index)
+        if size > even:
+            return even
+        room -= size
+    return rest[-1]
+
+
+def _head_and_tail(text: str, size: int, number: int) -> str:
+    """A text of message `number` in about `size` bytes: tokens follow bytes more closely than
+    characters, in all scripts."""
+    raw = text.encode("utf-8", "replace")
+    half = max(0, size - NOTE_BYTES) // 2
+    head = raw[:half].decode("utf-8", "ignore")
+    tail = raw[len(raw) - half :].decode("utf-8", "ignore")
+    missing = len(text) - len(head) - len(tail)
+    return f"{head}\n\n[… {missing:,} characters of #{number} left out …]\n\n{tail}"
 
 
 def api_messages(history: Sequence[Message], declared: set[str]) -> list[dict[str, Any]]:
     """API messages for a history that may be broken: no empty blocks, roles merged, every tool
-    call answered next, undeclared tools as text."""
+    call answered next, no thinking outside the running turn, undeclared tools as text."""
+    messages = _convert(history, declared, thinking=True)
+    if not _may_think(messages):
+        messages = _convert(history, declared, thinking=False)
+    return messages
+
+
+def _convert(
+    history: Sequence[Message], declared: set[str], *, thinking: bool
+) -> list[dict[str, Any]]:
+    prompts = [i for i, message in enumerate(history) if message.is_prompt]
+    running = prompts[-1] if prompts else 0
     names: dict[str, str] = {}
     messages = []
-    for message in history:
-        content = [
-            sent
-            for block in message.blocks
-            if (sent := _sent_block(block, message.role, declared, names))
-        ]
-        if content:
+    for index, message in enumerate(history):
+        keep = thinking and index > running
+        sent = [_sent_block(b, message.role, declared, names, keep) for b in message.blocks]
+        if content := [block for block in sent if block]:
             messages.append({"role": message.role, "content": content})
     return _pair(_merge(messages))
 
 
-def _sent_block(block: Block, role: str, declared: set[str], names: dict[str, str]) -> Block | None:
+def _may_think(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether thinking stands only where the API takes it back: before calls, in rounds that
+    wait for the model to go on. One block out of place spoils the others: newer models bind each
+    to all that came before it."""
+    begun = False
+    for message in messages:
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "user":
+            if begun and set(kinds) != {"tool_result"}:
+                return False
+        elif thoughts := [i for i, kind in enumerate(kinds) if kind in THINKING]:
+            begun = True
+            if "tool_use" not in kinds[thoughts[-1] :] or "tool_use" in kinds[: thoughts[-1]]:
+                return False
+    return not begun or messages[-1]["role"] == "user"
+
+
+def _sent_block(
+    block: Block, role: str, declared: set[str], names: dict[str, str], thinking: bool
+) -> Block | None:
     """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names."""
     kind = block.get("type", "")
+    from_model = role == "assistant"
     if kind == "text":
         if not block.get("text", "").strip():
             return None
-        cited = role == "assistant" and block.get("citations")
-        return block if cited else _text(block["text"])
-    if kind in ("thinking", "redacted_thinking"):
+        return block if from_model and block.get("citations") else _text(block["text"])
+    if kind in THINKING:
         # Without its signature (local servers, stopped replies) the API refuses it.
         signed = block.get("signature") or block.get("data")
-        return block if signed and role == "assistant" else None
-    if kind == "tool_use" and block["name"] not in declared:
+        return block if thinking and from_model and signed else None
+    if kind == "tool_use" and (not from_model or block["name"] not in declared):
         names[block["id"]] = block["name"]
-        return _text(f"[Called the tool {block_text(block)[1:]}")
-    if kind == "tool_result" and block["tool_use_id"] in names:
-        text = block_text(block).strip() or "(no output)"
-        return _text(f"[Result of {names[block['tool_use_id']]}]\n{text}")
-    if kind == "container_upload" or (role == "assistant" and not _sendable(block)):
-        text = block_text(block)
-        return _text(text) if text.strip() else None
-    return block
+        return _call_text(block)
+    if kind == "tool_result":
+        name = names.get(block["tool_use_id"])
+        if name or from_model:
+            return _result_text(block, name or "a tool")
+        return _without_empty_text(block)
+    if _sendable(block) if from_model else kind in USER_KINDS:
+        return block
+    text = block_text(block)
+    return _text(text) if text.strip() else None
 
 
 def _sendable(block: Block) -> bool:
@@ -278,27 +334,20 @@ def _sendable(block: Block) -> bool:
     return kind in ASSISTANT_KINDS
 
 
-def _without_old_thinking(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the thinking of finished turns: what stands before the last prompt, also one that
-    became a prompt only here (undeclared tools, a stand-in)."""
-    prompts = [
-        i
-        for i, message in enumerate(messages)
-        if message["role"] == "user" and not _has(message, "tool_result")
-    ]
-    running = prompts[-1] if prompts else 0
-    kept = []
-    for index, message in enumerate(messages):
-        content = message["content"]
-        if index < running or not _has(message, "tool_use"):
-            content = [b for b in content if b["type"] not in ("thinking", "redacted_thinking")]
-        if content:
-            kept.append({"role": message["role"], "content": content})
-    return _merge(kept)
+def _call_text(block: Block) -> Block:
+    return _text(f"[Called the tool {block_text(block)[1:]}")
 
 
-def _has(message: dict[str, Any], kind: str) -> bool:
-    return any(block["type"] == kind for block in message["content"])
+def _result_text(block: Block, name: str) -> Block:
+    return _text(f"[Result of {name}]\n{block_text(block).strip() or '(no output)'}")
+
+
+def _without_empty_text(result: Block) -> Block:
+    content = result.get("content")
+    if not isinstance(content, list):
+        return result
+    kept = [part for part in content if part.get("type") != "text" or part["text"].strip()]
+    return result | {"content": kept}
 
 
 def _merge(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -313,7 +362,8 @@ def _merge(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pair(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Results first and complete after every call; results without a call become text."""
+    """Results first and complete after every call; results without a call, and calls whose id was
+    used before, become text."""
     paired: list[dict[str, Any]] = []
     waiting: list[str] = []
     used: set[str] = set()
@@ -321,25 +371,22 @@ def _pair(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         content = message["content"]
         if message["role"] == "user":
             results = {b["tool_use_id"]: b for b in content if b["type"] == "tool_result"}
-            stray = [
-                _text(f"[Result of a tool]\n{block_text(b).strip() or '(no output)'}")
-                for b in content
-                if b["type"] == "tool_result" and b["tool_use_id"] not in waiting
-            ]
             answers = [results.get(i) or _missing(i) for i in waiting]
+            stray = [_result_text(b, "a tool") for i, b in results.items() if i not in waiting]
             rest = [b for b in content if b["type"] != "tool_result"]
             paired.append({"role": "user", "content": [*answers, *stray, *rest]})
             waiting = []
             continue
-        calls = [b["id"] for b in content if b["type"] == "tool_use"]
-        if repeated := used.intersection(calls):
-            content = [
-                _text(f"[Called the tool {block_text(b)[1:]}") if b.get("id") in repeated else b
-                for b in content
-            ]
-        waiting = [i for i in calls if i not in repeated]
-        used.update(calls)
-        paired.append({"role": "assistant", "content": content})
+        sent = []
+        for block in content:
+            if block["type"] == "tool_use":
+                if block["id"] in used:
+                    block = _call_text(block)
+                else:
+                    used.add(block["id"])
+                    waiting.append(block["id"])
+            sent.append(block)
+        paired.append({"role": "assistant", "content": sent})
     if waiting:
         paired.append({"role": "user", "content": [_missing(i) for i in waiting]})
     return paired

@@ -6,10 +6,12 @@ the SDK's own event objects take, and whatever has arrived is handed over in one
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
+import aiohttp
 import anthropic
 import httpx2
 from anthropic import AsyncAnthropic, DefaultAioHttpClient
@@ -19,8 +21,16 @@ from agent.errors import AgentError
 from agent.reply import Event, Reply
 
 CONNECT_SECONDS = 10.0
+# A count only replaces an estimate: not worth a long wait.
+COUNT_SECONDS = 10.0
 # Waits before the second and third try of a call that has produced nothing yet.
 RETRY_SECONDS = (0.5, 2.0)
+# What a server asks for beyond this, the user decides about.
+LONGEST_WAIT_SECONDS = 2.0
+# How servers say that a prompt does not fit: Anthropic in two ways, llama.cpp, vLLM and LiteLLM.
+TOO_LONG = re.compile(
+    r"prompt is too long|exceed context limit|available context size|maximum context length", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +44,17 @@ class ModelInfo:
 
 
 class EventDecoder:
-    """Bytes of a server-sent event stream to event objects; pings are dropped."""
+    """Bytes of a server-sent event stream to event objects; pings are dropped.
+
+    `error` is what broke the stream off. It is not raised here, because text that arrived in one
+    piece with it counts. What follows it, or `message_stop`, is ignored: vLLM sends a `[DONE]`.
+    """
 
     def __init__(self) -> None:
+        self.error: AgentError | None = None
         self._rest = b""
         self._data: list[bytes] = []
+        self._ended = False
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that `chunk` completes."""
@@ -49,32 +65,34 @@ class EventDecoder:
                 self._data.append(line[5:])
             elif self._data and not line.strip():
                 data, self._data = b"\n".join(self._data), []
-                event = self._decode(data)
-                if event.get("type") == "error":
-                    raise stream_error(event)
-                if event.get("type") != "ping":
+                if event := self._decode(data):
                     events.append(event)
         return events
 
     def close(self) -> list[Event]:
         """The events that the end of the stream completes: the last one may lack its blank line.
         A damaged one was cut off, and gives nothing."""
-        try:
-            return self.feed(b"\n\n")
-        except AgentError as error:
-            if error.code == "stream_cut":
-                return []
-            raise
+        events = self.feed(b"\n\n")
+        if self.error and self.error.code == "stream_cut":
+            self.error = None
+        return events
 
-    @staticmethod
-    def _decode(data: bytes) -> Event:
+    def _decode(self, data: bytes) -> Event | None:
+        if self._ended:
+            return None
         try:
             event = json.loads(data)
-        except ValueError as error:
-            raise AgentError(
+        except ValueError:
+            self._ended = True
+            self.error = AgentError(
                 "stream_cut", "The server sent a damaged stream. Retry.", retryable=True
-            ) from error
-        return event if isinstance(event, dict) else {}
+            )
+            return None
+        kind = event.get("type") if isinstance(event, dict) else None
+        self._ended = kind in ("message_stop", "error")
+        if kind == "error":
+            self.error = stream_error(event)
+        return event if kind and kind not in ("ping", "error") else None
 
 
 class Client:
@@ -102,14 +120,14 @@ class Client:
         )
         self._caching = caching
         self._retries = retries
-        self._counts_tokens = True
+        self._uncounted: set[str] = set()
 
     async def close(self) -> None:
         await self._sdk.close()
 
     async def stream(
         self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
-    ) -> AsyncIterator[list[Event]]:
+    ) -> AsyncGenerator[list[Event]]:
         """Batches of events, each with all that had arrived. Raises AgentError."""
         attempt = 0
         while True:
@@ -125,6 +143,12 @@ class Client:
                                 e["type"] == "content_block_start" for e in events
                             )
                             yield events
+                        if decoder.error:
+                            raise decoder.error
+                    if events := decoder.close():
+                        yield events
+                    if decoder.error:
+                        raise decoder.error
                     return
             except AgentError as error:
                 wait = retry_wait(error, attempt)
@@ -143,39 +167,44 @@ class Client:
             nonlocal reply
             reply = Reply()
 
-        async for events in self.stream(request, restart):
-            for event in events:
-                reply.apply(event)
+        async with aclosing(self.stream(request, restart)) as stream:
+            async for events in stream:
+                for event in events:
+                    reply.apply(event)
         require_end(reply)
         return reply
 
     async def count_tokens(self, request: Request) -> int | None:
-        """Prompt tokens by the server, or None where it cannot count (404 is remembered)."""
-        if not self._counts_tokens:
+        """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
+        if request.model in self._uncounted:
             return None
         body = request.body(caching=False)
         del body["max_tokens"]
         try:
             async with translated():
-                return (await self._sdk.messages.count_tokens(**body)).input_tokens
+                counted = await self._sdk.messages.count_tokens(**body, timeout=COUNT_SECONDS)
         except AgentError as error:
             if error.code == "unknown_model":
-                self._counts_tokens = False
+                self._uncounted.add(request.model)
             return None
+        # The SDK passes on what it does not know, a page of HTML as a string.
+        tokens = getattr(counted, "input_tokens", None)
+        return tokens if isinstance(tokens, int) else None
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
         async with translated():
             page = await self._sdk.models.list(limit=100)
-            return [
-                ModelInfo(
-                    name=model.id,
-                    display_name=getattr(model, "display_name", None) or model.id,
-                    context_window=getattr(model, "max_input_tokens", None),
-                    max_output=getattr(model, "max_tokens", None),
-                )
-                for model in page.data
-            ]
+        listed = getattr(page, "data", None)  # null where Ollama has none yet
+        return [
+            ModelInfo(
+                name=model.id,
+                display_name=getattr(model, "display_name", None) or model.id,
+                context_window=getattr(model, "max_input_tokens", None),
+                max_output=getattr(model, "max_tokens", None),
+            )
+            for model in listed or []
+        ]
 
 
 def require_end(reply: Reply) -> None:
@@ -190,12 +219,13 @@ def require_end(reply: Reply) -> None:
 
 def retry_wait(error: AgentError, attempt: int) -> float | None:
     """Seconds until the next try of a call without output; None: ask the user instead."""
-    if error.code not in ("overloaded", "server_error", "connection_lost", "rate_limited"):
+    passing = ("overloaded", "server_error", "connection_lost", "rate_limited")
+    if not error.retryable or error.code not in passing:
         return None
     wait = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
-    if error.code == "rate_limited":
-        return error.retry_after if error.retry_after and error.retry_after <= 2 else None
-    return wait
+    if error.retry_after is None:
+        return None if error.code == "rate_limited" else wait
+    return max(wait, error.retry_after) if error.retry_after <= LONGEST_WAIT_SECONDS else None
 
 
 @asynccontextmanager
@@ -209,19 +239,8 @@ async def translated() -> AsyncIterator[None]:
         raise AgentError(
             "timeout", "The model's server did not answer in time. Retry.", retryable=True
         ) from error
-    except (anthropic.APIConnectionError, httpx2.ConnectError) as error:
-        raise AgentError(
-            "server_unreachable",
-            "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, then "
-            "retry.",
-            retryable=True,
-        ) from error
-    except (httpx2.HTTPError, httpx2.StreamError) as error:
-        raise AgentError(
-            "connection_lost",
-            "The connection to the model's server was lost. Retry.",
-            retryable=True,
-        ) from error
+    except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
+        raise connection_error(error) from error
     except anthropic.AnthropicError as error:
         raise AgentError(
             "server_error",
@@ -230,12 +249,34 @@ async def translated() -> AsyncIterator[None]:
         ) from error
 
 
+def connection_error(error: Exception) -> AgentError:
+    """The words for a connection that never came about, or was lost.
+
+    The transport calls both ConnectError; its cause tells them apart.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
+            return AgentError(
+                "server_unreachable",
+                "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, "
+                "then retry.",
+                retryable=True,
+            )
+        cause = cause.__cause__
+    return AgentError(
+        "connection_lost",
+        "The connection to the model's server was lost. Retry.",
+        retryable=True,
+    )
+
+
 def status_error(error: anthropic.APIStatusError) -> AgentError:
     """The words for an HTTP error. The status decides; some bodies have no error type."""
     status = error.status_code
-    said = (error.api_message or "").strip()
+    said = str(error.api_message or "").strip()
     quoted = f" The server said: “{said[:300]}”" if said else ""
-    if status == 400 and "prompt is too long" in said:
+    if status == 400 and TOO_LONG.search(said):
         return AgentError("too_long", f"The conversation does not fit the model.{quoted}")
     if status == 413:
         return AgentError(
@@ -271,14 +312,18 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
         )
     if status >= 500 or status == 408:
         return AgentError(
-            "server_error", f"The model's server failed ({status}). Retry.", retryable=True
+            "server_error",
+            f"The model's server failed ({status}). Retry.",
+            retryable=True,
+            retry_after=retry_after(error.response.headers),
         )
     return AgentError("bad_request", f"The server refused the request.{quoted}")
 
 
 def stream_error(event: Event) -> AgentError:
     """The words for an error event inside a stream that began with 200."""
-    error = event.get("error") or {}
+    told = event.get("error")
+    error = told if isinstance(told, dict) else {"message": told or ""}
     kind, said = error.get("type", ""), str(error.get("message", ""))[:300]
     if kind == "overloaded_error":
         return AgentError(
@@ -287,7 +332,7 @@ def stream_error(event: Event) -> AgentError:
     if kind == "rate_limit_error":
         return AgentError("rate_limited", "The API's rate limit is reached. Retry.", retryable=True)
     if kind == "invalid_request_error":
-        code = "too_long" if "too long" in said else "bad_request"
+        code = "too_long" if TOO_LONG.search(said) else "bad_request"
         return AgentError(code, f"The server refused the request. It said: “{said}”")
     return AgentError(
         "server_error", f"The model's server failed while answering. {said} Retry.", retryable=True

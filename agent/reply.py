@@ -35,7 +35,7 @@ OUTCOMES = {
 
 @dataclass
 class Reply:
-    """One reply, complete or so far."""
+    """One reply, complete or so far. Begun with the blocks of a paused one, it continues that."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -44,7 +44,10 @@ class Reply:
     raw_usage: dict[str, Any] = field(default_factory=dict)
     model: str = ""
     complete: bool = False
-    _pieces: dict[int, list[str]] = field(default_factory=dict)
+    _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
+
+    def __post_init__(self) -> None:
+        self._before = len(self.blocks)
 
     def apply(self, event: Event) -> str:
         """Fold in one stream event; the text that a reader sees of it, mostly "".
@@ -53,18 +56,26 @@ class Reply:
         """
         if self.complete:
             return ""
+        try:
+            return self._apply(event)
+        except (AttributeError, LookupError, TypeError) as error:
+            raise AgentError(
+                "stream_cut", "The server's stream is damaged. Retry.", retryable=True
+            ) from error
+
+    def _apply(self, event: Event) -> str:
         kind = event.get("type")
         if kind == "content_block_delta":
-            delta = event["delta"]
+            index, delta = event["index"] + self._before, event["delta"]
             if delta["type"] == "text_delta":
                 text: str = delta["text"]
-                self._pieces.setdefault(event["index"], []).append(text)
+                self._pieces[index].append(text)
                 return text
-            self._apply_delta(event["index"], delta)
+            self._apply_delta(index, delta)
         elif kind == "content_block_start":
-            return self._start(event["index"], event["content_block"])
+            return self._start(event["index"] + self._before, event["content_block"])
         elif kind == "content_block_stop":
-            self._close(event["index"])
+            self._close(event["index"] + self._before)
         elif kind == "message_start":
             self.model = event["message"].get("model", "")
             self._add_usage(event["message"].get("usage"))
@@ -94,11 +105,10 @@ class Reply:
 
     def _start(self, index: int, block: Block) -> str:
         if index != len(self.blocks):
-            raise AgentError(
-                "stream_cut", "The server's stream is out of order. Retry.", retryable=True
-            )
+            raise LookupError(index)
         self.blocks.append({k: v for k, v in block.items() if v is not None})
-        self._pieces[index] = [block["text"]] if block.get("text") else []
+        begun = block.get("thinking" if block["type"] == "thinking" else "text")
+        self._pieces[index] = [begun] if begun else []
         # Blocks of text are paragraphs to the reader.
         later = block["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
         return ("\n\n" if later else "") + (block.get("text") or "")
@@ -109,7 +119,7 @@ class Reply:
         if kind == "input_json_delta":
             self._pieces[index].append(delta["partial_json"])
         elif kind == "thinking_delta":
-            block["thinking"] = block.get("thinking", "") + delta["thinking"]
+            self._pieces[index].append(delta["thinking"])
         elif kind == "signature_delta":
             block["signature"] = delta["signature"]
         elif kind == "citations_delta":
@@ -118,22 +128,30 @@ class Reply:
             block["content"] = (block.get("content") or "") + (delta.get("content") or "")
 
     def _close(self, index: int) -> None:
-        pieces = "".join(self._pieces.pop(index, []))
+        if index not in self._pieces:
+            return
+        pieces = "".join(self._pieces.pop(index))
         block = self.blocks[index]
-        if block["type"] == "text":
-            block["text"] = pieces
+        if block["type"] in ("text", "thinking"):
+            block[block["type"]] = pieces
         elif pieces:
-            try:
-                block["input"] = json.loads(pieces)
-            except ValueError:
-                # The API allows invalid JSON here; the tool's error tells the model.
-                block["input"] = {"invalid_json": pieces}
+            block["input"] = _tool_input(pieces)
         self.blocks[index] = sound(block)
 
     def _add_usage(self, usage: dict[str, Any] | None) -> None:
         # Values of later events are cumulative and replace earlier ones.
         self.raw_usage |= {k: v for k, v in (usage or {}).items() if v is not None}
         self.usage = Usage.from_api(self.raw_usage)
+
+
+def _tool_input(pieces: str) -> dict[str, Any]:
+    """The API lets a model write invalid JSON, and takes only objects back; the tool's error then
+    tells the model."""
+    try:
+        value = json.loads(pieces)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"invalid_json": pieces}
 
 
 def outcome(reply: Reply) -> Outcome:
