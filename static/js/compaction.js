@@ -103,7 +103,9 @@ export function createCompaction({ transcript, send, onLock }) {
     forgetOutcome: () => running == null && $("#compaction-row")?.remove(),
     compact(words = "") {
       focus = words;
-      return send({ type: "compact", ...(words ? { focus: words } : {}) });
+      const sent = send({ type: "compact", ...(words ? { focus: words } : {}) });
+      if (sent) transcript.toBottom(); // where it will be told
+      return sent;
     },
   };
 }

@@ -21,7 +21,8 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   const stopButton = $("#stop");
   const hint = $("#composer-hint");
   const draftKey = `draft:${key}`;
-  const usualHint = hint.textContent;
+  const HINT = hint.textContent;
+  let usualHint = HINT;
   let pending = null; // {frame, repeated}: what the server has not confirmed
   let locked = false;
   let answering = false;
@@ -37,7 +38,11 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
     textarea.style.height = `${textarea.scrollHeight}px`;
   }
   function draw() {
-    textarea.readOnly = locked;
+    if (textarea.readOnly !== locked) {
+      textarea.readOnly = locked;
+      usualHint = locked ? "Compacting. Your text is kept." : HINT;
+      hint.textContent = usualHint;
+    }
     form.setAttribute("aria-busy", String(locked));
     sendButton.disabled = locked || !textarea.value.trim();
     if (!stopButton) return;

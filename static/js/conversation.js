@@ -14,7 +14,8 @@ export function startConversation(id) {
   const page = $("#chat").dataset;
   const homeUrl = $("#new-chat").href;
   let socket = null;
-  let turn = null; // {turnId, kind} of the active turn
+  // {turnId, kind} of the active turn; the page knows it before the socket does
+  let turn = page.turnId ? { turnId: Number(page.turnId), kind: page.turnKind } : null;
   let live = null; // see live.js
   let waiting = false; // for a snapshot; deltas make no sense until it comes
   let compacting = false;
