@@ -40,7 +40,9 @@ class Nodes(HTMLParser):
         return [attributes for name, attributes in self.nodes if name == tag]
 
 
-def message(*blocks: Any, role: str = "assistant", turn: Turn | None = None, **fields: Any) -> Message:
+def message(
+    *blocks: Any, role: str = "assistant", turn: Turn | None = None, **fields: Any
+) -> Message:
     values = {"pk": 7, "number": 3, "position": 2, "status": "complete", "created_at": NOON}
     return Message(
         conversation=Conversation(pk=uuid4(), model="m"),
@@ -131,7 +133,10 @@ def test_server_tools_are_rows_too():
     page = nodes(
         message(
             {"type": "server_tool_use", "name": "web_search", "input": {"query": "cats"}},
-            {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
+            {
+                "type": "web_search_tool_result",
+                "content": [{"type": "web_search_result", "url": "u"}],
+            },
         )
     )
     assert len(page.all("details")) == 2
@@ -152,14 +157,17 @@ def test_an_unknown_block_is_named_and_nothing_fails():
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
-types = st.sampled_from(
-    "text thinking redacted_thinking tool_use server_tool_use tool_result image document "
-    "web_search_tool_result x".split()
-)
-keys = st.sampled_from("text thinking name input content source title is_error media_type".split())
+TYPES = """
+    text thinking redacted_thinking tool_use server_tool_use tool_result image document
+    web_search_tool_result x
+"""
+KEYS = "text thinking name input content source title is_error media_type"
+types, keys = st.sampled_from(TYPES.split()), st.sampled_from(KEYS.split())
 blocks = st.dictionaries(keys, json_values, max_size=5).flatmap(
     lambda block: types.map(lambda kind: {"type": kind} | block)
 )
@@ -291,13 +299,26 @@ def test_a_link_with_brackets_in_its_address_stays_whole():
 
 
 def test_the_summary_is_sanitised():
-    assert not Nodes(render_divider(compaction("<script>x</script> [a](javascript:x)"))).all("script")
+    assert not Nodes(render_divider(compaction("<script>x</script> [a](javascript:x)"))).all(
+        "script"
+    )
 
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "0"), (None, "0"), (999, "999"), (1_000, "1k"), (9_180, "9.2k"), (9_949, "9.9k"),
-     (9_950, "10k"), (161_234, "161k"), (999_499, "999k"), (999_500, "1M"), (1_250_000, "1.2M")],
+    [
+        (0, "0"),
+        (None, "0"),
+        (999, "999"),
+        (1_000, "1k"),
+        (9_180, "9.2k"),
+        (9_949, "9.9k"),
+        (9_950, "10k"),
+        (161_234, "161k"),
+        (999_499, "999k"),
+        (999_500, "1M"),
+        (1_250_000, "1.2M"),
+    ],
 )
 def test_token_counts_are_short(count: int | None, words: str):
     assert format_tokens(count) == words
