@@ -169,6 +169,8 @@ def list_url(model: type[Model], **filters: object) -> str:
 
 def money(dollars: float) -> str:
     """As the chat's gauge writes it."""
+    if not dollars:
+        return "$0"
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 

@@ -147,7 +147,7 @@ class CompactionAdmin(ReadOnlyAdmin):
                     ("conversation", "state", "created_at"),
                     ("trigger", "focus", "turn"),
                     ("messages_count", "first", "through"),
-                    ("tokens_before", "tokens_after", "saved"),
+                    ("exact_tokens", "saved", "price"),
                     ("error",),
                 )
             },
@@ -158,8 +158,8 @@ class CompactionAdmin(ReadOnlyAdmin):
                 "fields": (
                     ("model", "engine", "engine_reason"),
                     ("prompt_version", "previous", "replaces"),
-                    ("price", "took", "worker_pid"),
-                    ("started_at", "finished_at", "lease_expires"),
+                    ("took", "started_at", "finished_at"),
+                    ("worker_pid", "lease_expires"),
                 )
             },
         ),
@@ -211,6 +211,11 @@ class CompactionAdmin(ReadOnlyAdmin):
     @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
     def took(self, row: Compaction) -> str:
         return seconds(row.duration)
+
+    @admin.display(description="Tokens before → after")
+    def exact_tokens(self, row: Compaction) -> str:
+        after = f"{row.tokens_after:,}" if row.status == Compaction.Status.COMPLETED else "–"
+        return f"{row.tokens_before:,} → {after}"
 
     # --- One compaction ---------------------------------------------------------------------------
 

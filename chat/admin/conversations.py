@@ -156,9 +156,9 @@ class ConversationAdmin(ReadOnlyAdmin):
     def compactions_count(self, row: Conversation) -> int:
         return row.compactions_completed
 
-    @admin.display(description="Compacted", boolean=True)
-    def compacted(self, row: Conversation) -> bool:
-        return row.compaction_id is not None
+    @admin.display(description="Compacted", ordering="compressed_at")
+    def compacted(self, row: Conversation) -> str:
+        return "Yes" if row.compaction_id else "–"
 
     # --- One conversation -------------------------------------------------------------------------
 

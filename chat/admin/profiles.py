@@ -19,11 +19,7 @@ from chat.models import ModelProfile
 
 
 class ProfileForm(forms.ModelForm):
-    """A window that is too small to work with cannot be offered."""
-
-    class Meta:
-        model = ModelProfile
-        fields = "__all__"  # noqa: DJ007 (the admin's fieldsets choose)
+    """A window that is too small to work with cannot be offered. The admin names the fields."""
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
@@ -47,12 +43,10 @@ class ModelProfileAdmin(admin.ModelAdmin):
     list_display = (
         "name",
         "display_name",
-        "context_window",
-        "max_output",
-        "input_price",
-        "output_price",
-        "cache_read_price",
-        "cache_write_price",
+        "window",
+        "output",
+        "prices",
+        "cache_prices",
         "factor",
         "token_samples",
         "enabled",
@@ -85,6 +79,22 @@ class ModelProfileAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The name is what conversations refer to: it stays."""
         return (*self.readonly_fields, "name") if obj else self.readonly_fields
+
+    @admin.display(description="Window", ordering="context_window")
+    def window(self, row: ModelProfile) -> str:
+        return f"{row.context_window:,}"
+
+    @admin.display(description="Max output", ordering="max_output")
+    def output(self, row: ModelProfile) -> str:
+        return f"{row.max_output:,}"
+
+    @admin.display(description="$/M in / out", ordering="input_price")
+    def prices(self, row: ModelProfile) -> str:
+        return f"{row.input_price:g} / {row.output_price:g}"
+
+    @admin.display(description="$/M cache read / write", ordering="cache_read_price")
+    def cache_prices(self, row: ModelProfile) -> str:
+        return f"{row.cache_read_price:g} / {row.cache_write_price:g}"
 
     @admin.display(description="Token factor", ordering="token_factor")
     def factor(self, row: ModelProfile) -> str:
