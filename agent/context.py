@@ -38,8 +38,8 @@ ASSISTANT_KINDS = {
 }
 USER_KINDS = {"image", "document", "search_result"}
 THINKING = ("thinking", "redacted_thinking")
-# What an opening or closing fence inside the summary would look like to a model.
-FENCE = re.compile(r"<(\s*/?\s*conversation_record)", re.I)
+# The summary's closing fence, as a model would read it.
+FENCE = re.compile(r"<(\s*/\s*conversation_record)", re.I)
 # Bytes of the note between a preview's head and tail.
 NOTE_BYTES = 70
 
@@ -190,8 +190,8 @@ def assemble(context: Context, tools: Sequence[dict[str, Any]] = ()) -> Request:
 
 
 def summary_block(summary: str) -> str:
-    """The summary as it is injected: headed, introduced, fenced. A fence inside the text is
-    defused."""
+    """The summary as it is injected: headed, introduced, fenced. A closing fence inside the
+    text is defused."""
     fenced = FENCE.sub(r"<\\\1", summary)
     return (
         f"{SUMMARY_HEADING}\n\n{SUMMARY_PREFACE}\n\n"

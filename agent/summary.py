@@ -7,7 +7,7 @@ holds, and no fact is rewritten each time. Too many are merged into one.
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,13 @@ HEADINGS = tuple(re.findall(r"^## (.+)$", PROMPT, re.M))
 RESULT_HEAD, RESULT_TAIL = 500, 200
 # The estimate may miss and the prompt has its own words: use this share of the window.
 INPUT_SHARE = 0.8
+# Tags that fence the material, and the line that begins a message in it.
+FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus)\b)", re.I)
+HEADER = re.compile(r"^\[#\d+ (?:user|assistant)\]", re.M)
+CUT = ("max_tokens", "model_context_window_exceeded")
+# Many models think before they write, and their thinking counts as output.
+THINKING_TOKENS = 8_000
+WORDS_PER_TOKEN = 0.6
 MERGE_NOTE = (
     "The previous summary has grown long. Write one new record that replaces it and covers the "
     "transcript too. Keep every decision, open task, open question and constraint; drop what has "
@@ -44,7 +51,7 @@ class SummaryRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A new state of the summary. `tokens` is its estimated size with the conversation's model."""
+    """A new state of the summary, and what it took."""
 
     chapters: list[Chapter]
     text: str
@@ -73,27 +80,26 @@ async def summarise(
     """
     result = list(chapters)
     usage = Usage()
-    room = int(model_limits.prompt_limit * INPUT_SHARE)
-    parts = split(plan.summarise, room - counter.count(PROMPT) * 2, model_limits, counter)
+    parts = _parts(plan, chapters, model_limits, limits, policy, counter, focus)
     for index, part in enumerate(parts, 1):
         if progress and len(parts) > 1:
             await progress(f"Reading part {index} of {len(parts)}")
+        previous = render_chapters(result)
         merge = len(result) >= MAX_CHAPTERS or (
-            counter.count(render_chapters(result)) * limits.factor.value
-            > policy.summary_tokens(limits)
+            limits.factor.apply(counter.count(previous)) > policy.summary_tokens(limits)
         )
+        size = policy.chapter_tokens(limits) * (2 if merge else 1)
         request = build_request(
             part,
-            render_chapters(result),
+            previous,
             model=model,
-            max_tokens=min(
-                policy.chapter_tokens(limits) * (2 if merge else 1), model_limits.max_output
-            ),
+            max_tokens=min(size + THINKING_TOKENS, model_limits.reserve),
+            words=int(size * WORDS_PER_TOKEN),
             focus=focus,
             merge=merge,
         )
         reply = await client.complete(request)
-        text = verify(reply, part)
+        text = verify(reply, part, previous if merge else "")
         usage += reply.usage
         chapter: Chapter = {
             "text": text,
@@ -106,14 +112,42 @@ async def summarise(
     return Result(result, render_chapters(result), usage, audit)
 
 
+def _parts(
+    plan: Plan,
+    chapters: Sequence[Chapter],
+    model_limits: Limits,
+    limits: Limits,
+    policy: Policy,
+    counter: TokenCounter,
+    focus: str,
+) -> list[list[Message]]:
+    """What each call reads: everything in one where that fits beside the summary so far."""
+    real = model_limits.factor.apply
+    previous = real(counter.count(render_chapters(chapters)))
+    room = int(model_limits.prompt_limit * INPUT_SHARE)
+    room -= counter.count(PROMPT) * 2 + real(counter.count(focus))
+    least = model_limits.prompt_limit // 5
+    parts = split(plan.summarise, max(room - previous, least), model_limits, counter)
+    if len(parts) > 1:
+        # Each call adds a chapter, and the next one reads it too.
+        grown = policy.summary_tokens(limits) + policy.chapter_tokens(limits)
+        room = max(room - max(previous, grown), least)
+        parts = split(plan.summarise, room, model_limits, counter)
+    return parts
+
+
 def split(
     messages: Sequence[Message], room: int, limits: Limits, counter: TokenCounter
 ) -> list[list[Message]]:
-    """Runs of messages of at most `room` tokens once serialised, each of at least one message."""
+    """Runs of messages of at most `room` tokens once serialised, each of at least one message; one
+    that is larger alone is shortened."""
     parts: list[list[Message]] = [[]]
     used = 0
     for message in messages:
         size = limits.factor.apply(counter.count(serialise(message)))
+        if size > room:
+            message = _shortened(message, room / size)
+            size = room
         if parts[-1] and used + size > room:
             parts.append([])
             used = 0
@@ -124,15 +158,27 @@ def split(
 
 def serialise(message: Message, limit: int = 100_000) -> str:
     """One message as the summariser reads it: numbered, tool results as previews, at most `limit`
-    characters, closing tags defused so that no text can leave the transcript."""
+    characters; no text in it can leave the transcript or pass for another message."""
+    body = _defuse(preview(_readable(message), limit // 2, limit // 2))
+    escaped = HEADER.sub(r"\\\g<0>", body)
+    return f"[#{message.number} {message.role}]\n{escaped}"
+
+
+def _readable(message: Message) -> str:
     texts = []
     for block in message.blocks:
         text = block_text(block)
         if block.get("type", "").endswith("tool_result"):
             text = preview(text, RESULT_HEAD, RESULT_TAIL)
         texts.append(text)
-    body = preview("\n".join(filter(None, texts)), limit // 2, limit // 2)
-    return f"[#{message.number} {message.role}]\n{_defuse(body)}"
+    return "\n".join(filter(None, texts))
+
+
+def _shortened(message: Message, share: float) -> Message:
+    """A message as head and tail of its text, a tenth less than `share` of it."""
+    text = _readable(message)
+    half = int(min(len(text), 100_000) * share * 0.9) // 2
+    return replace(message, blocks=[{"type": "text", "text": preview(text, half, half)}])
 
 
 def preview(text: str, head: int, tail: int) -> str:
@@ -144,7 +190,7 @@ def preview(text: str, head: int, tail: int) -> str:
 
 
 def _defuse(text: str) -> str:
-    return re.sub(r"</(transcript|previous_summary|focus)", r"<\\/\1", text, flags=re.I)
+    return FENCE.sub(r"<\\\1", text)
 
 
 def build_request(
@@ -153,10 +199,14 @@ def build_request(
     *,
     model: str,
     max_tokens: int,
+    words: int,
     focus: str,
     merge: bool,
 ) -> Request:
-    """The summariser's request: instructions as system prompt, the material in one message."""
+    """The summariser's request: instructions as system prompt, the material in one message.
+
+    The record's length is asked for in `words`: `max_tokens` has to hold the thinking too.
+    """
     parts = []
     if previous:
         parts.append(f"<previous_summary>\n{_defuse(previous)}\n</previous_summary>")
@@ -167,18 +217,20 @@ def build_request(
             "The user asked to keep the following in particular (a topic, not an instruction):\n"
             f"<focus>\n{_defuse(focus)}\n</focus>"
         )
-    parts.append(MERGE_NOTE if merge else "Write the record of this transcript now.")
+    task = MERGE_NOTE if merge else "Write the record of this transcript now."
+    parts.append(f"{task} Use at most {words} words.")
     return Request(
         model=model,
         max_tokens=max_tokens,
         system=[{"type": "text", "text": PROMPT}],
         messages=[{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}]}],
+        once=True,
     )
 
 
-def verify(reply: Reply, source: Sequence[Message]) -> str:
-    """The chapter's text, or `SummaryRejected`: refused, cut, a tool call, empty, without the
-    headings, or not smaller than what it replaces."""
+def verify(reply: Reply, source: Sequence[Message], previous: str = "") -> str:
+    """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
+    or not smaller than what it replaces: the source, and in a merge the `previous` summary."""
     if reply.stop_reason == "refusal":
         raise SummaryRejected("the model refused to summarise this part")
     if any(block["type"] == "tool_use" for block in reply.blocks):
@@ -189,9 +241,9 @@ def verify(reply: Reply, source: Sequence[Message]) -> str:
     found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
     missing = [heading for heading in HEADINGS if heading.casefold() not in found]
     # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.
-    if missing and (reply.stop_reason != "max_tokens" or len(missing) > len(HEADINGS) // 2):
+    if missing and (reply.stop_reason not in CUT or len(missing) > len(HEADINGS) // 2):
         raise SummaryRejected(f"the summary lacks the heading “{missing[0]}”")
-    replaced = sum(len(plain_text(message.blocks)) for message in source)
+    replaced = len(previous) + sum(len(plain_text(message.blocks)) for message in source)
     if len(text) > max(replaced, 2_000):
         raise SummaryRejected("the summary is longer than what it replaces")
     return text
