@@ -116,6 +116,6 @@ def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action)
         page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
         return row.pk
     page.log_change(request, row, action.done)
-    log.info(action.name, compaction=row.pk, user=request.user.pk)
+    log.info("administrator acted", action=action.name, compaction=row.pk, user=request.user.pk)
     page.message_user(request, format_html("{}: {}", name, action.done), messages.SUCCESS)
     return shown
