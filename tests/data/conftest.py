@@ -1,0 +1,64 @@
+"""What tests/data reports at the end: tables and counts, one section each."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from _pytest.terminal import TerminalReporter
+
+from agent.llm import Client
+from tests.data.recordings import Record, load
+from tests.data.replay import Canned, Played, Table, play, replay_server
+
+SHOWN_TAGS = ("status", "transport", "stop_reason", "res", "delta", "sse", "error", "res_citation")
+
+reports = pytest.StashKey[dict[str, list[str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[reports] = {}
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    for title, lines in config.stash.get(reports, {}).items():
+        terminalreporter.section(title)
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def report(pytestconfig: pytest.Config) -> Iterator[dict[str, list[str]]]:
+    """Sections for the end of the run: title to lines."""
+    yield pytestconfig.stash.setdefault(reports, {})
+
+
+@pytest.fixture(scope="session")
+def recordings(data_directory: Path) -> list[Record]:
+    """All recorded answers to `messages` calls."""
+    return load(data_directory)
+
+
+@pytest.fixture(scope="session")
+def played(recordings: list[Record], report: dict[str, list[str]]) -> dict[str, Played]:
+    """Every recording through our client, once; plain answers as the same reply in events."""
+    ends = asyncio.run(_play_all(recordings))
+    table = Table()
+    for record in recordings:
+        tags = [tag for tag in record.tags if tag.partition(":")[0] in SHOWN_TAGS]
+        table.count(tags, ends[record.id].end)
+    report["recorded answers by tag: how each ended"] = table.lines()
+    return ends
+
+
+async def _play_all(recordings: list[Record]) -> dict[str, Played]:
+    streamed = {"content-type": "text/event-stream"}
+    answers = {
+        r.id: Canned(r.status, r.headers | (streamed if r.is_message else {}), r.wire)
+        for r in recordings
+    }
+    async with replay_server(answers) as url:
+        client = Client(api_key="test", base_url=url, retries=0)
+        ends = {record.id: await play(client, record.id) for record in recordings}
+        await client.close()
+    return ends

@@ -1,0 +1,142 @@
+"""The recorded exchanges of `anthropic_cassettes`, as values."""
+
+import base64
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from demo.protocol import Envelope, PromptUsage, Reply, stream_events
+
+
+@dataclass(frozen=True)
+class Record:
+    """One exchange. `request` is the recorded body, {} where it was not kept."""
+
+    id: str
+    path: str
+    tags: frozenset[str]
+    blob: str
+    index: int
+    request: dict[str, Any]
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def streamed(self) -> bool:
+        return self.headers.get("content-type", "").startswith("text/event-stream")
+
+    @property
+    def is_message(self) -> bool:
+        """A whole reply in one JSON body."""
+        return self.status == 200 and not self.streamed
+
+    @cached_property
+    def message(self) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads(self.body)
+        return body
+
+    @property
+    def wire(self) -> bytes:
+        """What a client that streams would have been sent; a JSON body as the same reply in
+        events, cut by `demo.protocol`, which shares no code with `agent`."""
+        return event_stream(self.message) if self.is_message else self.body
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        return self.request.get("tools") or []
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The messages that were sent, content always as a list of blocks; [] where the request
+        itself was malformed."""
+        messages = [
+            {"role": m["role"], "content": as_blocks(m["content"])}
+            for m in self.request.get("messages") or []
+        ]
+        return messages if all(isinstance(m["content"], list) for m in messages) else []
+
+
+def as_blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def load(directory: Path) -> list[Record]:
+    """All records that answer a `messages` call."""
+    folder = directory / "anthropic_cassettes"
+    index = json.loads((folder / "index.json").read_text())
+    records = [_record(folder, folder / entry["file"]) for entry in index["records"]]
+    assert len(records) == index["count"], "records are missing"
+    return [record for record in records if record.path == "/v1/messages"]
+
+
+def _record(folder: Path, path: Path) -> Record:
+    raw = json.loads(path.read_text())
+    request, response = raw["request"], raw["response"]
+    return Record(
+        id=raw["id"],
+        path=request["path"].partition("?")[0],
+        tags=frozenset(raw["tags"]),
+        blob=raw["origin"]["blob"],
+        index=raw["origin"]["interaction_index"],
+        request=_with_media(request["body"] or {}, folder),
+        status=response["status"],
+        headers={name.lower(): value for name, value in response["headers"].items()},
+        body=response["body_text"].encode(),
+    )
+
+
+def _with_media(value: Any, folder: Path) -> Any:
+    """The value with the long base64 strings that are kept beside it."""
+    if isinstance(value, list):
+        return [_with_media(item, folder) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "_media_ref" in value:
+        return base64.b64encode((folder / value["_media_ref"]).read_bytes()).decode()
+    return {key: _with_media(item, folder) for key, item in value.items()}
+
+
+def event_stream(message: dict[str, Any]) -> bytes:
+    """A JSON body as the events of a stream."""
+    usage = message["usage"]
+    reply = Reply(
+        blocks=tuple(message["content"]),
+        stop_reason=message["stop_reason"],
+        stop_sequence=message.get("stop_sequence"),
+        stop_details=message.get("stop_details"),
+        usage=usage,
+        piece_chars=7,
+    )
+    envelope = Envelope(message["id"], message["model"], PromptUsage(usage["input_tokens"]))
+    return b"".join(encode(event) for event in stream_events(reply, envelope))
+
+
+def encode(event: dict[str, Any]) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def sessions(records: list[Record]) -> list[list[Record]]:
+    """Exchanges of one conversation, in order: each repeats the messages before it and goes on.
+
+    A cassette that starts anew in the middle gives several; single exchanges are left out.
+    """
+    cassettes = defaultdict(list)
+    for record in sorted(records, key=lambda r: (r.blob, r.index)):
+        if record.request and record.status == 200:
+            cassettes[record.blob].append(record)
+    found: list[list[Record]] = []
+    for cassette in cassettes.values():
+        current = [cassette[0]]
+        for record in cassette[1:]:
+            before = current[-1].history
+            if len(record.history) > len(before) and record.history[: len(before)] == before:
+                current.append(record)
+                continue
+            found.append(current)
+            current = [record]
+        found.append(current)
+    return [session for session in found if len(session) > 1]

@@ -1,0 +1,220 @@
+"""Every recorded answer through the real SDK and our client.
+
+A streamed one is served byte by byte as it was recorded. A plain JSON one is served as the same
+reply in events, because our client always streams; and again as recorded, through the SDK's plain
+call and `fold_message`: both must give the same blocks.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from anthropic import AsyncAnthropic
+
+from agent.llm import Client, EventDecoder
+from agent.messages import Usage, plain_text
+from agent.reply import Outcome, Reply, fold_message
+from chat.llm import counter
+from chat.models import Message
+from chat.render import render_message
+from tests.data.recordings import Record
+from tests.data.replay import Canned, Played, play, replay_server, sendable
+
+
+
+def fails(record: Record) -> bool:
+    """Whether a recording that begins with 200 ends in an error: refused, broken off by the
+    server, or begun anew by a proxy in the middle of a block."""
+    return bool(
+        record.tags & {"sse:error_event", "stop_reason:refusal"}
+        or record.id.startswith("vercel--spliced")
+    )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(recordings: list[Record]) -> AsyncIterator[str]:
+    """The recordings as they are: streams, and plain bodies."""
+    answers = {r.id: Canned(r.status, r.headers, r.body) for r in recordings}
+    async with replay_server(answers) as url:
+        yield url
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_every_recording_ends_in_blocks_or_in_words_for_the_page(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    assert len(recordings) == 870
+    for record in recordings:
+        end = played[record.id]
+        if end.error:
+            assert len(end.error.message) > 20, record.id
+            assert end.error.message[-1] in ".”", (record.id, end.error.message)
+        assert (end.error is not None) == (record.status != 200 or fails(record)), record.id
+
+
+async def test_stored_blocks_can_be_kept_counted_and_shown(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    for record in recordings:
+        blocks = played[record.id].blocks
+        assert json.loads(json.dumps(blocks)) == blocks, record.id
+        assert counter().count_blocks(blocks) > 0
+        text = plain_text(blocks)
+        html = render_message(Message(role="assistant", blocks=blocks, text=text, number=1))
+        assert html.count("<article") == 1, record.id
+        for block in blocks:
+            if block["type"] == "text":
+                assert block["text"].strip() in text, record.id
+
+
+async def test_what_was_stored_can_be_sent_back(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    broken = {
+        record.id: rules
+        for record in recordings
+        if (rules := sendable(record.history, played[record.id].blocks, record.tools))
+    }
+    assert not broken, "\n".join(f"{name}: {rules[:3]}" for name, rules in broken.items())
+
+
+async def test_the_visible_text_is_the_stored_text(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    for record in recordings:
+        end = played[record.id]
+        texts = [b["text"] for b in end.reply.blocks if b["type"] == "text"]
+        assert end.visible == "\n\n".join(texts), record.id
+
+
+async def test_a_reply_is_the_same_streamed_and_in_one_piece(
+    server: str, recordings: list[Record], played: dict[str, Played]
+) -> None:
+    plain = [record for record in recordings if record.is_message]
+    gate = asyncio.Semaphore(8)
+    async with AsyncAnthropic(api_key="test", base_url=server, max_retries=0) as sdk:
+
+        async def compare(record: Record) -> None:
+            async with gate:
+                response = await sdk.messages.with_raw_response.create(
+                    model=record.id,
+                    max_tokens=100,
+                    messages=[{"role": "user", "content": "Hello"}],
+                )
+            whole = fold_message((await response.parse()).to_dict(warnings=False))
+            reply = played[record.id].reply
+            assert whole.blocks == reply.blocks, record.id
+            assert (whole.stop_reason, whole.usage) == (reply.stop_reason, reply.usage), record.id
+            assert whole.stop_details == reply.stop_details, record.id
+
+        await asyncio.gather(*map(compare, plain))
+    assert len(plain) == 696
+
+
+async def test_a_stream_gives_what_the_sdk_itself_makes_of_it(
+    server: str, recordings: list[Record], played: dict[str, Played]
+) -> None:
+    compared = 0
+    async with AsyncAnthropic(api_key="test", base_url=server, max_retries=0) as sdk:
+        for record in recordings:
+            if not record.streamed or fails(record) or several_messages(record):
+                continue
+            async with sdk.beta.messages.stream(
+                model=record.id,
+                max_tokens=100,
+                messages=[{"role": "user", "content": "Hello"}],
+            ) as stream:
+                message = (await stream.get_final_message()).to_dict(warnings=False)
+            reply = played[record.id].reply
+            theirs = fold_message(message)
+            for block in theirs.blocks:
+                block.pop("parsed_output", None)  # the SDK's own addition
+                block.pop("encrypted_content", None)  # of compaction, which is never sent back
+            if not record.id.startswith("antsdk--incomplete"):  # it guesses at half an input
+                assert theirs.blocks == reply.blocks, record.id
+            assert theirs.stop_reason == reply.stop_reason
+            assert theirs.usage == reply.usage, record.id
+            compared += 1
+    assert compared > 130
+
+
+def several_messages(record: Record) -> bool:
+    """Some fixtures hold all streams of a session in one file. We stop where the first ends."""
+    return record.body.count(b"event: message_start") > 1
+
+
+async def test_the_cut_of_the_bytes_does_not_matter(recordings: list[Record]) -> None:
+    for record in recordings:
+        if not record.streamed or "sse:error_event" in record.tags or len(record.body) > 40_000:
+            continue
+        whole = EventDecoder().feed(record.body)
+        for newline in (b"\n", b"\r\n"):
+            decoder = EventDecoder()
+            body = record.body.replace(b"\n", newline)
+            events = [e for at in range(len(body)) for e in decoder.feed(body[at : at + 1])]
+            assert events == whole, record.id
+
+
+async def test_usage_and_stop_reasons_are_those_of_the_body(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    for record in recordings:
+        if record.is_message:
+            usage = Usage.from_api(record.message["usage"])
+            assert played[record.id].reply.usage == usage, record.id
+            assert played[record.id].reply.stop_reason == record.message["stop_reason"]
+
+
+async def test_errors_say_what_to_do_and_when(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    codes = {400: "bad_request", 404: "unknown_model", 413: "request_too_large"}
+    codes |= {429: "rate_limited", 500: "server_error", 529: "overloaded"}
+    for record in recordings:
+        error = played[record.id].error
+        if record.status == 200 or error is None:
+            continue
+        expected = codes.get(record.status, error.code)
+        if "error:prompt_too_long" in record.tags:
+            expected = "too_long"
+            assert "200021 tokens > 200000" in error.message
+        assert error.code == expected, (record.id, error.code)
+        assert error.retryable == (record.status in (429, 500, 529)), record.id
+        wait = record.headers.get("retry-after")
+        assert error.retry_after == (float(wait) if wait else None), record.id
+
+
+async def test_a_json_answer_to_a_streaming_call_is_an_error_with_words(
+    server: str, recordings: list[Record]
+) -> None:
+    record = next(r for r in recordings if r.is_message)
+    client = Client(api_key="test", base_url=server, retries=0)
+    end = await play(client, record.id)
+    await client.close()
+    assert end.error
+    assert end.error.code == "stream_cut"
+
+
+async def test_refusals_keep_nothing_and_name_the_category(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    refusals = [record for record in recordings if "stop_reason:refusal" in record.tags]
+    assert len(refusals) == 4
+    for record in refusals:
+        end = played[record.id]
+        assert end.error
+        assert end.error.code == "refused"
+        assert end.blocks == []
+        assert "(" in end.error.message
+
+
+async def test_a_paused_turn_is_sent_back_as_it_is(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    paused = next(record for record in recordings if "stop_reason:pause_turn" in record.tags)
+    assert played[paused.id].outcome is Outcome.RESEND
+    assert isinstance(played[paused.id].reply, Reply)

@@ -1,0 +1,123 @@
+"""Recorded sessions of several exchanges as conversations: stored by the services, loaded again,
+assembled, and judged by the validator before every answer."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.test import Client as Browser
+from pytest_django import Settings
+
+from accounts.models import User
+from agent.context import assemble
+from agent.messages import Usage
+from chat.contexts import load
+from chat.models import Conversation, Turn
+from chat.services import turns
+from chat.services.turns import Ending
+from demo.validator import violations
+from tests.chat.factories import (
+    OWNER,
+    add_messages,
+    make_conversation,
+    make_profile,
+    make_turn,
+    make_user,
+)
+from tests.data.recordings import Record, sessions
+from tests.data.replay import Played, declared_tools
+
+pytestmark = pytest.mark.django_db
+WINDOW = 1_000_000
+
+
+def test_recorded_sessions_run_as_conversations(
+    recordings: list[Record],
+    played: dict[str, Played],
+    client: Browser,
+    settings: Settings,
+    report: dict[str, list[str]],
+) -> None:
+    settings.CONTEXT_BUDGET = WINDOW
+    make_profile(context_window=WINDOW)
+    user = make_user()
+    client.force_login(user)
+    found = sessions(recordings)
+    lengths = Counter(len(session) for session in found)
+    for session in found:
+        conversation = make_conversation(user)
+        known: list[dict[str, Any]] = []
+        for record in session:
+            # What the client of that time sent back of the answer stands in our own row.
+            new = record.history[len(known) + 1 :] if known else record.history
+            known = record.history
+            exchange(user, conversation, record, new, played[record.id])
+        html = client.get(conversation.get_absolute_url()).content.decode()
+        assert html.count("<article") == min(30, count(conversation)), session[0].id
+    exchanges = sum(length * number for length, number in lengths.items())
+    report["recorded sessions as conversations"] = [
+        f"{len(found)} sessions, {exchanges} exchanges, the longest of {max(lengths)}: "
+        "every request valid, every page opens",
+        "exchanges: sessions  " + ", ".join(f"{k}: {v}" for k, v in sorted(lengths.items())),
+    ]
+    assert len(found) > 100
+
+
+def exchange(
+    user: User,
+    conversation: Conversation,
+    record: Record,
+    new: list[dict[str, Any]],
+    answer: Played,
+) -> None:
+    """Store what the user's side sent and the recorded answer, and check the request between."""
+    turn = post(user, conversation, [m for m in new if m["role"] != "system"])
+    loaded, message = turns.begin_answer(turn.pk, compact_first=False)
+    assert message is not None
+    rows = [{"content": m.blocks} for m in loaded.context.messages]
+    request = assemble(loaded.context, declared_tools(rows, record.tools))
+    assert violations(request.body(), window=WINDOW) == [], record.id
+    # The tools may be gone when the user comes back.
+    assert violations(assemble(loaded.context).body(), window=WINDOW) == [], record.id
+    ending = Ending(
+        Turn.Status.COMPLETED,
+        blocks=answer.blocks,
+        stop_reason=answer.reply.stop_reason,
+        usage=answer.reply.raw_usage,
+    )
+    assert turns.finish(turn.pk, ending)
+    check_meter(conversation, answer.reply.raw_usage, record)
+
+
+def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> Turn:
+    """By the service that the composer uses, where it can: text of the user alone."""
+    *earlier, last = new
+    add_messages(conversation, [(m["role"], m["content"]) for m in earlier])
+    texts = [b["text"] for b in last["content"] if b["type"] == "text"]
+    if last["role"] == "user" and len(texts) == len(last["content"]) and "".join(texts).strip():
+        turn = turns.post_message(
+            user,
+            conversation.pk,
+            text="\n\n".join(texts),
+            client_id=None,
+            expected_head=None,
+            owner=OWNER,
+        )
+        assert turn
+        return turn
+    add_messages(conversation, [(last["role"], last["content"])])
+    return make_turn(conversation)
+
+
+def check_meter(conversation: Conversation, usage: dict[str, Any], record: Record) -> None:
+    """The meter is the reported usage, without thinking that is not sent again."""
+    loaded = load(conversation.pk)
+    assert violations(assemble(loaded.context).body(), window=WINDOW) == [], record.id
+    reported = Usage.from_api(usage)
+    if reported.prompt:
+        assert 0 < loaded.used <= reported.total, record.id
+        assert not loaded.estimated
+
+
+def count(conversation: Conversation) -> int:
+    return conversation.messages.filter(active=True).count()
