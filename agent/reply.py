@@ -104,9 +104,11 @@ class Reply:
         return result
 
     def _start(self, index: int, block: Block) -> str:
-        if index != len(self.blocks):
+        given = {k: v for k, v in block.items() if v is not None}
+        unanswerable = block["type"].endswith("tool_use") and not {"id", "name"} <= given.keys()
+        if index != len(self.blocks) or unanswerable:
             raise LookupError(index)
-        self.blocks.append({k: v for k, v in block.items() if v is not None})
+        self.blocks.append(given)
         begun = block.get("thinking" if block["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
         # Blocks of text are paragraphs to the reader.
