@@ -61,7 +61,7 @@ class Child:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._process.args} ended with {self._process.wait()}")
+            raise RuntimeError(f"{self._process.args!r} ended with {self._process.wait()}")
         return line.rstrip("\n")
 
     def ask(self, order: dict[str, Any]) -> dict[str, Any]:

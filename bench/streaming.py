@@ -28,6 +28,7 @@ KINDS = ("web", "sdk", "sdk_stream", "socket")
 REST_S = 1.0  # between two runs, for what a server does after an answer
 
 Round = dict[str, Any]
+Chats = list[tuple[str, str]]
 
 
 @contextmanager
@@ -40,20 +41,19 @@ def provider(deltas: int, interval_ms: float) -> Iterator[str]:
 
 @dataclass
 class Bench:
-    """The server and the talkers of one provider. `chats` are the web's."""
+    """The server and the talkers of one provider."""
 
     server: Any
     talkers: dict[str, Child]
     deltas: int
     interval_ms: float
 
-    def connect(self, chats: list[tuple[str, str]]) -> None:
-        self.talkers["web"].ask({"connect": serving.addresses(self.server, chats)})
-
-    def talk(self, kind: str, chats: int, spread_s: float) -> Round:
+    def talk(self, kind: str, chats: Chats, spread_s: float) -> Round:
         """One run; `cpu_ms` is the server's for the web, else the talker's own."""
+        if kind == "web":
+            self.talkers[kind].ask({"connect": serving.addresses(self.server, chats)})
         order = {
-            "chats": chats,
+            "chats": len(chats),
             "spread_s": spread_s,
             "deltas": self.deltas,
             "interval_ms": self.interval_ms,
@@ -64,10 +64,10 @@ class Bench:
         if kind == "web":
             found["cpu_ms"] = cpu_ms(self.server.pid) - before
         if found["failures"]:
-            print(f"{kind}, {chats} chats: {found['failures']}", flush=True)
+            print(f"{kind}, {len(chats)} chats: {found['failures']}", flush=True)
         return found
 
-    def rounds(self, number: int, chats: int, spread_s: float) -> dict[str, list[Round]]:
+    def rounds(self, number: int, chats: Chats, spread_s: float) -> dict[str, list[Round]]:
         """Interleaved runs of all kinds, in rotating order."""
         found: dict[str, list[Round]] = defaultdict(list)
         kinds = list(self.talkers)
@@ -104,13 +104,12 @@ def report_start(report: Report, directory: Path, url: str, rounds: int) -> None
     report.add("idle.cpu_ms_per_s", median(idle), "ms/s")
 
 
-def report_first_delta(report: Report, bench: Bench, chats: Any, rounds: int) -> None:
+def report_first_delta(report: Report, bench: Bench, chats: Chats, rounds: int) -> None:
     """The time to the first delta of one user who asks again and again. `added` is over the bare
     socket, whose time is the provider's own."""
-    bench.connect(chats)
     for kind in bench.talkers:
-        bench.talk(kind, 3, 0)  # the SDK imports a part of itself at its first request
-    found = bench.rounds(rounds, len(chats), 0)
+        bench.talk(kind, chats[:3], 0)  # the SDK imports a part of itself at its first request
+    found = bench.rounds(rounds, chats, 0)
     ttft = {
         kind: median([median(each["ttft_ms"]) for each in runs]) for kind, runs in found.items()
     }
@@ -129,19 +128,16 @@ def report_growth(report: Report, bench: Bench, number: int, at_once: int) -> No
     sizes = [pss_mb(bench.server.pid)]
     for _half in range(2):
         for _ in range(max(1, number // at_once // 2)):
-            bench.connect(serving.make_chats(at_once, begun=False))
-            bench.talk("web", at_once, 0.5)
-        bench.connect([])
+            bench.talk("web", serving.make_chats(at_once, begun=False), 0.5)
         time.sleep(3)
         sizes.append(pss_mb(bench.server.pid))
     report.add(f"memory.growth_mb.{number}", sizes[-1] - sizes[0], "MB PSS", 20)
     report.add(f"memory.growth_mb.last_{number // 2}", sizes[-1] - sizes[1], "MB PSS")
 
 
-def report_load(report: Report, bench: Bench, chats: Any, size: int, rounds: int) -> None:
+def report_load(report: Report, bench: Bench, chats: Chats, size: int, rounds: int) -> None:
     """Many chats at once."""
-    bench.connect(chats[:size])
-    found = bench.rounds(rounds, size, SPREAD_S)
+    found = bench.rounds(rounds, chats[:size], SPREAD_S)
     cost = {
         kind: median([each["cpu_ms"] / max(1, each["deltas"]) * 1000 for each in runs])
         for kind, runs in found.items()
@@ -158,7 +154,7 @@ def report_load(report: Report, bench: Bench, chats: Any, size: int, rounds: int
         add("late_ms.p95", "ms", late, goal=150 if web else None)
         ttft = median([percentile(each["ttft_ms"], 0.95) for each in runs])
         add("ttft_ms.p95", "ms", ttft, goal=25 if web and size == 50 else None)
-        add("cpu_ms_per_1000_deltas", "ms", cost[kind], goal=cost["sdk"] if web else None)
+        add("cpu_ms_per_1000_deltas", "ms", cost[kind], goal=cost.get("sdk") if web else None)
     slip = [each["slip_p95"] for runs in found.values() for each in runs]
     report.add(f"provider.{size}.slip_ms.p95", max(slip), "ms")
 
@@ -190,8 +186,7 @@ def main() -> Report:
             if options.sizes:
                 with bench(directory, url, kinds, DELTAS, INTERVAL_MS) as long:
                     for kind in kinds:
-                        long.connect(begun[:1])
-                        long.talk(kind, 1, SPREAD_S)  # warm
+                        long.talk(kind, begun[:1], SPREAD_S)  # warm
                     for size in options.sizes:
                         report_load(report, long, begun, size, options.rounds)
     report.print_table()
