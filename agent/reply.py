@@ -136,8 +136,8 @@ class Reply:
         block = self.blocks[index]
         if block["type"] in ("text", "thinking"):
             block[block["type"]] = pieces
-        elif pieces:
-            block["input"] = _tool_input(pieces)
+        elif block["type"].endswith("tool_use"):
+            block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
         self.blocks[index] = sound(block)
 
     def _add_usage(self, usage: dict[str, Any] | None) -> None:
