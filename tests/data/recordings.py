@@ -18,7 +18,7 @@ class Record:
     id: str
     path: str
     tags: frozenset[str]
-    blob: str
+    blob: str | None
     index: int
     request: dict[str, Any]
     status: int
@@ -102,7 +102,8 @@ def _with_media(value: Any, folder: Path) -> Any:
 
 def event_stream(message: dict[str, Any]) -> bytes:
     """A JSON body as the events of a stream."""
-    usage = message["usage"]
+    # The protocol would count thinking by itself, where the recording does not say.
+    usage = {"output_tokens_details": None} | message["usage"]
     reply = Reply(
         blocks=tuple(message["content"]),
         stop_reason=message["stop_reason"],
@@ -125,9 +126,9 @@ def sessions(records: list[Record]) -> list[list[Record]]:
     A cassette that starts anew in the middle gives several; single exchanges are left out.
     """
     cassettes = defaultdict(list)
-    for record in sorted(records, key=lambda r: (r.blob, r.index)):
+    for record in sorted(records, key=lambda r: (r.blob or r.id, r.index)):
         if record.request and record.status == 200:
-            cassettes[record.blob].append(record)
+            cassettes[record.blob or record.id].append(record)
     found: list[list[Record]] = []
     for cassette in cassettes.values():
         current = [cassette[0]]

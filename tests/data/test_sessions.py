@@ -39,6 +39,7 @@ def test_recorded_sessions_run_as_conversations(
     report: dict[str, list[str]],
 ) -> None:
     settings.CONTEXT_BUDGET = WINDOW
+    settings.MAX_MESSAGE_CHARACTERS = WINDOW
     make_profile(context_window=WINDOW)
     user = make_user()
     client.force_login(user)
@@ -91,6 +92,8 @@ def exchange(
 
 def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> Turn:
     """By the service that the composer uses, where it can: text of the user alone."""
+    if not new:  # a paused turn was sent back to go on
+        return make_turn(conversation)
     *earlier, last = new
     add_messages(conversation, [(m["role"], m["content"]) for m in earlier])
     texts = [b["text"] for b in last["content"] if b["type"] == "text"]
