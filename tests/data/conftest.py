@@ -1,7 +1,6 @@
 """What tests/data reports at the end: tables and counts, one section each."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,9 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
 
 
 @pytest.fixture(scope="session")
-def report(pytestconfig: pytest.Config) -> Iterator[dict[str, list[str]]]:
+def report(pytestconfig: pytest.Config) -> dict[str, list[str]]:
     """Sections for the end of the run: title to lines."""
-    yield pytestconfig.stash.setdefault(reports, {})
+    return pytestconfig.stash.setdefault(reports, {})
 
 
 @pytest.fixture(scope="session")

@@ -143,8 +143,7 @@ async def test_a_damaged_stream_ends_in_a_reply_or_in_an_agent_error(
         for pieces in damaged:
             try:
                 reply = fold(b"".join(pieces))
-            except AgentError as error:
-                assert error.message.endswith(".")
+            except AgentError:
                 continue
             assert sendable(record.history, reply.partial_blocks(), record.tools) == []
             played += 1
@@ -159,5 +158,6 @@ def _without_fields(event: bytes) -> list[bytes]:
         found.append({k: v for k, v in whole.items() if k != key})
         found.append(whole | {key: None})
         if isinstance(value, dict):
-            found += [whole | {key: {k: v for k, v in value.items() if k != inner}} for inner in value]
+            lacking = ({k: v for k, v in value.items() if k != inner} for inner in value)
+            found += [whole | {key: inner} for inner in lacking]
     return [head + b"data: " + json.dumps(damaged).encode() + b"\n\n" for damaged in found]

@@ -23,7 +23,6 @@ from tests.data.recordings import Record
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 
 
-
 def fails(record: Record) -> bool:
     """Whether a recording that begins with 200 ends in an error: refused, broken off by the
     server, or begun anew by a proxy in the middle of a block."""

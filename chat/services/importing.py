@@ -1,0 +1,130 @@
+"""Storing a conversation that was held elsewhere."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import User
+from agent.messages import Usage, plain_text, sound_text
+from chat import events
+from chat.broadcast import emit, user_group
+from chat.errors import Refused
+from chat.llm import counter
+from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.services.conversations import TITLE_LENGTH, opening_title
+from chat.sessions import Session, SessionMessage
+
+BATCH = 500
+PROGRESS_EVERY = 50  # messages
+OWNER = "import"  # of the turns: no process runs them
+
+Progress = Callable[[int, int], None]
+
+
+def import_session(
+    user: User,
+    session: Session,
+    *,
+    title: str = "",
+    model: str = "",
+    progress: Progress = lambda done, total: None,
+) -> Conversation:
+    """Store a session as one conversation of a user, or nothing.
+
+    It goes on with `model`; without one, with the session's own where it is offered, else with the
+    default. Refused where the session has no messages.
+    """
+    if not session.messages:
+        raise Refused("empty_session", "The file holds no messages.")
+    offered = ModelProfile.objects.filter(name=session.model, enabled=True).exists()
+    model = model or (session.model if offered else settings.DEFAULT_MODEL)
+    rows = _rows(session.messages, progress)
+    times = [row.created_at for row in rows]  # Django puts its own time into new rows
+    title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
+    usage = [Usage.from_api(row.usage) for row in rows]
+    with transaction.atomic():
+        conversation = Conversation.objects.create(
+            owner=user,
+            model=model,
+            title=title or _title(session),
+            title_edited=bool(title),
+            next_number=len(rows) + 1,
+            input_tokens=sum(u.prompt for u in usage),
+            output_tokens=sum(u.output_tokens for u in usage),
+            cost=sum(row.cost for row in rows),
+        )
+        _store(conversation, rows, session.messages)
+        _date(conversation, rows, times)
+        emit(user_group(user.pk), events.conversation_updated(conversation))
+    return conversation
+
+
+def _title(session: Session) -> str:
+    """The first line that a person wrote."""
+    asked = (plain_text(m.blocks) for m in session.messages if not m.holds_results)
+    return next((line for text in asked if (line := opening_title(text))), "Imported conversation")
+
+
+def _rows(messages: Sequence[SessionMessage], progress: Progress) -> list[Message]:
+    """Unsaved rows. Counting is the slow part, so it is done before the transaction."""
+    rows: list[Message] = []
+    latest = timezone.now()
+    for position, message in enumerate(messages):
+        if position % PROGRESS_EVERY == 0:
+            progress(position, len(messages))
+        latest = message.at or (rows[-1].created_at if rows else latest)
+        rows.append(
+            Message(
+                number=position + 1,
+                position=position,
+                role=message.role,
+                blocks=message.blocks,
+                text=plain_text(message.blocks),
+                tokens=counter().count_blocks(message.blocks),
+                status=message.status,
+                stop_reason=message.stop_reason[:40],
+                model=message.model[:200],
+                usage=message.usage,
+                cost=message.cost,
+                created_at=latest,
+            )
+        )
+    progress(len(messages), len(messages))
+    return rows
+
+
+def _store(
+    conversation: Conversation, rows: Sequence[Message], messages: Sequence[SessionMessage]
+) -> None:
+    """Messages, and a turn for each answer that did not end well: it says how it ended."""
+    for row, message in zip(rows, messages, strict=True):
+        row.conversation = conversation
+        if message.status == "complete":
+            continue
+        stopped = message.status == "interrupted"
+        error = {"code": "imported", "message": message.error[:300], "retryable": False}
+        row.turn = Turn(
+            conversation=conversation,
+            kind=Turn.Kind.ANSWER,
+            status=Turn.Status.CANCELLED if stopped else Turn.Status.FAILED,
+            owner=OWNER,
+            lease_expires=row.created_at,
+            finished_at=row.created_at,
+            error=None if stopped else error,
+        )
+    Turn.objects.bulk_create([row.turn for row in rows if row.turn], batch_size=BATCH)
+    Message.objects.bulk_create(rows, batch_size=BATCH)
+
+
+def _date(conversation: Conversation, rows: Sequence[Message], times: Sequence[datetime]) -> None:
+    """What only stored rows can be given: their own times, and the ids of their parents."""
+    for row, before, time in zip(rows, [None, *rows], times, strict=False):
+        row.parent = before
+        row.created_at = time
+    Message.objects.bulk_update(rows, ["parent", "created_at"], batch_size=BATCH)
+    conversation.created_at = min(times)
+    conversation.updated_at = timezone.now()  # where its owner looks for it: on top
+    conversation.save(update_fields=["created_at", "updated_at"])
