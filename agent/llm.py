@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
 import anthropic
@@ -72,9 +73,10 @@ class EventDecoder:
     def close(self) -> list[Event]:
         """The events that the end of the stream completes: the last one may lack its blank line.
         A damaged one was cut off, and gives nothing."""
+        error = self.error
         events = self.feed(b"\n\n")
         if self.error and self.error.code == "stream_cut":
-            self.error = None
+            self.error = error
         return events
 
     def _decode(self, data: bytes) -> Event | None:
@@ -182,29 +184,46 @@ class Client:
         del body["max_tokens"]
         try:
             async with translated():
-                counted = await self._sdk.messages.count_tokens(**body, timeout=COUNT_SECONDS)
+                counted = _object(
+                    await self._sdk.messages.with_raw_response.count_tokens(
+                        **body, timeout=COUNT_SECONDS
+                    )
+                )
         except AgentError as error:
             if error.code == "unknown_model":
                 self._uncounted.add(request.model)
             return None
-        # The SDK passes on what it does not know, a page of HTML as a string.
-        tokens = getattr(counted, "input_tokens", None)
+        tokens = counted.get("input_tokens")
         return tokens if isinstance(tokens, int) else None
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
         async with translated():
-            page = await self._sdk.models.list(limit=100)
-        listed = getattr(page, "data", None)  # null where Ollama has none yet
+            page = _object(await self._sdk.models.with_raw_response.list(limit=100))
         return [
             ModelInfo(
-                name=model.id,
-                display_name=getattr(model, "display_name", None) or model.id,
-                context_window=getattr(model, "max_input_tokens", None),
-                max_output=getattr(model, "max_tokens", None),
+                name=model["id"],
+                display_name=model.get("display_name") or model["id"],
+                context_window=model.get("max_input_tokens"),
+                max_output=model.get("max_tokens"),
             )
-            for model in listed or []
+            for model in page.get("data") or []  # null where Ollama has none yet
         ]
+
+
+def _object(response: Any) -> dict[str, Any]:
+    """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
+    try:
+        value = response.http_response.json()
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise AgentError(
+            "server_error",
+            "The model's server sent an answer that is not of the Messages API. Check "
+            "ANTHROPIC_BASE_URL.",
+        )
+    return value
 
 
 def require_end(reply: Reply) -> None:
@@ -241,12 +260,6 @@ async def translated() -> AsyncIterator[None]:
         ) from error
     except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
         raise connection_error(error) from error
-    except anthropic.AnthropicError as error:
-        raise AgentError(
-            "server_error",
-            "The model's server sent an answer that is not of the Messages API. Check "
-            "ANTHROPIC_BASE_URL.",
-        ) from error
 
 
 def connection_error(error: Exception) -> AgentError:
