@@ -1,0 +1,174 @@
+"""One real coding session of 453 answers: imported, opened, paged, counted and compacted."""
+
+import re
+from collections.abc import Iterator
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client as Browser
+from pytest_django import Settings
+
+from accounts.models import User
+from agent.context import assemble, measure
+from agent.messages import Usage
+from agent.summary import HEADINGS
+from chat.contexts import load
+from chat.llm import counter
+from chat.models import Compaction, Conversation, Message
+from chat.services import compactions, turns
+from chat.services.turns import Ending
+from chat.sessions import parse
+from chat.tasks import compact
+from demo.script import is_summary
+from demo.server import DemoServer
+from demo.validator import violations
+from tests.chat.factories import OWNER, make_profile, make_user
+
+# In another thread a compaction reads and writes what this one has stored.
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    # The SDK says so of the session's model by now.
+    pytest.mark.filterwarnings("ignore:The model 'claude-sonnet-4-5':DeprecationWarning"),
+]
+
+MODEL = "claude-sonnet-4-5"
+WINDOW = 200_000
+ANSWERS = 453
+SUMMARY = "\n\n".join(f"## {heading}\n\n- The theme was ported [#6 #17]" for heading in HEADINGS)
+
+
+@pytest.fixture
+def path(data_directory: Path) -> Path:
+    return data_directory / "long_sessions" / "pi_large-session.jsonl"
+
+
+@pytest.fixture
+def user(settings: Settings, vocabulary_directory: Path) -> User:
+    # Real counts: the estimate is compared with what the API reported.
+    settings.DATA_DIR = vocabulary_directory.parent
+    counter.cache_clear()
+    make_profile(MODEL, context_window=WINDOW, max_output=64_000, token_factor=1.12)
+    return make_user()
+
+
+@pytest.fixture
+def conversation(user: User, path: Path) -> Iterator[Conversation]:
+    call_command("import_session", path, stdout=StringIO())
+    yield Conversation.objects.get()
+    counter.cache_clear()
+
+
+def test_every_line_is_understood(path: Path) -> None:
+    with path.open("rb") as lines:
+        session = parse(lines)
+    assert session.problems == []
+    assert sum(m.role == "assistant" for m in session.messages) == ANSWERS
+    assert [m.status for m in session.messages].count("interrupted") == 21
+    assert [m.status for m in session.messages].count("failed") == 1
+    results = [b for m in session.messages for b in m.blocks if b["type"] == "tool_result"]
+    assert len(results) == 373
+
+
+def test_it_opens_pages_and_counts(
+    conversation: Conversation, user: User, client: Browser, report: dict[str, list[str]]
+) -> None:
+    total = conversation.messages.count()
+    numbers = pages_back(client, user, conversation)
+    assert numbers == list(range(1, total + 1))
+    loaded = load(conversation.pk)
+    last = Usage.from_api(loaded.rows[-1].usage)
+    assert (loaded.used, loaded.estimated) == (last.total, False)
+    assert last.total == 177_657
+    estimate = measure(loaded.context, counter()).total
+    errors = sorted(estimated_errors(conversation))
+    median = errors[len(errors) // 2]
+    report["the long session"] = [
+        f"{total} messages, {ANSWERS} answers; meter {loaded.used:,} tokens (reported), "
+        f"estimate of everything {estimate:,} ({estimate / loaded.used - 1:+.1%})",
+        f"growth of the prompt between {len(errors)} pairs of answers, estimated against "
+        f"reported: median {median:+.1%}, half of them within "
+        f"{errors[len(errors) // 4]:+.1%} to {errors[len(errors) * 3 // 4]:+.1%}",
+    ]
+    # The agent's own system prompt and tools are not in the file, and old results were cut.
+    assert abs(estimate / loaded.used - 1) < 0.15
+    assert abs(median) < 0.15
+    assert violations(assemble(loaded.context, tools(conversation)).body()) == []
+    assert violations(assemble(loaded.context).body(), window=WINDOW) == []
+
+
+def pages_back(client: Browser, user: User, conversation: Conversation) -> list[int]:
+    """The numbers of all messages, from the newest page back to the first."""
+    client.force_login(user)
+    html = client.get(conversation.get_absolute_url()).content.decode()
+    pages = [html]
+    while earlier := re.search(r'hx-get="([^"]+before=\d+)"', pages[-1]):
+        pages.append(client.get(earlier[1]).content.decode())
+    assert len(pages) > 25
+    shown = [[int(n) for n in re.findall(r'data-number="(\d+)"', page)] for page in pages]
+    for page in pages:
+        articles = re.findall(r"<article.*?</article>", page, re.S)
+        # Messages of results alone are rows without a footer.
+        assert all(("<details" in a) >= ("tools-only" in a) for a in articles)
+        assert all(("<footer" in a) != ("tools-only" in a) for a in articles)
+    assert sum(page.count("tools-only") for page in pages) > 300
+    return [number for numbers in reversed(shown) for number in numbers]
+
+
+def estimated_errors(conversation: Conversation) -> list[float]:
+    """For two answers in a row: the estimate of what came between, against what was reported."""
+    rows = list(conversation.messages.order_by("position"))
+    answers = [i for i, row in enumerate(rows) if row.usage and Usage.from_api(row.usage).prompt]
+    errors = []
+    factor = 1.12
+    for before, after in pairwise(answers):
+        reported = (
+            Usage.from_api(rows[after].usage).prompt - Usage.from_api(rows[before].usage).prompt
+        )
+        estimated = sum(row.tokens for row in rows[before:after]) * factor
+        if reported > 1_000 and rows[before].status == "complete":
+            errors.append(estimated / reported - 1)
+    return errors
+
+
+def tools(conversation: Conversation) -> list[dict[str, Any]]:
+    rows = Message.objects.filter(conversation=conversation, role="assistant")
+    names = {b["name"] for row in rows for b in row.blocks if b["type"] == "tool_use"}
+    return [{"name": name, "input_schema": {"type": "object"}} for name in sorted(names)]
+
+
+def test_it_compacts_and_the_next_request_is_small(
+    conversation: Conversation, user: User, settings: Settings, report: dict[str, list[str]]
+) -> None:
+    before = load(conversation.pk)
+    assert before.due() == "auto"
+    with DemoServer() as server:
+        settings.ANTHROPIC_BASE_URL = server.base_url
+        server.script.reply(SUMMARY, when=is_summary, always=True)
+        turn, compaction_id = compactions.open_turn(
+            user, conversation.pk, focus="the theme", owner=OWNER
+        )
+        compact(compaction_id)
+        read = server.script.requests
+        assert server.script.problems() == []
+    compaction = Compaction.objects.get()
+    assert compaction.status == Compaction.Status.COMPLETED, compaction.error
+    assert turns.finish(turn.pk, Ending(turn.Status.COMPLETED))
+    after = load(conversation.pk)
+    request = assemble(after.context, tools(conversation))
+    assert violations(request.body(), window=WINDOW) == []
+    assert after.used < 0.5 * after.policy.trigger_tokens(after.limits)
+    assert after.due() is None
+    assert after.context.first is not None
+    assert conversation.messages.count() == len(before.rows)
+    # Every summarised message was read once, in order, and in no call more than the window.
+    asked = [r.body["messages"][0]["content"][0]["text"] for r in read]
+    numbers = [int(n) for text in asked for n in re.findall(r"^\[#(\d+) \w+\]$", text, re.M)]
+    assert numbers == list(range(1, compaction.through.number + 1))
+    report["the long session compacted"] = [
+        f"{compaction.messages} messages in {len(read)} calls: {before.used:,} tokens before, "
+        f"{compaction.tokens_after:,} after ({after.used:,} by the meter)"
+    ]
