@@ -221,7 +221,7 @@ def _preview(message: Message, limits: Limits) -> Message:
         return message
     texts = [block_text(block) for block in message.blocks]
     sizes = [len(text.encode("utf-8", "replace")) for text in texts]
-    longest = _longest(sizes, sum(sizes) * limit // size)
+    longest = max(_longest(sizes, sum(sizes) * limit // size), 2 * NOTE_BYTES)
     blocks: list[Block] = []
     for block, text, length in zip(message.blocks, texts, sizes, strict=True):
         if length > longest:
