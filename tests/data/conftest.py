@@ -7,6 +7,8 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from agent.llm import Client
+from tests.data import corpus
+from tests.data.corpus import Corpus
 from tests.data.recordings import Record, load
 from tests.data.replay import Canned, Played, Table, play, replay_server
 
@@ -61,3 +63,9 @@ async def _play_all(recordings: list[Record]) -> dict[str, Played]:
         ends = {record.id: await play(client, record.id) for record in recordings}
         await client.close()
     return ends
+
+
+@pytest.fixture(scope="session")
+def hostile(data_directory: Path) -> Corpus:
+    """All of xss/, markdown/ and unicode/."""
+    return corpus.load(data_directory)

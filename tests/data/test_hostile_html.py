@@ -1,0 +1,124 @@
+"""All hostile texts through the renderers, parsed by Chromium: only harmless elements come out."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from agent.compaction import Chapter
+from chat import markdown
+from chat.models import Compaction, Message
+from chat.render import render_divider, render_message
+from tests.data.corpus import Corpus
+from tests.data.danger import dangers
+
+pytestmark = pytest.mark.e2e
+
+
+def message(role: str, block: Callable[[str], dict[str, object]], text: str) -> str:
+    return render_message(Message(role=role, number=1, position=0, blocks=[block(text)]))
+
+
+def result(text: str) -> dict[str, object]:
+    return {"type": "tool_result", "tool_use_id": "t", "content": text, "is_error": True}
+
+
+def call(text: str) -> dict[str, object]:
+    return {"type": "tool_use", "id": text, "name": text, "input": {text: text, "list": [text]}}
+
+
+def thinking(text: str) -> dict[str, object]:
+    return {"type": "thinking", "thinking": text, "signature": text}
+
+
+def said(text: str) -> dict[str, object]:
+    return {"type": "text", "text": text}
+
+
+def document(text: str) -> dict[str, object]:
+    source = {"type": "text", "media_type": text, "data": text}
+    return {"type": "document", "title": text, "source": source}
+
+
+def unknown(text: str) -> dict[str, object]:
+    return {"type": text, "text": text}
+
+
+def divider(text: str) -> str:
+    chapter: Chapter = {"text": f"{text} [#1 #2]", "first": 1, "through": 2, "depth": 1}
+    return render_divider(Compaction(pk=1, chapters=[chapter], messages=2, trigger="manual"))
+
+
+def fence(text: str) -> str:
+    return markdown.render_code(text, markdown.clean_text(text))
+
+
+def pieces(text: str) -> str:
+    """What goes out while an answer is written."""
+    return "".join(block.html for block in markdown.MarkdownStream().feed(text + "\n\n\n"))
+
+
+RENDERERS: dict[str, Callable[[str], str]] = {
+    "Markdown": markdown.render,
+    "live pieces": pieces,
+    "code": fence,
+    "text of the user": partial(message, "user", said),
+    "text of the model": partial(message, "assistant", said),
+    "thinking": partial(message, "assistant", thinking),
+    "tool call": partial(message, "assistant", call),
+    "tool result": partial(message, "user", result),
+    "document": partial(message, "user", document),
+    "unknown content": partial(message, "assistant", unknown),
+    "summary": divider,
+}
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_no_renderer_lets_anything_dangerous_through(
+    name: str, hostile: Corpus, page: Page, report: dict[str, list[str]]
+) -> None:
+    texts = hostile.texts
+    assert len(texts) > 3_900
+    found = dangers(page, [RENDERERS[name](text) for text in texts])
+    lines = report.setdefault("hostile texts by renderer (Chromium's parser)", [])
+    lines.append(f"{name:20} {len(texts):5} texts, {len(found)} dangerous")
+    shown = [f"{texts[index][:80]!r}: {what[:3]}" for index, what in found.items()]
+    assert not found, "\n".join(shown[:20])
+
+
+def test_the_scan_sees_what_is_dangerous(page: Page) -> None:
+    """The other tests are worth as much as this one."""
+    bad = [
+        "<script>1</script>",
+        "<img src=x onerror=alert(1)>",
+        "<p onclick=alert(1)>x</p>",
+        '<a href="javascript:alert(1)" rel=noopener>x</a>',
+        '<a href="java\tscript:alert(1)" rel=noopener>x</a>',
+        '<a href=" data:text/html,x" rel=noopener>x</a>',
+        '<a href="//evil.example" rel=noopener>x</a>',
+        '<a href="https://x.example">x</a>',
+        "<p style='color:red'>x</p>",
+        "<form><button>x</button></form>",
+        "<input name=q>",
+        "<iframe srcdoc='<p>'></iframe>",
+        "<svg><a href='https://x.example'></a><style>x</style></svg>",
+        "<template><script>1</script></template>",
+        "<p id=scroller>x</p>",
+        "<meta http-equiv=refresh content='0'>",
+        "<button type=submit>x</button>",
+        "<math><mtext></mtext></math>",
+    ]
+    assert set(dangers(page, bad)) == set(range(len(bad)))
+    good = [
+        "<p>x</p>",
+        '<a href="https://x.example" target="_blank" rel="noopener">x</a>',
+        '<a href="#message-12">#12</a>',
+    ]
+    assert dangers(page, good) == {}
+
+
+def test_the_corpus_is_whole(hostile: Corpus, data_directory: Path) -> None:
+    assert (len(hostile.xss), len(hostile.markdown)) == (3_396, 431)
+    assert len(hostile.unicode) == 245
