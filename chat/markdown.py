@@ -6,10 +6,13 @@ lets through exactly what this module itself can produce.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
+from io import StringIO
+from time import thread_time
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
@@ -18,7 +21,6 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.tasklists import tasklists_plugin
-from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -27,7 +29,8 @@ from pygments.util import ClassNotFound
 
 MAX_TEXT = 200_000  # characters; a longer text is shown as it is, without Markdown
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
-MAX_HIGHLIGHT = 50_000  # characters of one code block
+MAX_HIGHLIGHT = 20_000  # characters of one code block: mostly 60 ms, and the loop waits for it
+HIGHLIGHT_SECONDS = 0.2  # of CPU; what takes longer is shown plainly
 
 _UNSAFE_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 _SCHEMES = {"http", "https", "mailto"}
@@ -64,21 +67,59 @@ def _plain(text: str) -> str:
 
 # --- Code -----------------------------------------------------------------------------------------
 
+# Lexers that were tried with hostile input. Others may spend seconds inside one match, where
+# HIGHLIGHT_SECONDS cannot stop them.
+_LANGUAGES = """
+    asm awk bash bat c c# c++ clojure cmake cpp cs csharp css dart diff django docker dockerfile
+    elixir erlang fsharp go graphql groovy haskell hcl html http java javascript jinja js json
+    json5 jsx julia kotlin latex less lisp lua makefile markdown md mysql nasm nginx
+    nim objective-c perl php postgresql powershell protobuf ps1 py python python3 r rb
+    rst ruby rust scala scheme scss sh shell solidity sql swift terraform tex toml ts tsx
+    typescript vim xml yaml yml zig zsh
+"""
+_languages = frozenset(_LANGUAGES.split())
 _formatter: HtmlFormatter = HtmlFormatter(nowrap=True)
 
 
-@lru_cache(maxsize=256)
+class _TooSlow(Exception):
+    """Highlighting takes too long."""
+
+
+@cache
 def _lexer(language: str) -> Lexer | None:
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        # handlecodeblocks: Markdown and reStructuredText would call any lexer for code inside.
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False, handlecodeblocks=False)
     except ClassNotFound:
         return None
 
 
+def _timed(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """The tokens, as long as they come in time: lexers are quadratic for some input."""
+    deadline = thread_time() + HIGHLIGHT_SECONDS
+    for token in tokens:
+        if thread_time() > deadline:
+            raise _TooSlow
+        yield token
+
+
+# A streamed block comes again a moment later, in the final HTML of its message.
+@lru_cache(maxsize=64)
+def _highlight(code: str, language: str) -> str:
+    lexer = _lexer(language) if language in _languages else None
+    if lexer is None:
+        return escape(code)
+    out = StringIO()
+    try:
+        _formatter.format(_timed(lexer.get_tokens(code)), out)
+    except _TooSlow:
+        return escape(code)
+    return out.getvalue()
+
+
 def _code_block(code: str, language: str) -> str:
     language = language[:40]
-    lexer = _lexer(language.lower()) if language and len(code) <= MAX_HIGHLIGHT else None
-    body = highlight(code, lexer, _formatter) if lexer else escape(code)
+    body = _highlight(code, language.lower()) if len(code) <= MAX_HIGHLIGHT else escape(code)
     return (
         '<div class="code-block"><div class="code-header">'
         f'<span class="code-language">{escape(language or "text")}</span>'

@@ -93,6 +93,21 @@ def test_leaves_very_long_code_unhighlighted():
     assert html.count("x = 1\n") == 10_000
 
 
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("python", "\n " * 9_000), ("js", "a." * 9_000), ("yaml", "%" * 18_000)],
+)
+def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
+    html = render(f"```{language}\n{code}\n```\n")
+    assert f"<pre><code>{code}\n</code></pre>" in html
+
+
+def test_every_listed_language_has_a_lexer():
+    for language in markdown._languages:
+        assert markdown._lexer(language), language
+        judge(markdown.render_code("x = [1] # 'a'\n", language))
+
+
 def test_keeps_the_newlines_of_code_as_they_are():
     assert "<pre><code>\n\na\n\n</code></pre>" in render("```\n\n\na\n\n```\n")
 
