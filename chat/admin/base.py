@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,6 +14,7 @@ from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -181,6 +183,11 @@ def seconds(duration: float | None) -> str:
     if duration < 60:
         return f"{duration:.1f} s"
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
+
+
+def when(moment: datetime) -> str:
+    """`2026-11-21 23:18`: Django's own form is too wide for a list."""
+    return timezone.localtime(moment).strftime("%Y-%m-%d %H:%M")
 
 
 def facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:

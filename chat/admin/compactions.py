@@ -22,6 +22,7 @@ from chat.admin.base import (
     previews,
     seconds,
     summary_html,
+    when,
 )
 from chat.models import Compaction, Conversation, Message
 from chat.render import format_tokens
@@ -79,7 +80,7 @@ def row_of(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "saved": _saved(row),
         "cost": money(row.cost),
         "duration": seconds(row.duration),
-        "created_at": row.created_at,
+        "created_at": when(row.created_at),
     }
 
 
@@ -123,7 +124,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         "price",
         "took",
         "worker_pid",
-        "created_at",
+        "created",
     )
     list_select_related = ("conversation",)
     list_only = (*SUMMARY_ROW, "conversation__title", "conversation__compaction")
@@ -211,6 +212,10 @@ class CompactionAdmin(ReadOnlyAdmin):
     @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
     def took(self, row: Compaction) -> str:
         return seconds(row.duration)
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, row: Compaction) -> str:
+        return when(row.created_at)
 
     @admin.display(description="Tokens before → after")
     def exact_tokens(self, row: Compaction) -> str:

@@ -17,6 +17,7 @@ from chat.admin.base import (
     list_url,
     money,
     summary_html,
+    when,
 )
 from chat.admin.compactions import SUMMARY_ROW, row_of
 from chat.contexts import load
@@ -55,7 +56,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         "total_cost",
         "compactions_count",
         "compacted",
-        "updated_at",
+        "updated",
     )
     list_select_related = ("owner", "compaction")
     list_only = (
@@ -159,6 +160,10 @@ class ConversationAdmin(ReadOnlyAdmin):
     @admin.display(description="Compacted", ordering="compressed_at")
     def compacted(self, row: Conversation) -> str:
         return "Yes" if row.compaction_id else "–"
+
+    @admin.display(description="Updated", ordering="updated_at")
+    def updated(self, row: Conversation) -> str:
+        return when(row.updated_at)
 
     # --- One conversation -------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from chat.admin.base import (
     money,
     previews,
     seconds,
+    when,
 )
 from chat.models import Message, Turn
 from chat.render import render_message
@@ -36,7 +37,7 @@ class MessageAdmin(ReadOnlyAdmin):
         "status",
         "tokens",
         "start",
-        "created_at",
+        "created",
     )
     list_select_related = ("conversation",)
     list_only = (
@@ -84,6 +85,10 @@ class MessageAdmin(ReadOnlyAdmin):
     def conversation_link(self, row: Message) -> SafeString:
         return link(row.conversation)
 
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, row: Message) -> str:
+        return when(row.created_at)
+
     @admin.display(description="Text")
     def start(self, row: Any) -> str:
         return row.preview or "–"
@@ -113,10 +118,10 @@ class TurnAdmin(ReadOnlyAdmin):
         "conversation_link",
         "kind",
         "status",
-        "owner",
-        "lease_expires",
+        "process",
+        "lease",
         "error_code",
-        "created_at",
+        "created",
         "duration",
     )
     list_select_related = ("conversation",)
@@ -136,7 +141,7 @@ class TurnAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     fields = (
         ("conversation", "kind", "status"),
-        ("owner", "lease_expires", "stop_requested"),
+        ("process", "lease_expires", "stop_requested"),
         ("created_at", "finished_at", "duration"),
         "focus",
         "notice",
@@ -147,6 +152,14 @@ class TurnAdmin(ReadOnlyAdmin):
     def conversation_link(self, row: Turn) -> SafeString:
         return link(row.conversation)
 
+    @admin.display(description="Web process", ordering="owner")
+    def process(self, row: Turn) -> str:
+        return row.owner
+
+    @admin.display(description="Lease expires", ordering="lease_expires")
+    def lease(self, row: Turn) -> str:
+        return when(row.lease_expires)
+
     @admin.display(description="Error")
     def error_code(self, row: Turn) -> str:
         return str((row.error or {}).get("code", "")) or "–"
@@ -154,6 +167,10 @@ class TurnAdmin(ReadOnlyAdmin):
     @admin.display(description="Error")
     def error_words(self, row: Turn) -> str:
         return "\n".join(f"{label}: {value}" for label, value in facts(row.error)) or "–"
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, row: Turn) -> str:
+        return when(row.created_at)
 
     @admin.display(description="Duration")
     def duration(self, row: Turn) -> str:

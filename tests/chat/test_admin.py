@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.messages import get_messages
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
@@ -443,14 +444,14 @@ async def runner(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runner]:
 
 
 @pytest.fixture
-async def staff_in_server() -> AsyncClient:
+async def staff_in_server(transactional_db: None) -> AsyncIterator[AsyncClient]:
     """The same on the ASGI handler, as the web process has it."""
     client = AsyncClient()
     await client.aforce_login(await in_db(make_user, admin=True))
-    return client
+    yield client
+    await sync_to_async(connections.close_all)()  # of the thread that the views ran in
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_rerun_starts_a_turn_in_the_servers_loop(
     staff_in_server: AsyncClient, runner: Runner
 ) -> None:
@@ -483,7 +484,6 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
     assert turn.status == Turn.Status.COMPLETED
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_rerun_waits_while_the_server_is_restarting(
     staff_in_server: AsyncClient, runner: Runner
 ) -> None:
@@ -558,7 +558,6 @@ def test_refresh_needs_permission_and_post(client: Client, staff: Client) -> Non
     assert url not in html(viewer.get(list_url("modelprofile")))
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
     staff_in_server: AsyncClient, settings: Any
 ) -> None:
@@ -576,7 +575,6 @@ async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
     assert (await ModelProfile.objects.aget(name="kept")).context_window == 50_000
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_refresh_without_a_server_says_so(staff_in_server: AsyncClient) -> None:
     response = await staff_in_server.post(reverse("admin:chat_modelprofile_refresh"))
     await llm.client().close()
