@@ -53,7 +53,9 @@ def _message(event: Event) -> Event:
 
 def _deliver(group: str, message: Event) -> None:
     layer = get_channel_layer()
-    if isinstance(layer, LocalChannelLayer) or _web_loop is None or _web_loop.is_closed():
+    if isinstance(layer, LocalChannelLayer):
+        layer.deliver(group, message)
+    elif _web_loop is None or _web_loop.is_closed():
         async_to_sync(layer.group_send)(group, message)
     else:
         sent = asyncio.run_coroutine_threadsafe(layer.group_send(group, message), _web_loop)

@@ -55,6 +55,11 @@ class LocalChannelLayer(BaseChannelLayer):
             self._queues.pop(channel, None)
 
     async def group_send(self, group: str, message: Message) -> None:
+        self.deliver(group, message)
+
+    def deliver(self, group: str, message: Message) -> None:
+        """`group_send` for threads without a loop: `async_to_sync` would start a loop, and a thread
+        for it, per message."""
         self._forward(self._put_all, group, message)
 
     def _forward(self, put: Any, name: str, message: Message) -> None:
