@@ -1,6 +1,7 @@
 """The conversation's websocket: frames to services and turns, events to the browser. No model call
 and no ORM call happens in here."""
 
+import asyncio
 import json
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 import structlog
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
 
 from accounts.models import User
 from chat import snapshots
@@ -40,6 +42,8 @@ INTERNAL = Refused(
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One tab's view of one conversation."""
 
+    # Channels would read the layer too, and make two tasks per event; `_relay` does that in one.
+    channel_layer_alias = ""
     user: User
     conversation_id: UUID
 
@@ -51,6 +55,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         bind_loop()
         self._joined: list[str] = []
+        self._relaying: asyncio.Task[None] | None = None
+        self._sending = asyncio.Lock()
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
@@ -63,17 +69,25 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_FOUND)
             return
         self._joined = [conversation_group(self.conversation_id), user_group(self.user.pk)]
+        self._layer = get_channel_layer()
+        self._channel = await self._layer.new_channel()
         for group in self._joined:
-            await self.channel_layer.group_add(group, self.channel_name)
+            await self._layer.group_add(group, self._channel)
         await self._send_snapshot()
+        self._relaying = asyncio.create_task(self._relay())
 
     async def disconnect(self, code: int) -> None:
+        if self._relaying:
+            self._relaying.cancel()
         for group in self._joined:
-            await self.channel_layer.group_discard(group, self.channel_name)
+            await self._layer.group_discard(group, self._channel)
 
-    async def relay(self, message: Event) -> None:
-        """An event from the channel layer."""
-        await self.send(text_data=message["frame"])
+    async def _relay(self) -> None:
+        """Pass on the layer's events, but none while a snapshot is made that may be older."""
+        while True:
+            event = await self._layer.receive(self._channel)
+            async with self._sending:
+                await self.send(text_data=event["frame"])
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
@@ -140,9 +154,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await stop_elsewhere(turn)
 
     async def _send_snapshot(self) -> None:
-        await self.send(
-            text_data=json.dumps(await snapshots.snapshot(self.conversation_id), default=str)
-        )
+        async with self._sending:
+            snapshot = await snapshots.snapshot(self.conversation_id)
+            await self.send(text_data=json.dumps(snapshot, default=str))
 
     async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
         event: Event = {
