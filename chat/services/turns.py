@@ -131,16 +131,10 @@ def begin_answer(turn_id: int, *, compact_first: bool = True) -> tuple[Loaded, M
         loaded = load(turn.conversation_id)
         if compact_first and loaded.due():
             return loaded, None
-        message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
+        message = None if turn.status == Turn.Status.QUEUED else _open_answer(turn_id)
         if message is None:
-            message = _append(
-                loaded.conversation,
-                _head(loaded.conversation),
-                turn=turn,
-                role=Message.Role.ASSISTANT,
-                status=Message.Status.STREAMING,
-                model=loaded.conversation.model,
-            )
+            head = loaded.rows[-1] if loaded.rows else _head(loaded.conversation)
+            message = _append_answer(loaded.conversation, head, turn)
             emit(conversation_group(turn.conversation_id), events.message_created(message))
         Turn.objects.filter(pk=turn_id).update(status=Turn.Status.RUNNING)
     return loaded, message
@@ -183,37 +177,28 @@ def finish(turn_id: int, ending: Ending) -> bool:
     ended already (or its conversation is gone): then nothing is written."""
     tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
     with transaction.atomic():
-        try:
-            turn = _lock(turn_id)
-        except TurnEnded:
+        ended = Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).update(
+            status=ending.status,
+            finished_at=timezone.now(),
+            error=ending.error.as_dict() if ending.error else None,
+        )
+        if not ended:
             return False
-        turn.status = ending.status
-        turn.finished_at = timezone.now()
-        turn.error = ending.error.as_dict() if ending.error else None
-        turn.save(update_fields=["status", "finished_at", "error"])
-        conversation = Conversation.objects.get(pk=turn.conversation_id)
-        message = None
+        message = _open_answer(turn_id)
+        turn = message.turn if message else Turn.objects.get(pk=turn_id)
         if turn.kind == Turn.Kind.ANSWER:
-            message = _store_answer(turn, conversation, ending, tokens)
-            _charge(conversation, message, ending)
+            if message is None:  # it failed before the request went out
+                message = _append_answer(turn.conversation, _head(turn.conversation), turn)
+            _store_answer(message, ending, tokens)
         group = conversation_group(turn.conversation_id)
         emit(group, events.turn_finished(turn, message))
         emit(group, usage_event(load(turn.conversation_id)))
     return True
 
 
-def _store_answer(turn: Turn, conversation: Conversation, ending: Ending, tokens: int) -> Message:
-    message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
-    if message is None:  # it failed before the request went out
-        message = _append(
-            conversation,
-            _head(conversation),
-            turn=turn,
-            role=Message.Role.ASSISTANT,
-            status=Message.Status.STREAMING,
-            model=conversation.model,
-        )
-    message.turn = turn
+def _store_answer(message: Message, ending: Ending, tokens: int) -> None:
+    """Store how an answer ended, charge its usage and teach the model's token factor."""
+    usage = Usage.from_api(ending.usage)
     message.status = _MESSAGE_STATUS[ending.status]
     message.stop_reason = ending.stop_reason
     message.usage = ending.usage
@@ -221,29 +206,28 @@ def _store_answer(turn: Turn, conversation: Conversation, ending: Ending, tokens
         message.blocks = list(ending.blocks)
         message.text = plain_text(ending.blocks)
         message.tokens = tokens
-    message.save()
-    return message
+    if usage.total:
+        profile = ModelProfile.objects.filter(name=message.model).first()
+        if profile:
+            message.cost = profile.price(usage)
+            _learn(profile, ending.raw_prompt, usage)
+        Conversation.objects.filter(pk=message.conversation_id).update(
+            input_tokens=F("input_tokens") + usage.prompt,
+            output_tokens=F("output_tokens") + usage.output_tokens,
+            cost=F("cost") + message.cost,
+        )
+    message.save(
+        update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
+    )
 
 
-def _charge(conversation: Conversation, message: Message, ending: Ending) -> None:
-    """Add the usage to the totals and teach the model's token factor."""
-    usage = Usage.from_api(ending.usage)
-    if not usage.total:
-        return
-    profile = ModelProfile.objects.filter(name=message.model).first()
-    if profile:
-        message.cost = profile.price(usage)
-        message.save(update_fields=["cost"])
-        factor = Factor(profile.token_factor, profile.token_samples)
-        learned = factor.learn(ending.raw_prompt, usage.prompt)
+def _learn(profile: ModelProfile, raw_prompt: int, usage: Usage) -> None:
+    factor = Factor(profile.token_factor, profile.token_samples)
+    learned = factor.learn(raw_prompt, usage.prompt)
+    if learned != factor:
         ModelProfile.objects.filter(pk=profile.pk).update(
             token_factor=learned.value, token_samples=learned.samples
         )
-    Conversation.objects.filter(pk=conversation.pk).update(
-        input_tokens=F("input_tokens") + usage.prompt,
-        output_tokens=F("output_tokens") + usage.output_tokens,
-        cost=F("cost") + message.cost,
-    )
 
 
 def checkpoint(owner: str, texts: Sequence[tuple[int, str]]) -> set[int]:
@@ -275,6 +259,12 @@ def _lock(turn_id: int) -> Turn:
     return turn
 
 
+def _open_answer(turn_id: int) -> Message | None:
+    """The row that a turn's answer is written into, with its turn; None before there is one."""
+    open_rows = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
+    return open_rows.select_related("turn").first()
+
+
 def _head(conversation: Conversation) -> Message | None:
     """The last message of the branch."""
     return (
@@ -298,4 +288,16 @@ def _append(conversation: Conversation, head: Message | None, **values: Any) -> 
         number=number,
         position=head.position + 1 if head else 0,
         **values,
+    )
+
+
+def _append_answer(conversation: Conversation, head: Message | None, turn: Turn) -> Message:
+    """The empty row of an answer."""
+    return _append(
+        conversation,
+        head,
+        turn=turn,
+        role=Message.Role.ASSISTANT,
+        status=Message.Status.STREAMING,
+        model=conversation.model,
     )
