@@ -21,9 +21,6 @@ from urllib.parse import urlsplit
 import aiohttp
 from anthropic import AsyncAnthropic
 
-from agent.context import Context, Limits, assemble
-from agent.messages import Message
-from agent.tokens import Factor
 from bench.report import percentile
 
 MODEL = "claude-sonnet-5-5"
@@ -130,13 +127,14 @@ class Web(Talker):
 
 
 class Asking(Talker):
-    """A client of the provider, with the request that Everlong would send."""
+    """A client of the provider, with a request such as Everlong's for a first message."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        question = Message(1, "user", [{"type": "text", "text": QUESTION}], 20)
-        limits = Limits(1_000_000, 128_000, 200_000, Factor(1.5, 0))
-        self.body = assemble(Context(MODEL, "", "", 0, None, [question], limits)).body()
+    body: dict[str, Any] = {
+        "model": MODEL,
+        "max_tokens": 16_000,
+        "system": [{"type": "text", "text": "You are a helpful assistant."}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}],
+    }
 
 
 class Sdk(Asking):
