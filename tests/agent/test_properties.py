@@ -1,0 +1,255 @@
+"""What holds for every conversation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from agent.compaction import TARGET_OF_TRIGGER, Plan, Policy, compacted, due, plan, protected_first
+from agent.context import MISSING_RESULT, Context, Limits, assemble, measure, trim
+from agent.llm import EventDecoder
+from agent.messages import Block, Message
+from agent.reply import Reply
+from agent.summary import serialise, split
+from demo.protocol import Envelope, PromptUsage, encode_event, stream_events
+from demo.protocol import Reply as Scripted
+from demo.validator import violations
+from tests.agent.conversations import (
+    COUNTER,
+    TOOLS,
+    any_texts,
+    call,
+    contexts,
+    flat,
+    histories,
+    limits,
+    message,
+    sized_turn,
+    sizes,
+    text,
+    texts,
+    thinking,
+)
+
+declared = st.sampled_from([TOOLS, TOOLS, TOOLS[:1], []])
+
+
+# --- Requests -------------------------------------------------------------------------------------
+
+
+@given(contexts(), declared)
+@settings(max_examples=250)
+def test_every_request_is_valid_and_the_same_again(context: Context, tools: list[Block]) -> None:
+    before = repr(context)
+    body = assemble(context, tools).body()
+    assert violations(body) == []
+    assert flat(assemble(context, tools).body()) == flat(body)
+    assert violations(assemble(trim(context, COUNTER), tools).body(caching=False)) == []
+    assert repr(context) == before
+    sent = repr(body)
+    for mark in ("'thinking'", "characters of #", MISSING_RESULT, "[Result of", "'tool_use'"):
+        if mark in sent:
+            event(mark)
+
+
+@given(contexts(smallest=64_000), declared)
+@settings(max_examples=150)
+def test_what_is_sent_is_what_was_measured(context: Context, tools: list[Block]) -> None:
+    """But for notes and stand-ins, which the margin of 1 % is for."""
+    request = assemble(context, tools)
+    sent = sum(COUNTER.count_blocks(m["content"]) for m in request.messages)
+    sent += sum(COUNTER.count(block["text"]) for block in request.system)
+    margin = context.limits.window // 100
+    assert context.limits.factor.apply(sent) <= measure(context, COUNTER).total + margin
+
+
+# --- Sizes ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def sized_contexts(draw: st.DrawFn) -> Context:
+    """Conversations whose messages have token counts of any size; the texts stay small."""
+    messages: list[Message] = []
+    for _ in range(draw(st.integers(1, 5))):
+        messages += draw(sized_turn(len(messages) + 1))
+    first = message(0, "user", [text("Q0")], draw(sizes())) if draw(st.booleans()) else None
+    return Context(
+        model="claude-test",
+        limits=draw(limits()),
+        system_prompt="x" * draw(sizes(1, 20_000)),
+        summary="y" * draw(sizes(1, 20_000)) if first else "",
+        summary_through=1 if first else 0,
+        first=first,
+        messages=messages,
+    )
+
+
+@given(sized_contexts(), st.one_of(st.none(), sizes(1, 2_000_000)))
+@settings(max_examples=200)
+def test_a_trimmed_prompt_fits_whenever_the_last_turn_alone_does(
+    context: Context, used: int | None
+) -> None:
+    trimmed = trim(context, COUNTER, used)
+    assert list(trimmed.messages) == list(context.messages[trimmed.omitted :])
+    last = max(i for i, m in enumerate(context.messages) if starts_turn(m))
+    assert trimmed.omitted <= last
+    alone = replace(context, messages=context.messages[last:], first=None)
+    size = measure(trimmed, COUNTER).total
+    room = context.limits
+    if measure(alone, COUNTER).total <= room.prompt_limit:
+        assert size + room.reserve + room.window // 100 <= room.window
+        event("trimmed" if trimmed != context else "fits")
+    else:
+        assert (trimmed.omitted, trimmed.first) == (last, None)
+        event("the last turn alone does not fit")
+
+
+def starts_turn(message: Message) -> bool:
+    kinds = {block["type"] for block in message.blocks}
+    return message.role == "user" and "tool_result" not in kinds
+
+
+# --- Compaction -----------------------------------------------------------------------------------
+
+
+def call_ids(messages: Sequence[Message], kind: str, field: str) -> set[str]:
+    return {b[field] for m in messages for b in m.blocks if b["type"] == kind}
+
+
+def assert_sound(made: Plan, messages: Sequence[Message]) -> None:
+    """Nothing lost or doubled, and no call apart from its result (all ids are unique)."""
+    assert [*made.summarise, *made.keep] == list(messages)
+    assert len(made.summarise) >= 2
+    calls = call_ids(made.summarise, "tool_use", "id")
+    assert not calls & call_ids(made.keep, "tool_result", "tool_use_id")
+
+
+def assert_under_target(
+    made: Plan, context: Context, policy: Policy, fixed: int, first: Message | None
+) -> None:
+    """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
+    exchange was kept."""
+    limits = context.limits
+    real = limits.factor.apply
+    kept = sum(real(m.tokens) for m in made.keep) + (real(first.tokens) if first else 0)
+    target = int(TARGET_OF_TRIGGER * policy.trigger_tokens(limits))
+    if fixed + kept + policy.chapter_tokens(limits) > target:
+        assert list(made.keep) == last_exchange(context.messages)
+        event("the last exchange alone is over the target")
+
+
+def last_exchange(messages: Sequence[Message]) -> list[Message]:
+    """From the last prompt on, and from the calls before it that are answered after it."""
+    start = max(i for i, m in enumerate(messages) if m.is_prompt)
+    while call_ids(messages[:start], "tool_use", "id") & call_ids(
+        messages[start:], "tool_result", "tool_use_id"
+    ):
+        start -= 1
+    return list(messages[start:])
+
+
+policies = st.builds(
+    Policy,
+    threshold_ratio=st.sampled_from([0.5, 0.8, 1.0]),
+    keep_first_message=st.booleans(),
+    keep_recent_messages=st.sampled_from([0, 2, 6, 20]),
+    keep_recent_tokens=st.sampled_from([0, 4_000, 32_000]),
+)
+
+
+@given(st.data(), limits(), policies)
+@settings(max_examples=80)
+def test_over_many_compactions_every_message_is_either_summarised_or_kept(
+    data: st.DataObject, limits: Limits, policy: Policy
+) -> None:
+    """Plan, pretend a summary, go on with new messages, plan again."""
+    context = Context(model="claude-test", limits=limits)
+    said: list[Message] = []
+    summarised: list[Message] = []
+    compactions = 0
+    for _ in range(data.draw(st.integers(1, 12))):
+        turn = data.draw(sized_turn(len(said) + 1))
+        said += turn
+        context = replace(context, messages=[*context.messages, *turn])
+        size = measure(context, COUNTER)
+        manual = data.draw(st.sampled_from([False, False, True]))
+        if not manual and due(size.total, limits, policy) is None:
+            continue
+        fixed, first = size.system + size.summary, protected_first(context, policy)
+        made = plan(context.messages, policy, limits, fixed=fixed, first=first, manual=manual)
+        if made is None:
+            continue
+        compactions += 1
+        assert_sound(made, context.messages)
+        assert_under_target(made, context, policy, fixed, first)
+        summarised += made.summarise
+        context = compacted(context, made, f"Summary {compactions}.", policy)
+        assert [*summarised, *context.messages] == said
+        assert context.summary_through == summarised[-1].number
+        protected = policy.keep_first_message
+        assert context.first == (said[0] if protected else None)
+        request = assemble(context, TOOLS)
+        assert violations(request.body()) == []
+        assert f"Summary {compactions}." in str(request.system)
+    event(f"{min(compactions, 4)} compactions")
+
+
+@given(histories, limits(), st.booleans())
+@settings(max_examples=80)
+def test_a_broken_history_can_be_planned_too(
+    history: list[Message], limits: Limits, manual: bool
+) -> None:
+    made = plan(history, Policy(), limits, fixed=0, manual=manual)
+    if made:
+        assert [*made.summarise, *made.keep] == history
+        assert made.keep
+
+
+@given(st.lists(st.builds(text, any_texts), max_size=6), sizes(200, 20_000), limits())
+@settings(max_examples=100)
+def test_parts_of_a_transcript_fit_and_lose_nothing(
+    blocks: list[Block], room: int, limits: Limits
+) -> None:
+    history = [message(n, "user", [block]) for n, block in enumerate(blocks, 1)]
+    parts = split(history, room, limits, COUNTER)
+    assert [m.number for part in parts for m in part] == [m.number for m in history]
+    for part in parts:
+        # Each message's rounding up, and the note of a shortened one.
+        slack = 40 + 2 * len(part)
+        size = sum(COUNTER.count(serialise(m)) for m in part)
+        assert limits.factor.apply(size) <= room + slack * limits.factor.value
+
+
+# --- Folding --------------------------------------------------------------------------------------
+
+
+replies = st.lists(
+    st.one_of(
+        st.builds(text, texts),
+        st.builds(thinking, texts),
+        st.builds(lambda query: call("t1", query=query), texts),
+    ),
+    max_size=3,
+)
+
+
+@given(replies, st.integers(0, 9), st.lists(st.integers(0, 3_000), max_size=12), st.booleans())
+@settings(max_examples=150)
+def test_a_stream_gives_the_same_reply_however_it_is_cut(
+    blocks: list[Block], piece_chars: int, cuts: list[int], crlf: bool
+) -> None:
+    scripted = Scripted(tuple(blocks), piece_chars=piece_chars)
+    events = stream_events(scripted, Envelope("msg_1", "claude-test", PromptUsage(7)))
+    stream = b"".join(map(encode_event, events))
+    if crlf:
+        stream = stream.replace(b"\n", b"\r\n")
+    bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    decoder, reply, shown = EventDecoder(), Reply(), ""
+    for start, end in zip(bounds, bounds[1:], strict=False):
+        for decoded in decoder.feed(stream[start:end]):
+            shown += reply.apply(decoded)
+    assert decoder.error is None
+    assert reply.complete
+    assert reply.blocks == blocks
+    assert shown == "\n\n".join(block["text"] for block in blocks if block["type"] == "text")
