@@ -65,19 +65,21 @@ async def summarise(
     chapters: Sequence[Chapter],
     *,
     model: str,
-    model_limits: Limits,
     limits: Limits,
     policy: Policy,
     counter: TokenCounter,
+    model_limits: Limits | None = None,
     focus: str = "",
     progress: Callable[[str], Awaitable[None]] | None = None,
 ) -> Result:
     """Summarise `plan.summarise` into a new chapter after `chapters`.
 
-    `model_limits` are those of the model that writes, `limits` those of the conversation. What
-    does not fit one call is read in several, on message boundaries. Raises `AgentError` when the
-    API fails and `SummaryRejected` when the reply is no summary; nothing is stored here.
+    `limits` are those of the conversation, `model_limits` those of the model that writes, where it
+    is another. What does not fit one call is read in several, on message boundaries. Raises
+    `AgentError` when the API fails and `SummaryRejected` when the reply is no summary; nothing is
+    stored here.
     """
+    model_limits = model_limits or limits
     result = list(chapters)
     usage = Usage()
     parts = _parts(plan, chapters, model_limits, limits, policy, counter, focus)
