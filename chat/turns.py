@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextvars
 import os
 import socket
 import uuid
@@ -72,7 +73,8 @@ class Runner:
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
         work = self._answer(live) if compaction_id is None else self._compact(live, compaction_id)
-        live.task = asyncio.create_task(self._run(live, work))
+        # In a context of its own: the turn outlives the request that started it.
+        live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
             self._control = asyncio.create_task(obey(self.owner, self.live, self.stop))

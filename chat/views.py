@@ -38,9 +38,11 @@ def find(request: HttpRequest, pk: UUID) -> Conversation:
 
 
 async def signed_in(request: HttpRequest) -> User:
-    """The user of a view behind `login_required`, which also fills `request.user`."""
+    """The user of an async view behind `login_required`; templates then find them without a query,
+    which they could not make here."""
     user = await request.auser()
     assert isinstance(user, User)
+    request.user = user
     return user
 
 

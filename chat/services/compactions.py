@@ -101,7 +101,9 @@ def open_rerun(compaction_id: int, *, owner: str) -> tuple[Turn, int]:
         if conversation.compaction_id != old.pk:
             raise Refused("not_current", "Only the current summary can be written again.")
         loaded = load(conversation.pk)
-        covered = _covered(old)
+        covered = [agent_message(row) for row in _covered(old)]
+        # The new version is measured against the context without the old one.
+        freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
         turn = Turn.objects.create(
             conversation=conversation,
             kind=Turn.Kind.COMPACT,
@@ -113,10 +115,11 @@ def open_rerun(compaction_id: int, *, owner: str) -> tuple[Turn, int]:
         compaction = begin(
             turn.pk,
             loaded,
-            Plan([agent_message(row) for row in covered], loaded.context.messages),
+            Plan(covered, loaded.context.messages),
             Compaction.Trigger.MANUAL,
             previous=old.previous,
             focus=old.focus,
+            tokens_before=loaded.used + freed,
         )
     return turn, compaction.pk
 
@@ -129,6 +132,7 @@ def begin(
     *,
     previous: Compaction | None,
     focus: str = "",
+    tokens_before: int | None = None,
 ) -> Compaction:
     """Record a compaction that a worker may now claim, and lock the page; `previous` is the version
     to extend. Raises TurnEnded."""
@@ -159,7 +163,7 @@ def begin(
             engine_reason="the only request builder so far",
             model=settings.SUMMARY_MODEL or conversation.model,
             prompt_version=PROMPT_VERSION,
-            tokens_before=loaded.used,
+            tokens_before=loaded.used if tokens_before is None else tokens_before,
             lease_expires=lease(),
         )
         emit(conversation_group(conversation.pk), events.compaction_started(compaction))
