@@ -1,0 +1,164 @@
+"""All hostile texts through everything that stores one: composer, titles, settings, search."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client as Browser
+from django.urls import reverse
+from django.utils.html import escape
+
+from agent.context import assemble
+from agent.messages import sound_text
+from chat.contexts import load
+from chat.errors import Refused
+from chat.models import Conversation, Message, Turn
+from chat.services import conversations, turns
+from chat.services.turns import Ending
+from demo.validator import violations
+from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
+from tests.data.corpus import OWN, Corpus
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def conversation() -> Conversation:
+    make_profile(context_window=10_000_000)
+    return make_conversation(context_budget=10_000_000)
+
+
+def test_the_composer_takes_every_text_or_says_why_not(
+    hostile: Corpus, conversation: Conversation
+) -> None:
+    sent: list[str] = []
+    for text in sent_texts(hostile):
+        try:
+            turn = turns.post_message(
+                conversation.owner,
+                conversation.pk,
+                text=text,
+                client_id=None,
+                expected_head=len(sent),
+                owner=OWNER,
+            )
+        except Refused:
+            assert not sound_text(text).strip(), repr(text[:60])
+            continue
+        assert turn
+        sent.append(sound_text(text).strip())
+        Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.COMPLETED)
+    rows = Message.objects.filter(conversation=conversation).order_by("position")
+    assert list(rows.values_list("text", flat=True)) == sent
+    assert [row.blocks[0]["text"] for row in rows] == sent
+    assert len(sent) > 900
+    request = assemble(load(conversation.pk).context)
+    assert violations(request.body()) == []
+    [message] = request.messages
+    assert [block["text"] for block in message["content"]] == sent
+
+
+def test_answers_of_every_text_are_stored_and_sent_back(hostile: Corpus) -> None:
+    make_profile()
+    texts = sent_texts(hostile)[::2]
+    for start in range(0, len(texts), 40):
+        answer_with(texts[start : start + 40], make_conversation())
+
+
+def answer_with(texts: list[str], conversation: Conversation) -> None:
+    for text in texts:
+        turn = turns.post_message(
+            conversation.owner,
+            conversation.pk,
+            text="Go on",
+            client_id=None,
+            expected_head=None,
+            owner=OWNER,
+        )
+        assert turn
+        turns.begin_answer(turn.pk, compact_first=False)
+        # As the fold leaves them.
+        blocks = [{"type": "text", "text": sound_text(text)}]
+        assert turns.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
+    context = load(conversation.pk).context
+    assert len(context.messages) == 2 * len(texts)
+    assert violations(assemble(context).body()) == []
+
+
+SETTERS: dict[str, Callable[[Conversation, str], None]] = {
+    "rename": conversations.rename,
+    "suggest_title": lambda row, text: conversations.suggest_title(row.pk, text),
+}
+
+
+@pytest.mark.parametrize("name", SETTERS)
+def test_every_text_can_be_a_title(name: str, hostile: Corpus, conversation: Conversation) -> None:
+    for text in sent_texts(hostile):
+        Conversation.objects.filter(pk=conversation.pk).update(title_edited=False)
+        wanted = " ".join(sound_text(text).split())[:200]
+        try:
+            SETTERS[name](conversation, text)
+        except Refused:
+            assert not wanted, repr(text[:60])
+            continue
+        conversation.refresh_from_db()
+        assert conversation.title == wanted
+
+
+def test_titles_are_escaped_and_found(hostile: Corpus, client: Browser) -> None:
+    user = make_user()
+    client.force_login(user)
+    texts = [" ".join(sound_text(text).split())[:200] for text in searched(hostile)]
+    titles = list(dict.fromkeys(filter(None, texts)))
+    made = Conversation.objects.bulk_create(
+        Conversation(owner=user, model="m", title=title) for title in titles
+    )
+    for title, row in zip(titles, made, strict=True):
+        response = client.get(reverse("sidebar"), {"q": title})
+        assert response.status_code == 200
+        html = response.content.decode()
+        if html.count("<a ") < 100:  # of more, only the newest are shown
+            assert str(row.pk) in html, title
+            assert escape(title) in html
+    page = client.get(made[5].get_absolute_url()).content.decode()
+    assert page.count("<script") == page.count("<script src=") + page.count(
+        'type="application/json"'
+    )
+
+
+def test_searching_for_every_text_answers(hostile: Corpus, client: Browser) -> None:
+    client.force_login(make_user())
+    make_conversation()
+    for text in searched(hostile):
+        for field in ("q", "current"):
+            response = client.get(reverse("sidebar"), {field: sound_text(text)})
+            assert response.status_code == 200, repr(text)
+
+
+def test_forms_take_every_text(hostile: Corpus, client: Browser) -> None:
+    conversation = make_conversation()
+    client.force_login(conversation.owner)
+    settings = reverse("conversation_settings", args=[conversation.pk])
+    for text in searched(hostile)[::3]:
+        text = sound_text(text)
+        response = client.post(settings, {"system_prompt": text, "context_budget": ""})
+        assert response.status_code == 204, repr(text)
+        conversation.refresh_from_db()
+        assert conversation.system_prompt == text.strip().replace("\r\n", "\n")
+        html = client.get(settings).content.decode()
+        assert escape(conversation.system_prompt) in html
+        name = {"title": text}
+        status = client.post(reverse("conversation_rename", args=[conversation.pk]), name)
+        assert status.status_code in (302, 422)
+
+
+def sent_texts(hostile: Corpus) -> list[str]:
+    """All naughty strings and Markdown, every eighth of the XSS lists: storing escapes nothing, so
+    one payload is like another."""
+    cases = [*hostile.unicode, *hostile.markdown, *OWN, *hostile.xss[::8]]
+    return list(dict.fromkeys(case.text for case in cases))
+
+
+def searched(hostile: Corpus) -> list[str]:
+    """Enough for the slower tests: all naughty strings, a part of the others."""
+    cases = [*hostile.unicode, *hostile.markdown[::16], *hostile.xss[::40]]
+    return [case.text for case in cases]
