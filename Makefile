@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data check fmt lint types bench lock clean FORCE
+.PHONY: help setup run test test-data check fmt lint types shots bench lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # What is done is remembered beside what it made: delete .venv or a database, and it is made again.
@@ -49,6 +49,9 @@ lint: $(DEV)  ## Lint
 
 types: $(DEV)  ## Check the types
 	@$(PY) -m mypy
+
+shots: setup $(DEV)  ## Screenshots of the main states, into shots/
+	@$(PY) -m tests.shots
 
 bench: setup $(DEV)  ## Run what is in bench/
 	@set -e; for file in bench/[a-z]*.py; do \

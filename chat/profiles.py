@@ -91,7 +91,7 @@ def offered() -> list[ModelProfile]:
 async def refresh() -> int:
     """Read the server's model list into the table; how many models it named.
 
-    Where the server has none, the built-in models (Anthropic's API) or the default model stand in.
+    The default model is always offered; where Anthropic's API lists none, the built-in ones are.
     """
     try:
         listed = await llm.client().models()
@@ -101,9 +101,9 @@ async def refresh() -> int:
     found: list[Found] = [
         (info.name, info.display_name, info.context_window, info.max_output) for info in listed
     ]
-    if not found:
-        names = [settings.DEFAULT_MODEL, *([] if llm.server_url() else BUILT_IN)]
-        found = [(name, None, None, None) for name in dict.fromkeys(names)]
+    names = [settings.DEFAULT_MODEL, *([] if found or llm.server_url() else BUILT_IN)]
+    known = {name for name, *_ in found}
+    found += [(name, None, None, None) for name in dict.fromkeys(names) if name not in known]
     await in_db(_store, found)
     return len(listed)
 

@@ -1,0 +1,231 @@
+"""Screenshots of the main states, to be looked at: `make shots`, or `python -m tests.shots DIR`.
+
+Desktop and phone, light and dark. The model is scripted, so that every picture comes out the same.
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from demo.script import Script, is_chat, is_summary, is_title
+from demo.server import DemoServer
+from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
+from tests.support.server import EverlongProcess, build_site
+
+VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
+PASSWORD = "a long enough password"
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+THEMES = ("light", "dark")
+
+QUESTIONS = [
+    "We are moving our booking service from a cron job to a queue. Always answer with the "
+    "trade-offs first. What should we look at?",
+    "Show me the worker in Python, with retries.",
+    "How do the options compare at 2,000 bookings an hour?",
+    "Good. Which risks are left before the launch on 12 March?",
+]
+ANSWERS = [
+    """The trade-off is **latency against simplicity**: a queue answers in seconds, a cron job needs
+no broker.
+
+1. *Delivery.* At-least-once means that every handler has to be idempotent.
+2. *Order.* Bookings of one room must not overtake each other.
+3. *Visibility.* A stuck queue is silent; alert on the age of the oldest job.
+
+I would begin with the handlers: once they are idempotent, the rest is configuration.""",
+    '''Retries trade duplicates for lost work, so the claim comes first:
+
+```python
+@shared_task(bind=True, acks_late=True, max_retries=5)
+def confirm(self, booking_id: int) -> None:
+    """Confirm a booking exactly once."""
+    claimed = Booking.objects.filter(pk=booking_id, status="new").update(status="confirming")
+    if not claimed:
+        return  # somebody else has it
+    try:
+        gateway.charge(booking_id, timeout=10)
+    except gateway.Unavailable as error:
+        raise self.retry(exc=error, countdown=2**self.request.retries)
+```
+
+The `update` is the lock: of two workers one sees `claimed == 0` and leaves.''',
+    """| option | p95 wait | cost a month | what breaks first |
+|---|---:|---:|---|
+| cron, every minute | 58 s | $0 | the run takes longer than a minute |
+| Redis queue | 0.4 s | $25 | memory, at about 90,000 waiting jobs |
+| PostgreSQL queue | 1.1 s | $0 | vacuum, above 300 jobs a second |
+
+At 2,000 an hour all three work. Choose by what your team already runs.""",
+    """Three, in the order in which they would hurt:
+
+- [ ] The gateway's rate limit of 100 calls a minute has never been tested.
+- [ ] Nobody owns the dead-letter queue yet.
+- [x] Room order is kept by routing on `room_id`.
+
+Test the first one this week; the second needs a name, not code.""",
+]
+SUMMARY = """## Overview
+The user moves a booking service from a cron job to a queue and launches on 12 March.
+## Goal and constraints
+- Answers give the trade-offs first [#1]
+- It has to carry 2,000 bookings an hour [#5]
+## Decisions
+- Handlers become idempotent first; the claim is a conditional update [#2 #4]
+## Facts and values
+- p95 wait: cron 58 s, Redis 0.4 s, PostgreSQL 1.1 s [#6]
+## Progress
+- Done: a worker with retries was written [#4]
+## Files and artifacts
+None.
+## Errors and fixes
+None.
+## Open questions
+None.
+## Current work and next step
+- Compare the options and choose one [#6]"""
+
+
+class Studio:
+    """A server with a scripted model, and a camera."""
+
+    def __init__(self, directory: Path, browser: Browser, url: str, script: Script) -> None:
+        self.directory = directory
+        self.browser = browser
+        self.url = url
+        self.script = script
+
+    @contextmanager
+    def page(self, state: dict[str, object] | None = None) -> Iterator[Page]:
+        width, height = SIZES["desktop"]
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            storage_state=state,  # type: ignore[arg-type]
+            locale="en-GB",
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(15_000)
+        yield context.new_page()
+        context.close()
+
+    def shoot(self, page: Page, name: str, in_view: str = "body") -> None:
+        """One state in all sizes and themes, with what matters in view."""
+        for size, (width, height) in SIZES.items():
+            page.set_viewport_size({"width": width, "height": height})
+            page.locator(in_view).last.scroll_into_view_if_needed()
+            for theme in THEMES:
+                page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+                page.screenshot(path=self.directory / f"{name}-{size}-{theme}.png")
+        width, height = SIZES["desktop"]
+        page.set_viewport_size({"width": width, "height": height})
+
+
+def say(page: Page, text: str) -> None:
+    page.fill("#composer textarea[name=text]", text)
+    page.keyboard.press("Enter")
+
+
+def answered(page: Page, number: int) -> None:
+    """Wait until so many answers are there and the composer is free."""
+    page.locator("article[data-role=assistant][data-status=complete]").nth(number - 1).wait_for()
+    page.locator("#send:visible").wait_for()
+
+
+def take_all(studio: Studio, setup_path: str) -> None:
+    script = studio.script
+    script.reply("Booking service: from cron to queue", when=is_title, always=True)
+    with studio.page() as page:
+        page.goto(studio.url + setup_path)
+        studio.shoot(page, "01-first-run")
+        page.fill("[name=username]", "ada")
+        page.fill("[name=password1]", PASSWORD)
+        page.fill("[name=password2]", PASSWORD)
+        page.click("button[type=submit]")
+        page.wait_for_url(studio.url + "/")
+        studio.shoot(page, "02-empty")
+        for number, (question, answer) in enumerate(zip(QUESTIONS, ANSWERS, strict=True), 1):
+            if number == 3:
+                gate = script.stall(answer[:330], then=answer[330:], when=is_chat)
+                say(page, question)
+                page.locator("article[data-status=streaming] .tail").wait_for()
+                gate.reached.wait(10)
+                studio.shoot(page, "04-streaming")
+                gate.release()
+            else:
+                script.reply(answer, when=is_chat)
+                say(page, question)
+            answered(page, number)
+            if number == 2:
+                studio.shoot(page, "03-code")
+        compact(studio, page)
+        failure(studio, page)
+        state = page.context.storage_state()
+    with studio.page(state) as page:  # type: ignore[arg-type]
+        page.goto(studio.url + "/admin/chat/conversation/")
+        studio.shoot(page, "09-admin-conversations")
+        page.goto(studio.url + "/admin/chat/compaction/")
+        studio.shoot(page, "10-admin-compactions")
+        page.click("#result_list tbody a")
+        page.wait_for_url("**/compaction/*/change/**")
+        studio.shoot(page, "11-admin-compaction")
+
+
+def compact(studio: Studio, page: Page) -> None:
+    gate = studio.script.stall(SUMMARY[:100], then=SUMMARY[100:], when=is_summary)
+    say(page, "/compact the launch")
+    page.locator("#compaction-row").wait_for()
+    gate.reached.wait(10)
+    page.wait_for_timeout(400)  # the spinner shows after 150 ms
+    studio.shoot(page, "05-compacting")
+    gate.release()
+    page.locator(".divider").wait_for()
+    page.click("#gauge")
+    page.locator("#gauge-panel").wait_for()
+    studio.shoot(page, "06-panel")
+    page.keyboard.press("Escape")
+    page.locator(".divider summary").click()
+    page.locator(".divider").scroll_into_view_if_needed()
+    studio.shoot(page, "07-compacted")
+
+
+def failure(studio: Studio, page: Page) -> None:
+    studio.script.error(429, retry_after=40, when=is_chat)
+    say(page, "Write the announcement for the team.")
+    page.locator("article[data-status=failed]").wait_for()
+    studio.shoot(page, "08-error", "article .error-card, article[data-status=failed]")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path, nargs="?", default=Path("shots"))
+    directory: Path = parser.parse_args().directory
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, DemoServer() as model, sync_playwright() as play:
+        (site := Path(scratch) / "site").mkdir()
+        shutil.copytree(VOCABULARY, site / "tiktoken")
+        build_site(site)
+        server = EverlongProcess(
+            Path(scratch),
+            site,
+            ANTHROPIC_BASE_URL=model.base_url,
+            ANTHROPIC_API_KEY="test",
+            DEFAULT_MODEL="claude-sonnet-5-5",
+            MODEL_RETRIES="0",
+            ENV_FILE=os.devnull,
+        ).start()
+        browser = play.chromium.launch(executable_path=find_chromium(), args=LAUNCH_ARGUMENTS)
+        try:
+            take_all(Studio(directory, browser, server.url, model.script), server.setup_path)
+        finally:
+            browser.close()
+            server.stop()
+    print(f"Screenshots are in {directory}.")
+
+
+if __name__ == "__main__":
+    main()
