@@ -1,0 +1,28 @@
+"""Every benchmark: `python -m bench [--data DIRECTORY]`, about five minutes. The counting of tokens
+needs the directory of `bench.tokens`."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.processes import ROOT
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--data", type=Path, help="holds tokens/, for bench.tokens")
+    options = parser.parse_args()
+    commands = [["bench.length"], ["bench.streaming"]]
+    if options.data:
+        commands.append(["bench.tokens", "--data", str(options.data.resolve())])
+    # One process each: Django reads its settings once.
+    codes = [
+        subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
+        for command in commands
+    ]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

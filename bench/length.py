@@ -1,0 +1,131 @@
+"""What the length of a conversation costs: nothing, by design.
+
+`python -m bench.length`. Conversations of several lengths, compacted as real ones are (a tail of
+the same length, chapters up to the number at which they are merged), are opened (the page's view,
+with all its middleware) and prepared for their next request (loaded, counted, planned, assembled).
+Lengths take turns within one run. Times are CPU time of this process.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from bench import serving
+from bench.report import Report, median
+
+LENGTHS = (100, 1_000, 10_000)
+TAIL = 24  # messages after the last compaction
+COVERED = 200  # messages that one compaction covers
+MOST_CHAPTERS = 7  # eight are merged into one
+MOST_RATIO = 1.2
+ANSWER = """\
+The **cohesion** of water does it: evaporation in the leaf pulls the whole column up.
+
+- Each molecule holds on to the next by hydrogen bonds.
+- The vessels are narrow, so the column does not break.
+
+```python
+def pressure(height_m: float) -> float:
+    return 1000 * 9.81 * height_m / 1e5  # bar
+```
+
+At 100 m that is about 10 bar, less than what the column bears.
+"""
+QUESTION = "How does a tree move water from its roots to its leaves, without any pump?"
+SUMMARY = "## Overview\n\n" + "- They talked about trees, water and pressure [#1 #2]\n" * 40
+
+
+def make_conversation(owner: Any, length: int) -> Any:
+    """A conversation of so many messages, compacted again and again up to its tail."""
+    from tests.chat.factories import add_messages, make_compaction, make_conversation
+
+    conversation = make_conversation(owner, model=serving.MODEL)
+    covered = length - TAIL
+    chapters = min(MOST_CHAPTERS, -(-covered // COVERED))
+    for chapter in range(chapters):
+        part = covered * (chapter + 1) // chapters // 2 - covered * chapter // chapters // 2
+        add_messages(conversation, [QUESTION, ANSWER] * part)
+        make_compaction(conversation, SUMMARY, through=conversation.next_number - 1)
+    add_messages(conversation, [QUESTION, ANSWER] * (TAIL // 2))
+    return conversation
+
+
+def next_turn(conversation: Any) -> None:
+    """All that comes before the next request, but writing the rows."""
+    from agent.context import assemble
+    from chat.contexts import load
+    from chat.services.compactions import plan_for
+
+    loaded = load(conversation.pk)
+    assert loaded.due() is None
+    plan_for(loaded, manual=True)
+    assemble(loaded.context).body()
+
+
+def measure(
+    report: Report, name: str, actions: dict[int, Callable[[], Any]], repetitions: int
+) -> None:
+    """Times and queries of an action for each length, and the ratio to the shortest."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    times: dict[int, list[float]] = defaultdict(list)
+    for turn in range(repetitions + 1):
+        for length, action in actions.items():
+            began = time.process_time()
+            action()
+            if turn:  # the first warms up
+                times[length].append((time.process_time() - began) * 1000)
+    shortest, *longer = actions
+    for length, action in actions.items():
+        with CaptureQueriesContext(connection) as queries:
+            action()
+        report.add(f"length.{name}.{length}.cpu_ms", median(times[length]), "ms")
+        report.add(f"length.{name}.{length}.queries", len(queries), "queries")
+    for length in longer:
+        ratio = median(times[length]) / median(times[shortest])
+        report.add(f"length.{name}.{length}.ratio", ratio, f"x {shortest}", MOST_RATIO)
+
+
+def main() -> Report:
+    parser = argparse.ArgumentParser(prog="python -m bench.length", description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="*", default=LENGTHS, help="in messages")
+    parser.add_argument("--repetitions", type=int, default=40)
+    options = parser.parse_args()
+
+    report = Report("Cost of length")
+    with serving.django_site():
+        from django.core.cache import cache
+        from django.test import Client
+
+        from tests.chat.factories import make_user
+
+        user = make_user("bench")
+        conversations = {length: make_conversation(user, length) for length in options.lengths}
+        client = Client(headers={"host": "localhost"})
+        client.force_login(user)
+
+        def open_page(conversation: Any, *, cold: bool) -> None:
+            if cold:
+                cache.clear()  # of rendered messages
+            response = client.get(conversation.get_absolute_url())
+            assert response.status_code == 200, response
+
+        for name, action in {
+            "open": lambda row: open_page(row, cold=False),
+            "open_cold": lambda row: open_page(row, cold=True),
+            "next_turn": next_turn,
+        }.items():
+            actions = {
+                length: lambda row=row, action=action: action(row)
+                for length, row in conversations.items()
+            }
+            measure(report, name, actions, options.repetitions)
+    report.print_table()
+    return report
+
+
+if __name__ == "__main__":
+    main()
