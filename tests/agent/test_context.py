@@ -319,6 +319,9 @@ def test_no_thinking_goes_back_when_the_turn_is_over(then: list[Message]) -> Non
 def test_no_thinking_goes_back_when_its_calls_do_not() -> None:
     """One changed message spoils all signatures after it."""
     assert thoughts(rounds(), tools=TOOLS[1:]) == 0
+    half = [message(8, "assistant", [thinking("c"), call("c"), call("d", "gone")])]
+    half.append(message(9, "user", [result("c"), result("d")]))
+    assert thoughts(rounds(*half)) == 0
     assert thoughts(rounds(message(8, "assistant", [thinking("c"), call("c", "gone")]))) == 0
 
 
@@ -482,9 +485,9 @@ def test_trim_goes_by_the_meter_where_that_says_more() -> None:
 def test_trim_never_cuts_between_a_call_and_its_result() -> None:
     """A prompt that came with the results is no place to cut."""
     made = context(
-        user(1, tokens=6_000),
-        message(2, "assistant", [call("a")], 3_000),
-        message(3, "user", [result("a"), text("Hurry.")], 100),
+        user(1, tokens=3_900),
+        message(2, "assistant", [call("a")], 3_900),
+        message(3, "user", [result("a"), text("Hurry.")], 3_900),
         limits=SMALL,
     )
     assert trim(made, COUNTER).omitted == 0

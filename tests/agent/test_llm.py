@@ -196,6 +196,8 @@ async def test_a_stream_of_another_server_is_understood() -> None:
     lines = STREAM.replace(b"\n", b"\r\n").replace(b"event: ", b": hello\r\nevent: ")
     async with serving(http(lines + b"data: [DONE]\r\n\r\n")) as url, connected(url) as client:
         assert (await client.complete(REQUEST)).blocks == list(SCRIPTED.blocks)
+    async with serving(http(STREAM.rstrip())) as url, connected(url) as client:
+        assert (await client.complete(REQUEST)).blocks == list(SCRIPTED.blocks)
 
 
 # --- Errors ---------------------------------------------------------------------------------------

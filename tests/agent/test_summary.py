@@ -355,6 +355,19 @@ async def test_every_call_fits_the_window_of_the_model_that_writes(
     server.script.reply(record("x" * 900), always=True)
     history = [user(n, unit * size) for n, size in enumerate([2_000, 10, 20_000, 3_000, 90_000], 1)]
     await run(client, history, chapters(4, 900), window=window, focus="y" * 500)
+    assert_every_call_fits(server, window)
+
+
+async def test_every_call_fits_beside_the_chapters_that_the_calls_before_it_wrote(
+    server: DemoServer, client: Client
+) -> None:
+    server.script.reply(record("x" * 5_000), always=True)
+    made = await run(client, [user(n, "x" * 5_000) for n in range(1, 31)], window=16_000)
+    assert made.audit["calls"] > 5
+    assert_every_call_fits(server, 16_000)
+
+
+def assert_every_call_fits(server: DemoServer, window: int) -> None:
     for request in server.script.requests:
         prompt = COUNTER.count(request.system_text) + COUNTER.count(request.last_user_text)
         assert prompt + request.body["max_tokens"] <= window
