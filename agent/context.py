@@ -243,7 +243,7 @@ def _longest(sizes: Sequence[int], room: int) -> int:
         if size > even:
             return even
         room -= size
-    return rest[-1]
+    return max(sizes, default=0)
 
 
 def _head_and_tail(text: str, size: int, number: int) -> str:
