@@ -34,6 +34,7 @@ class LiveTurn:
     tail: str = ""
     html: list[str] = field(default_factory=list)
     saved_length: int = 0
+    _half: str = ""  # the first half of a surrogate pair whose second has not come yet
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
     def begin_message(self, message_id: int, number: int) -> None:
@@ -42,9 +43,13 @@ class LiveTurn:
         self.reply = Reply()
         self.length = self.through = self.saved_length = 0
         self.tail, self.html, self._markdown = "", [], MarkdownStream()
+        self._half = ""
 
     async def write(self, text: str) -> None:
         """Send text to the browsers, and whatever it finished as HTML."""
+        text, self._half = _whole_pairs(self._half + text)
+        if not text:
+            return
         offset, self.length = self.length, self.length + utf16_length(text)
         self.tail += text
         await self._send({"type": "turn.delta", "offset": offset, "text": text})
@@ -71,6 +76,15 @@ class LiveTurn:
             "through": self.through,
             "text": self.tail,
         }
+
+
+def _whole_pairs(text: str) -> tuple[str, str]:
+    """`text` with its surrogate pairs joined, and the half of a pair that may stand at its end."""
+    if text.isascii():
+        return text, ""
+    half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+    units = text[: len(text) - len(half)].encode("utf-16-le", "surrogatepass")
+    return units.decode("utf-16-le", "surrogatepass"), half
 
 
 def _after(text: str, units: int) -> str:
