@@ -96,9 +96,10 @@ class Runner:
         if tasks:
             log.info("waiting for running answers", answers=len(tasks))
             await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
-        rest = [live.task for live in self._live.values() if live.task and not live.task.done()]
-        for task in rest:
-            task.cancel()
+        rest = [live.task for live in self._live.values() if live.task]
+        for live in self._live.values():
+            if live.task and not live.stopping:
+                live.task.cancel()
         if rest:
             await asyncio.wait(rest, timeout=5)
 
@@ -124,9 +125,14 @@ class Runner:
         except Exception:
             log.exception("turn failed", turn=live.turn_id)
             ending = self._partial(live, Turn.Status.FAILED, INTERNAL)
+        live.stopping = True  # a cancelled ending would be lost
         try:
             if ending is not None and await in_db(services.finish, live.turn_id, ending):
-                await self._suggest_title(live, ending)
+                if ending.status == Turn.Status.COMPLETED:
+                    await self._suggest_title(live)
+                else:
+                    # It may have been stopped just when a compaction began.
+                    await in_db(compactions.abandon, live.turn_id)
         except Exception:
             # The sweep will end it from the last checkpoint.
             log.exception("turn could not be stored", turn=live.turn_id)
@@ -135,9 +141,9 @@ class Runner:
                 del self._live[live.conversation_id]
 
     @staticmethod
-    async def _suggest_title(live: LiveTurn, ending: Ending) -> None:
+    async def _suggest_title(live: LiveTurn) -> None:
         """Have the conversation named after its first exchange."""
-        if live.number == 2 and ending.status == Turn.Status.COMPLETED:
+        if live.number == 2:
             await asyncio.to_thread(tasks.suggest_title.delay, str(live.conversation_id))
 
     @staticmethod
@@ -178,9 +184,7 @@ class Runner:
         live.begin_message(message.pk, message.number)
         context = await self._fitting(live, loaded)
         request = assemble(context)
-        raw_prompt = sum(m.tokens for m in context.messages) + int(
-            (loaded.size.system + loaded.size.summary) / loaded.limits.factor.value
-        )
+        raw_prompt = int(measure(context, llm.counter()).total / loaded.limits.factor.value)
         client = llm.client()
         while True:
             reply = live.reply
@@ -213,7 +217,7 @@ class Runner:
             return loaded.context
         context = trim(loaded.context, llm.counter(), loaded.used)
         if context.omitted:
-            await in_db(services.set_notice, live.turn_id, TRIMMED_NOTICE)
+            await in_db(services.note_trimmed, live.turn_id, TRIMMED_NOTICE)
             log.warning("request trimmed", turn=live.turn_id, omitted=context.omitted)
         if measure(context, llm.counter()).total > loaded.limits.prompt_limit:
             raise AgentError(
@@ -244,12 +248,13 @@ class Runner:
             log.warning("nothing to compact", turn=live.turn_id, used=loaded.used)
             return False
         compaction = await in_db(
-            compactions.begin,
-            live.turn_id,
-            loaded,
-            planned,
-            Compaction.Trigger(trigger),
-            previous=loaded.conversation.compaction,
+            lambda: compactions.begin(
+                live.turn_id,
+                loaded,
+                planned,
+                Compaction.Trigger(trigger),
+                previous=loaded.conversation.compaction,  # a query
+            )
         )
         ended = await self._wait(compaction)
         return ended.status == Compaction.Status.COMPLETED
@@ -303,7 +308,8 @@ class Runner:
                     live.saved_length = live.length
                     texts.append((live.message_id, _visible_text(live.reply)))
             try:
-                stop = await in_db(services.checkpoint, self.owner, texts)
+                turn_ids = [live.turn_id for live in running]
+                stop = await in_db(services.checkpoint, turn_ids, texts)
             except Exception:
                 log.exception("checkpoint failed")
                 continue

@@ -151,6 +151,14 @@ def set_notice(turn_id: int, text: str) -> None:
         )
 
 
+def note_trimmed(turn_id: int, text: str) -> None:
+    """Tell that a request went out without the oldest messages. What will be reported for it is
+    not the context's size."""
+    with transaction.atomic():
+        set_notice(turn_id, text)
+        Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a turn ends. `usage` is as reported; `raw_prompt` the raw estimate of the prompt that it
@@ -230,12 +238,12 @@ def _learn(profile: ModelProfile, raw_prompt: int, usage: Usage) -> None:
         )
 
 
-def checkpoint(owner: str, texts: Sequence[tuple[int, str]]) -> set[int]:
-    """Extend the leases of a process's turns and store the text of its running answers.
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
+    """Extend the leases of the turns that a process runs and store the text of their answers.
 
     Returns the ids of turns that were asked to stop.
     """
-    mine = Turn.objects.filter(owner=owner, status__in=Turn.ACTIVE)
+    mine = Turn.objects.filter(pk__in=turn_ids, status__in=Turn.ACTIVE)
     with transaction.atomic():
         mine.update(lease_expires=lease())
         for message_id, text in texts:
