@@ -1,17 +1,26 @@
-"""What the tests of the chat share: a person, a conversation, and ears for the events.
+"""What the tests of the chat share: a person, a conversation, ears for the events, the application
+with a scripted model, and a worker.
 
 The models are imported inside: pytest may load this file before Django is set up.
 """
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from channels.layers import get_channel_layer
+
+from tests.support.server import CeleryProcess
+from tests.support.services import free_port
 
 if TYPE_CHECKING:
     from accounts.models import User
     from chat.models import Conversation
+    from demo.server import DemoServer
     from tests.chat.listening import Listener
+    from tests.chat.sockets import Chat
 
 
 @pytest.fixture
@@ -45,3 +54,102 @@ def listen() -> "Iterator[Callable[[Conversation], Listener]]":
     yield start
     for listener in listeners:
         listener.close()
+
+
+# --- The application with a scripted model --------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def model_port() -> int:
+    """Where the scripted model server of every test listens: all that a worker process knows."""
+    return free_port()
+
+
+@pytest.fixture
+def model_server(model_port: int, settings: Any) -> "Iterator[DemoServer]":
+    """A running scripted server, which the site is pointed at. In the end its script has to be
+    done: nothing unused, nothing unexpected, no rule of the API broken."""
+    from demo.server import DemoServer
+    from tests.chat.sockets import MODELS
+
+    settings.MODEL_RETRIES = 0
+    settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{model_port}"
+    with DemoServer(models=MODELS, port=model_port) as server:
+        yield server
+    server.script.assert_done()
+
+
+@pytest.fixture
+def signed_in(user: "User", settings: Any, model_port: int) -> tuple["Conversation", str]:
+    """A conversation of four short messages, and its owner's session cookie."""
+    from tests.chat.factories import make_conversation, make_profile
+    from tests.chat.sockets import MAX_OUTPUT, WINDOW, sign_in
+
+    settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{model_port}"
+    make_profile(context_window=WINDOW, max_output=MAX_OUTPUT)
+    # Named by its owner, so no title is asked for.
+    return make_conversation(owner=user, messages=4, title_edited=True), sign_in(user)
+
+
+@pytest.fixture
+async def chat(
+    model_server: "DemoServer", signed_in: tuple["Conversation", str]
+) -> "AsyncIterator[Chat]":
+    """The site in the test's loop, with a person who is signed in and has a conversation."""
+    from chat import llm
+    from chat.turns import runner
+    from tests.chat.sockets import Chat
+
+    conversation, cookie = signed_in
+    made = Chat(conversation.owner, conversation, model_server, cookie)
+    yield made
+    try:
+        for tab in made.tabs:
+            await tab.close()
+    finally:
+        tasks = [live.task for live in runner._live.values()] + [runner._keeper, runner._control]
+        for task in filter(None, tasks):
+            task.cancel()
+        await asyncio.gather(*filter(None, tasks), return_exceptions=True)
+        runner.__init__()  # type: ignore[misc]  # as a new process
+        await llm.client().close()
+        if "flush" in get_channel_layer().extensions:
+            await get_channel_layer().flush()
+
+
+@pytest.fixture(scope="session")
+def worker(
+    django_db_setup: None,
+    model_port: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """A Celery worker: as `manage.py serve` embeds it, or a process of its own where there is
+    Redis."""
+    from django.conf import settings
+
+    if not settings.SCALED:
+        from chat.worker import EmbeddedWorker
+
+        embedded = EmbeddedWorker()
+        embedded.start()
+        yield embedded
+        embedded.stop()
+        return
+    process = CeleryProcess(
+        tmp_path_factory.mktemp("worker"),
+        DATABASE_URL=url_of_test_database(),
+        ANTHROPIC_BASE_URL=f"http://127.0.0.1:{model_port}",
+        MODEL_RETRIES="0",
+    ).start()
+    yield process
+    process.stop()
+
+
+def url_of_test_database() -> str:
+    """The URL of the database that the tests of this run use."""
+    from urllib.parse import urlsplit
+
+    from django.db import connection
+
+    name = connection.settings_dict["NAME"]
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()

@@ -367,7 +367,7 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     assert turn is not None
     _, message = turns.begin_answer(turn.pk)
     assert message is not None
-    turns.checkpoint("dead", [(message.pk, "It all began with 😀")])
+    turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀")])
     heard = listen(conversation)
     assert sweep.sweep() == 0, "the lease still runs"
     expire()

@@ -324,22 +324,22 @@ def test_a_checkpoint_keeps_text_and_lease_and_tells_who_should_stop(
     assert turn is not None
     _, message = turns.begin_answer(turn.pk)
     assert message is not None
-    other = make_turn(make_conversation(owner=user), owner="another-process")
+    lost = make_turn(make_conversation(owner=user))
     before = Turn.objects.get(pk=turn.pk).lease_expires
-    assert turns.checkpoint(OWNER, [(message.pk, "Half an ans")]) == set()
+    assert turns.checkpoint([turn.pk], [(message.pk, "Half an ans")]) == set()
     message.refresh_from_db()
     assert (message.text, message.status) == ("Half an ans", "streaming")
     assert Turn.objects.get(pk=turn.pk).lease_expires > before
-    assert Turn.objects.get(pk=other.pk).lease_expires == other.lease_expires
+    assert Turn.objects.get(pk=lost.pk).lease_expires == lost.lease_expires, "it runs no more"
     turns.request_stop(turn.pk)
-    turns.request_stop(other.pk)
-    assert turns.checkpoint(OWNER, []) == {turn.pk}
+    turns.request_stop(lost.pk)
+    assert turns.checkpoint([turn.pk], []) == {turn.pk}
 
 
 def test_a_late_checkpoint_does_not_overwrite_the_final_text(conversation: Conversation) -> None:
     turn = answered(conversation)
     message = Message.objects.get(turn=turn, role="assistant")
-    turns.checkpoint(OWNER, [(message.pk, "Hi! How")])
+    turns.checkpoint([turn.pk], [(message.pk, "Hi! How")])
     message.refresh_from_db()
     assert message.text == "Hi! How can I help?"
 

@@ -1,0 +1,180 @@
+"""Every way in which the model's server can fail: its own words in the transcript, what was written
+is kept, and Retry works."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from demo.protocol import Reply, refusal, text
+from demo.script import Script
+from tests.chat.sockets import Chat, long_text
+
+PARTIAL = "What I had said so far"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`act` scripts the failure; `says` are words that the person has to read."""
+
+    code: str
+    act: Callable[[Script], Any]
+    says: str
+    retryable: bool = True
+    retry_after: float | None = None
+    kept: str = ""
+
+
+CASES = {
+    "bad key": Case("bad_key", lambda s: s.error(401), "API key was not accepted", False),
+    "no credit": Case("no_credit", lambda s: s.error(402), "no credit", False),
+    "not allowed": Case("not_allowed", lambda s: s.error(403), "key may not", False),
+    "unknown model": Case(
+        "unknown_model", lambda s: s.error(404), "does not know this model", False
+    ),
+    "rate limit": Case(
+        "rate_limited", lambda s: s.error(429, retry_after=30), "Try again in 30 s", retry_after=30
+    ),
+    "spend limit": Case("rate_limited", lambda s: s.error(429), "Try again later"),
+    "overloaded": Case("overloaded", lambda s: s.error(529), "overloaded"),
+    "server error": Case("server_error", lambda s: s.error(500), "failed (500)"),
+    "too large": Case("request_too_large", lambda s: s.error(413), "size limit", False),
+    "bad request": Case(
+        "bad_request", lambda s: s.error(400, message="tools.0: wrong"), "tools.0: wrong", False
+    ),
+    "refused": Case("refused", lambda s: s.reply(refusal("cyber")), "declined to answer", False),
+    "overloaded in mid-answer": Case(
+        "overloaded", lambda s: s.error_event(after_text=PARTIAL), "overloaded", kept=PARTIAL
+    ),
+    "cut stream": Case("stream_cut", lambda s: s.cut(PARTIAL), "cut off", kept=PARTIAL),
+    "cut before the text": Case("stream_cut", lambda s: s.cut(), "cut off"),
+    "dropped stream": Case("connection_lost", lambda s: s.drop(PARTIAL), "lost", kept=PARTIAL),
+    "dropped at once": Case("connection_lost", lambda s: s.drop(), "lost"),
+    "stall in mid-answer": Case(
+        "timeout", lambda s: s.stall(PARTIAL), "did not answer in time", kept=PARTIAL
+    ),
+    "stall before the answer": Case("timeout", lambda s: s.stall(), "did not answer in time"),
+    "unknown stop reason": Case(
+        "unknown_stop_reason",
+        lambda s: s.reply(Reply((text(PARTIAL),), stop_reason="bored")),
+        "does not know",
+        False,
+        kept=PARTIAL,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+async def test_a_failure_has_its_own_words_keeps_the_text_and_can_be_retried(
+    chat: Chat, settings: Any, case: Case
+) -> None:
+    if case.code == "timeout":
+        settings.MODEL_TIMEOUT = 0.5
+    case.act(chat.script)
+    tab = await chat.open()
+    tab.say("Tell me")
+    finished = await tab.next("turn.finished")
+    error = finished["error"]
+    assert (finished["status"], error["code"]) == ("failed", case.code)
+    assert case.says in error["message"]
+    assert (error["retryable"], error["retry_after"]) == (case.retryable, case.retry_after)
+    assert f'data-code="{case.code}"' in finished["html"]
+    assert case.kept in finished["html"]
+    assert ('data-action="retry"' in finished["html"]) == case.retryable
+    message = await chat.last()
+    assert (message.role, message.status, message.text) == ("assistant", "failed", case.kept)
+    assert await chat.is_idle()
+
+    chat.script.reply("Now it works.")
+    await chat.retry()
+    again = await tab.next("turn.finished", status="completed")
+    assert "Now it works." in again["html"]
+    assert tab.text == "Now it works."
+    retried = chat.script.requests[-1]
+    assert retried.last_user_text == "Tell me"
+    assert PARTIAL not in str(retried.messages)
+    page = await chat.http.get(chat.conversation.get_absolute_url())
+    assert case.says not in page.content.decode()
+
+
+async def test_a_server_that_is_gone_is_named_and_retry_works_when_it_is_back(chat: Chat) -> None:
+    chat.model.stop()
+    tab = await chat.open()
+    tab.say("Anybody?")
+    finished = await tab.next("turn.finished", status="failed")
+    assert finished["error"]["code"] == "server_unreachable"
+    assert "ANTHROPIC_BASE_URL" in finished["error"]["message"]
+    chat.model.start()
+    chat.script.reply("Here I am.")
+    await chat.retry()
+    await tab.next("turn.finished", status="completed")
+    assert tab.text == "Here I am."
+
+
+async def test_a_passing_error_before_the_first_word_is_tried_again_in_silence(
+    chat: Chat, settings: Any
+) -> None:
+    settings.MODEL_RETRIES = 1
+    chat.script.error(529).reply("Second try.")
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    assert tab.text == "Second try."
+
+
+async def test_nothing_is_tried_again_once_there_is_text(chat: Chat, settings: Any) -> None:
+    settings.MODEL_RETRIES = 2
+    chat.script.cut(PARTIAL)
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="failed")
+    assert len(chat.script.requests) == 1
+
+
+async def test_too_long_without_compaction_says_what_the_server_said(chat: Chat) -> None:
+    await chat.start(4, compaction_enabled=False)
+    chat.script.error(400, message="prompt is too long: 20000 tokens > 16000 maximum")
+    tab = await chat.open()
+    tab.say("Tell me")
+    finished = await tab.next("turn.finished", status="failed")
+    assert finished["error"]["code"] == "too_long"
+    assert "prompt is too long" in finished["error"]["message"]
+
+
+async def test_one_message_that_cannot_fit_is_not_sent(chat: Chat) -> None:
+    """Its preview fits; what does not is a system prompt as large as the window."""
+    await chat.start(2, compaction_enabled=False, system_prompt="x" * 60_000)
+    tab = await chat.open()
+    tab.say("Hello")
+    finished = await tab.next("turn.finished", status="failed")
+    assert finished["error"]["code"] == "too_long"
+    assert chat.script.requests == []
+
+
+async def test_a_retry_of_a_complete_answer_is_refused(chat: Chat) -> None:
+    response = await chat.http.post(f"/c/{chat.conversation.pk}/retry/")
+    assert response.status_code == 409
+    assert "no unfinished answer" in response.content.decode()
+
+
+# --- Over the window, with compaction off ---------------------------------------------------------
+
+
+async def test_an_overfull_request_is_trimmed_each_time_and_says_so(chat: Chat) -> None:
+    """The usage of a trimmed request must not hide the history from the next one."""
+    await chat.start([long_text(n) for n in range(1, 13)], compaction_enabled=False)
+    tab = await chat.open()
+    for question in ("First", "Second", "Third"):
+        chat.script.reply(f"{question} answer.")
+        tab.say(question)
+        notice = await tab.next("turn.notice")
+        assert "left out" in notice["text"]
+        finished = await tab.next("turn.finished")
+        assert finished["status"] == "completed", finished["error"]
+        assert "left out" in finished["html"]
+        request = chat.script.requests[-1]
+        assert request.last_user_text == question
+        assert "Message 1:" not in str(request.messages)
+        assert "Message 12:" in str(request.messages)
+    assert (await tab.sync())["usage"]["ratio"] > 0.9, "the meter shows the history"
