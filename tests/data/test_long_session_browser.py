@@ -1,0 +1,92 @@
+"""The long session in Chromium: it opens, scrolls back to its beginning, and compacts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from agent.summary import HEADINGS
+from demo.models import Model
+from demo.script import is_summary
+from demo.server import DemoServer
+from tests.data.watching import Watched, seed, sign_in
+from tests.support.server import EverlongProcess, manage
+
+pytestmark = pytest.mark.e2e
+
+MESSAGES = 907
+SUMMARY = "\n\n".join(f"## {heading}\n\n- The theme was ported [#6 #17]" for heading in HEADINGS)
+NUMBERS = "nodes => nodes.map(node => Number(node.dataset.number))"
+
+
+@pytest.fixture
+def model() -> Iterator[DemoServer]:
+    """A server of the session's own model."""
+    sonnet = Model("claude-sonnet-4-5", window=200_000, max_output=64_000)
+    with DemoServer(models=[sonnet]) as server:
+        server.script.reply(SUMMARY, when=is_summary, always=True)
+        yield server
+
+
+def test_it_opens_scrolls_back_and_compacts(
+    model: DemoServer,
+    tmp_path: Path,
+    site: Path,
+    data_directory: Path,
+    context: BrowserContext,
+    page: Page,
+    report: dict[str, list[str]],
+) -> None:
+    server = EverlongProcess(tmp_path, site, ANTHROPIC_BASE_URL=model.base_url).start()
+    try:
+        made = seed(server, data_directory, "harmless")
+        session = data_directory / "long_sessions" / "pi_large-session.jsonl"
+        manage(server.environment, "import_session", str(session), "--owner", "harmless")
+        sign_in(context, server, made["harmless"]["session"])
+        context.set_default_timeout(60_000)
+        expect.set_options(timeout=60_000)
+        watched = Watched(context, server.url)
+        page.goto(f"{server.url}/")
+        page.locator("#sidebar-list a").first.click()  # the newest: it was imported just now
+        expect(page.locator("#gauge-text")).to_contain_text("89")
+        pages, kept = scroll_back(page)
+        numbers = page.locator("#transcript article").evaluate_all(NUMBERS)
+        assert numbers == list(range(1, MESSAGES + 1))
+        compact(page)
+        noticed = watched.problems(page)
+    finally:
+        server.kill()
+    assert not noticed, "\n".join(noticed[:20])
+    assert model.script.problems() == []
+    report["the long session in Chromium"] = [
+        f"{MESSAGES} messages in {pages} pages, all in order; what was read stayed in place "
+        f"{kept} of {pages - 1} times; compacted from the page"
+    ]
+    assert kept == pages - 1
+
+
+def scroll_back(page: Page) -> tuple[int, int]:
+    """Scroll to the top until nothing is above; pages seen, and how often the view did not jump."""
+    first = page.locator("#transcript article").first
+    expect(first).to_be_attached()
+    pages, kept = 1, 0
+    while page.locator("#earlier").count():
+        before = first.get_attribute("data-number")
+        page.locator("#scroller").evaluate("node => { node.scrollTop = 0 }")
+        expect(first).not_to_have_attribute("data-number", before or "")
+        page.wait_for_function("() => document.querySelector('#scroller').scrollTop > 0")
+        anchor = page.locator(f"#message-{before}")
+        kept += anchor.evaluate("node => Math.abs(node.getBoundingClientRect().top) < 400")
+        pages += 1
+    return pages, kept
+
+
+def compact(page: Page) -> None:
+    page.locator("#gauge").click()
+    page.locator("#compact-now").click()
+    divider = page.locator("#transcript .divider")
+    expect(divider).to_be_attached()
+    expect(divider).to_contain_text("178k")
+    expect(page.locator("#gauge-text")).not_to_contain_text("89")
+    assert page.locator("#transcript article").count() == MESSAGES
