@@ -83,6 +83,9 @@ def delete(conversation: Conversation) -> None:
     group, owner = conversation_group(conversation.pk), user_group(conversation.owner_id)
     event = {"type": "conversation.deleted", "id": str(conversation.pk)}
     with transaction.atomic():
+        # Rows are locked in the order in which the end of a turn locks them.
+        active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
+        list(active.select_for_update())
         conversation.delete()
         emit(group, event)
         emit(owner, event)
