@@ -1,5 +1,6 @@
 """Turns: a user message is stored with the turn that answers it; a turn ends exactly once."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -246,12 +247,21 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     mine = Turn.objects.filter(pk__in=turn_ids, status__in=Turn.ACTIVE)
     with transaction.atomic():
         mine.update(lease_expires=lease())
-        for message_id, text in texts:
-            sound = sound_text(text)
-            Message.objects.filter(pk=message_id, status=Message.Status.STREAMING).update(
-                blocks=[{"type": "text", "text": sound}] if sound.strip() else [], text=sound
-            )
+        with connection.cursor() as cursor:
+            cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
     return set(mine.filter(stop_requested=True).values_list("pk", flat=True))
+
+
+# Once a second for every running answer: the ORM would take 0.3 ms more for each.
+_CHECKPOINT = (
+    "UPDATE chat_message SET blocks = %s, text = %s WHERE id = %s AND status = 'streaming'"
+)
+
+
+def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:
+    sound = sound_text(text)
+    blocks = [{"type": "text", "text": sound}] if sound.strip() else []
+    return json.dumps(blocks), sound, message_id
 
 
 def request_stop(turn_id: int) -> None:
