@@ -194,7 +194,7 @@ def finish(turn_id: int, ending: Ending) -> bool:
         if not ended:
             return False
         message = _open_answer(turn_id)
-        turn = message.turn if message else Turn.objects.get(pk=turn_id)
+        turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         if turn.kind == Turn.Kind.ANSWER:
             if message is None:  # it failed before the request went out
                 message = _append_answer(turn.conversation, _head(turn.conversation), turn)
