@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from django.core.cache import cache
 
 from agent.llm import Client
 from tests.data import corpus
@@ -26,6 +27,12 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminalreporter.section(title)
         for line in lines:
             terminalreporter.write_line(line)
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> None:
+    """Rendered messages are cached by their ids, which every test gives anew."""
+    cache.clear()
 
 
 @pytest.fixture(scope="session")
