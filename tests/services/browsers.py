@@ -1,0 +1,89 @@
+"""A person at a site of several processes: real HTTP, real websockets."""
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import aiohttp
+
+from tests.chat.sockets import PATIENCE, Tab
+from tests.support.server import EverlongProcess
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class RemoteTab(Tab):
+    """A tab whose socket goes over the network."""
+
+    socket: aiohttp.ClientWebSocketResponse = field(kw_only=True)
+
+    async def connect(self) -> "RemoteTab":
+        self._reader = asyncio.create_task(self._read())
+        await self.next("snapshot")
+        return self
+
+    async def _read(self) -> None:
+        async for message in self.socket:
+            if message.type == aiohttp.WSMsgType.TEXT:
+                self._take(json.loads(message.data))
+                self._news.set()
+        self.closed_with = self.socket.close_code or 1006
+        self._news.set()
+
+    def send_raw(self, data: str | bytes) -> None:
+        assert isinstance(data, str)
+        self._sending = asyncio.create_task(self.socket.send_str(data))
+
+    async def close(self) -> None:
+        await self.socket.close()
+        if self._reader is not None:
+            await asyncio.wait_for(self._reader, PATIENCE)
+
+
+class Person:
+    """The administrator of a new site, signed in at all its processes: cookies know no ports."""
+
+    def __init__(self) -> None:
+        jar = aiohttp.CookieJar(unsafe=True)  # unsafe: of an address that is an IP number
+        self._http = aiohttp.ClientSession(cookie_jar=jar)
+
+    async def __aenter__(self) -> "Person":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.close()
+
+    async def set_up(self, server: EverlongProcess) -> None:
+        """Use the one-time link that the server has printed."""
+        await self.post(
+            server, server.setup_path, username="ada", password1=PASSWORD, password2=PASSWORD
+        )
+
+    async def get(self, server: EverlongProcess, path: str) -> str:
+        async with self._http.get(server.url + path) as response:
+            assert response.status == 200, await response.text()
+            return await response.text()
+
+    async def post(self, server: EverlongProcess, path: str, **form: str) -> str:
+        """Post a form; where it leads to."""
+        page = await self.get(server, path if path.startswith("/setup/") else "/")
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+        assert token is not None
+        form["csrfmiddlewaretoken"] = token[1]
+        async with self._http.post(server.url + path, data=form, allow_redirects=False) as answer:
+            assert answer.status in (204, 302), await answer.text()
+            return answer.headers.get("location", "")
+
+    async def begin(self, server: EverlongProcess, text: str) -> UUID:
+        """Start a conversation."""
+        return UUID((await self.post(server, "/c/", text=text)).split("/")[2])
+
+    async def open(self, server: EverlongProcess, conversation: UUID) -> RemoteTab:
+        path = f"/ws/conversations/{conversation}/"
+        socket = await self._http.ws_connect(server.url + path, origin=server.url)
+        none: Any = None
+        return await RemoteTab(none, socket=socket).connect()

@@ -1,0 +1,188 @@
+"""A site of several processes on PostgreSQL and Redis: who does what, and who dies."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from demo.models import Model
+from demo.script import is_chat, is_summary, is_title
+from demo.server import DemoServer
+from tests.chat.sockets import SUMMARY, units
+from tests.services.browsers import Person
+from tests.support.server import CeleryProcess, EverlongProcess
+from tests.support.services import PostgresServer, RedisServer
+
+pytestmark = pytest.mark.services
+
+Environment = dict[str, str]
+LEASE = 3.0
+SLACK = 2.5  # seconds for the look each second, and for a busy machine
+QUESTION = "All I know. " + "lorem ipsum " * 1_450  # 4,350 tokens by the server's count
+
+
+@pytest.fixture
+def model() -> Iterator[DemoServer]:
+    listed = [Model(id="test-model", window=16_000, max_output=1_024)]
+    with DemoServer(models=listed) as server:
+        server.script.reply("A title", when=is_title, always=True)
+        yield server
+        server.script.assert_done()
+
+
+@pytest.fixture
+def environment(
+    model: DemoServer, postgres_server: PostgresServer, redis_server: RedisServer
+) -> Environment:
+    return {
+        "DATABASE_URL": postgres_server.fresh_database(),
+        "REDIS_URL": redis_server.fresh_database(),
+        "ANTHROPIC_BASE_URL": model.base_url,
+        "DEFAULT_MODEL": "test-model",
+        "MODEL_WINDOWS": "test-model=16000",
+        "MODEL_RETRIES": "0",
+        "LEASE_SECONDS": str(LEASE),
+    }
+
+
+def rows(environment: Environment, query: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(environment["DATABASE_URL"]) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
+async def test_compactions_run_in_the_worker_and_its_death_unlocks_within_a_lease(
+    start_everlong: Callable[..., EverlongProcess],
+    start_worker: Callable[..., CeleryProcess],
+    environment: Environment,
+    model: DemoServer,
+) -> None:
+    web = start_everlong("--no-worker", **environment)
+    worker = start_worker(web)
+    model.script.reply("Noted.", when=is_chat, always=True)
+    async with Person() as ada:
+        await ada.set_up(web)
+        conversation = await ada.begin(web, QUESTION)
+        tab = await ada.open(web, conversation)
+        if tab.all("snapshot")[0]["turn"]:
+            await tab.next("turn.finished", status="completed")
+        tab.say(QUESTION)
+        await tab.next("turn.finished", status="completed")
+
+        model.script.reply(SUMMARY, when=is_summary)
+        tab.say(QUESTION)  # over 80 % with this one
+        await tab.next("CompressionCompleted", success=True)
+        await tab.next("turn.finished", status="completed")
+        tab.say("And now?")
+        await tab.next("turn.finished", status="completed")
+        model.script.reply(SUMMARY, when=is_summary)
+        tab.send("compact", focus="the beginning")
+        await tab.next("CompressionCompleted", success=True)
+        await tab.next("turn.finished", kind="compact", status="completed")
+        query = "SELECT trigger, status, worker_pid FROM chat_compaction ORDER BY id"
+        assert rows(environment, query) == [
+            ("auto", "completed", worker.pid),
+            ("manual", "completed", worker.pid),
+        ]
+        assert worker.pid != web.pid
+
+        tab.say("And then?")
+        await tab.next("turn.finished", status="completed")
+        gate = model.script.stall(when=is_summary)
+        tab.send("compact")
+        await gate.wait_reached()
+        other = await ada.open(web, conversation)
+        assert other.all("snapshot")[0]["compaction"]["trigger"] == "manual"
+        client_id = other.say("Too early")
+        error = await other.next("error", code="conversation_busy")
+        assert error["client_id"] == client_id
+        worker.kill()
+        killed = time.monotonic()
+        for each in (tab, other):
+            completed = await each.next("CompressionCompleted", success=False)
+            assert "worker stopped" in completed["error"]
+            await each.next("turn.finished", kind="compact", status="failed")
+        assert time.monotonic() - killed < LEASE + SLACK
+        tab.say("Unlocked?")
+        await tab.next("turn.finished", status="completed")
+        started = len(tab.all("CompressionStarted"))
+        assert started == len(tab.all("CompressionCompleted")) == 3
+        for each in (tab, other):
+            await each.close()
+
+
+async def test_two_web_processes_share_an_answer_and_outlive_each_other(
+    start_everlong: Callable[..., EverlongProcess],
+    environment: Environment,
+    model: DemoServer,
+) -> None:
+    a = start_everlong("--no-worker", **environment)
+    b = start_everlong("--no-worker", **environment)
+    async with Person() as ada:
+        await ada.set_up(b)  # the later link is the valid one
+
+        # A socket on B shows what A streams, from the middle on.
+        gate = model.script.stall("One 😀 block.\n\nAnd ano", then="ther one.\n\nThe end")
+        conversation = await ada.begin(a, "Tell me")
+        await gate.wait_reached()
+        there = await ada.open(a, conversation)
+        await there.until(lambda: there.answer is not None and there.answer.tail)
+        here = await ada.open(b, conversation)
+        turn = here.all("snapshot")[0]["turn"]
+        assert turn["html"] == "<p>One 😀 block.</p>\n", "what only A knows"
+        assert turn["text"] == "And ano"
+        gate.release()
+        for tab in (there, here):
+            finished = await tab.next("turn.finished", status="completed")
+            assert "The end" in finished["html"]
+        assert here.answer is not None
+        assert there.answer is not None
+        assert (here.answer.html, here.answer.tail) == (there.answer.html, there.answer.tail)
+
+        # Stop on B stops A.
+        gate = model.script.stall("A story that")
+        there.say("A story")
+        await gate.wait_reached()
+        await here.until(lambda: here.answer and here.answer.tail == units("A story that"))
+        here.say("Too early")
+        assert (await here.next("error"))["code"] == "conversation_busy"
+        pressed = time.monotonic()
+        here.send("turn.stop")
+        for tab in (here, there):
+            finished = await tab.next("turn.finished", status="cancelled")
+            assert "A story that" in finished["html"]
+        assert time.monotonic() - pressed < 1.0 + SLACK
+        await asyncio.to_thread(model.script.wait_for_disconnects, 1)
+
+        # A dies in mid-answer: B still has what was stored; the sweep ends the turn.
+        model.script.stall("Half of an ans")
+        there.say("Once more")
+        stored = "SELECT text FROM chat_message WHERE status = 'streaming'"
+        await eventually(lambda: rows(environment, stored) == [("Half of an ans",)])
+        a.kill()
+        await there.until(lambda: there.closed_with)
+        snapshot = await here.sync()
+        assert snapshot["turn"]["text"] == "Half of an ans"
+        over = "SELECT lease_expires < now() FROM chat_turn WHERE finished_at IS NULL"
+        await eventually(lambda: rows(environment, over) == [(True,)])
+        a.start()
+        finished = await here.next("turn.finished", status="interrupted")
+        assert "Half of an ans" in finished["html"]
+        assert 'data-action="retry"' in finished["html"]
+        page = await ada.get(b, f"/c/{conversation}/")
+        assert "Half of an ans" in page
+        assert 'data-action="retry"' in page
+        model.script.reply("A whole answer.", when=is_chat)
+        await ada.post(b, f"/c/{conversation}/retry/")
+        await here.next("turn.finished", status="completed")
+        assert here.text == "A whole answer."
+        await here.close()
+
+
+async def eventually(met: Callable[[], bool]) -> None:
+    """Wait for what only the database knows."""
+    async with asyncio.timeout(15):
+        while not await asyncio.to_thread(met):  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.1)
