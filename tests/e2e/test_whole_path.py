@@ -78,8 +78,8 @@ def test_from_the_first_run_to_the_admin(
     # The summary stalls: both tabs are locked, and the server holds the lock, not the page.
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
     model.script.reply("After the compaction.", when=is_chat)
-    say(page, "And once more.")
     composer(second).fill("A draft in the second tab")
+    say(page, "And once more.")
     assert gate.reached.wait(20)
     locked(page)
     locked(second)
@@ -172,7 +172,7 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
 
 
 def test_the_demo_compacts_within_ten_messages(start_everlong: Start, page: Page) -> None:
-    server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="")
+    server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
     set_up(page, server)
     expect(page.locator(".demo-banner")).to_contain_text("no AI")
     for number in range(1, 11):

@@ -67,7 +67,7 @@ class Command(BaseCommand):
         from demo.server import DemoServer
 
         # Not strict: a validator that errs must not break somebody's first try.
-        server = DemoServer(demo_script(), strict=False)
+        server = DemoServer(demo_script(tokens_per_s=settings.DEMO_TOKENS_PER_SECOND), strict=False)
         llm.use_demo_server(server.start())
         return server
 
