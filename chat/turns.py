@@ -44,7 +44,7 @@ MAX_OVERFLOWS = 3
 # Between two reads of a stream, so that waiting deltas are read, decoded and sent together:
 # longer the more answers run, up to what still reads as live.
 REST_SECONDS = 0.03
-REST_PER_ANSWER = 0.0004
+REST_PER_ANSWER = 0.001
 MAX_REST_SECONDS = 0.1
 
 CUT_NOTICE = "The answer reached its length limit. Ask to continue."
@@ -235,9 +235,10 @@ class Runner:
                 await live.write(text)
             if reply.complete:
                 return
-            await asyncio.sleep(
-                min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * len(self._live))
-            )
+            if any(event["type"] == "content_block_delta" for event in events):
+                # Not after what opens a reply: the first delta goes out at once.
+                rest = REST_SECONDS + REST_PER_ANSWER * len(self._live)
+                await asyncio.sleep(min(MAX_REST_SECONDS, rest))
 
     # --- Compaction -------------------------------------------------------------------------------
 
