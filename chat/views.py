@@ -67,12 +67,13 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
     assert request.user.is_authenticated
     row = find(request, pk)
+    head = head_number(pk)  # read first: what comes meanwhile is then asked for by the page
     context = pages.newest(row) | {
         "conversation": row,
         "models": offered(),
         "usage": usage_event(load(pk)),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
-        "head": head_number(pk),
+        "head": head,
         "sidebar": pages.sidebar_groups(request.user),
     }
     return render(request, "chat/page.html", context)
