@@ -1,0 +1,246 @@
+"""What a person does on the page besides chatting, each step checked where it has its effect."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, StorageState, expect
+
+from demo.models import Model
+from demo.script import is_chat, is_summary, is_title
+from demo.server import DemoServer
+from tests.e2e.conftest import SUMMARY, answers, composer, say, set_up, wait_for_answer
+from tests.support.server import EverlongProcess
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def scripted() -> Iterator[DemoServer]:
+    models = [
+        Model(id="test-model", window=16_000, display_name="Test model"),
+        Model(id="other-model", window=32_000, display_name="Other model"),
+    ]
+    with DemoServer(models=models) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, site: object, scripted: DemoServer
+) -> Iterator[EverlongProcess]:
+    process = EverlongProcess(
+        tmp_path_factory.mktemp("page"),
+        site,  # type: ignore[arg-type]
+        ANTHROPIC_BASE_URL=scripted.base_url,
+        DEFAULT_MODEL="test-model",
+        MODEL_RETRIES="0",
+    ).start()
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="module")
+def state(browser: Browser, server: EverlongProcess) -> StorageState:
+    """The cookies of the administrator, who used the set-up link."""
+    context = browser.new_context()
+    set_up(context.new_page(), server)
+    cookies = context.storage_state()
+    context.close()
+    return cookies
+
+
+@pytest.fixture
+def tab(
+    browser: Browser, server: EverlongProcess, scripted: DemoServer, state: StorageState
+) -> Iterator[Page]:
+    """A signed-in tab on the start page; the script is fresh, and done in the end."""
+    scripted.script.clear()
+    scripted.script.reply("A title", when=is_title, always=True)
+    context = browser.new_context(storage_state=state)
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    page.goto(server.url)
+    yield page
+    context.close()
+    scripted.script.assert_done()
+
+
+def test_rename_and_delete(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    link = tab.locator("#sidebar-list a[aria-current=page]")
+    expect(link).to_have_text("A title")
+
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Rename").click()
+    title = tab.locator("#title")
+    title.fill("The <b>bill</b>")
+    title.press("Enter")
+    expect(link).to_have_text("The <b>bill</b>")
+    tab.reload()
+    expect(title).to_have_value("The <b>bill</b>")
+    expect(tab).to_have_title("The <b>bill</b> · Everlong")
+
+    address = tab.url
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Delete conversation").click()
+    dialog = tab.get_by_role("dialog")
+    expect(dialog).to_contain_text("The <b>bill</b>")
+    dialog.get_by_role("button", name="Keep it").click()
+    expect(dialog).to_be_hidden()
+    expect(answers(tab)).to_have_count(1)
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Delete conversation").click()
+    dialog.get_by_role("button", name="Delete").click()
+    tab.wait_for_url(lambda url: url.endswith("/"))
+    expect(tab.get_by_role("link", name="The <b>bill</b>")).to_have_count(0)
+    response = tab.goto(address)
+    assert response is not None
+    assert response.status == 404
+
+
+def test_model_and_system_prompt_are_those_of_the_next_request(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tab.get_by_label("Model", exact=True).select_option(label="Other model")
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Settings and system prompt").click()
+    dialog = tab.get_by_role("dialog")
+    dialog.get_by_label("System prompt").fill("Answer in rhyme.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    scripted.script.reply("In time.", when=is_chat)
+    say(tab, "Again")
+    wait_for_answer(tab, 2)
+    request = [r for r in scripted.script.requests if r.kind == "chat"][-1]
+    assert request.body["model"] == "other-model"
+    assert "Answer in rhyme." in request.system_text
+    tab.reload()
+    expect(tab.get_by_label("Model", exact=True)).to_have_value("other-model")
+
+
+def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall("Once upon a ti", when=is_chat)
+    say(tab, "A story")
+    assert gate.reached.wait(10)
+    expect(tab.locator("article[data-status=streaming]")).to_contain_text("Once upon a ti")
+    composer(tab).fill("A draft")
+    tab.locator("#stop").click()
+    stopped = tab.locator("article[data-status=interrupted]")
+    expect(stopped).to_contain_text("Once upon a ti")
+    expect(stopped).to_contain_text("Stopped")
+    expect(composer(tab)).to_have_value("A draft")
+    expect(tab.locator("#send")).to_be_visible()
+
+    scripted.script.error(529, when=is_chat)
+    composer(tab).press("Enter")
+    failed = tab.locator("article[data-status=failed]")
+    expect(failed).to_contain_text("overloaded")
+    scripted.script.reply("There was a king.", when=is_chat)
+    failed.get_by_role("button", name="Retry").click()
+    expect(answers(tab).last).to_contain_text("There was a king.")
+    expect(failed).to_have_count(0)
+    tab.reload()
+    expect(answers(tab).last).to_contain_text("There was a king.")
+    expect(failed).to_have_count(0)
+    expect(stopped).to_contain_text("Once upon a ti")
+
+
+def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("A long answer. " * 100, when=is_chat, always=True)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    say(tab, "/compact")
+    expect(tab.locator("#notice")).to_contain_text("nothing to compact")
+    for number in (2, 3):
+        say(tab, f"Message {number}")
+        wait_for_answer(tab, number)
+    gate = scripted.script.stall(when=is_summary)
+    tab.locator("#gauge").click()
+    tab.locator("#compact-now").click()
+    assert gate.reached.wait(10)
+    row = tab.locator("#compaction-row")
+    expect(row).to_contain_text("Compacting conversation…")
+    expect(composer(tab)).not_to_be_editable()
+    tab.reload()
+    expect(row).to_contain_text("Compacting conversation…")
+    row.get_by_role("button", name="Cancel").click()
+    expect(row).to_contain_text("Nothing changed")
+    expect(composer(tab)).to_be_editable()
+    expect(tab.locator(".divider")).to_have_count(0)
+    scripted.script.reply(SUMMARY, when=is_summary)
+    say(tab, "/compact the greetings")
+    expect(tab.locator(".divider")).to_have_count(1)
+    tab.locator(".divider summary").click()
+    expect(tab.locator(".divider .summary-body")).to_contain_text("They counted words.")
+
+
+def test_a_refused_message_keeps_the_draft(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
+    say(tab, "Hello")
+    assert gate.reached.wait(10)
+    say(tab, "Me too")
+    expect(composer(tab)).to_have_value("Me too")
+    gate.release()
+    wait_for_answer(tab, 1)
+    expect(composer(tab)).to_have_value("Me too")
+    scripted.script.reply("You too.", when=is_chat)
+    composer(tab).press("Enter")
+    wait_for_answer(tab, 2)
+    expect(composer(tab)).to_have_value("")
+
+
+def test_a_phone_has_a_drawer_and_nothing_to_scroll_sideways(
+    tab: Page, scripted: DemoServer
+) -> None:
+    tab.set_viewport_size({"width": 360, "height": 740})
+    wide = f"```\n{'wide ' * 60}\n```\n\n| {' | '.join('column' for _ in range(12))} |\n"
+    wide += f"|{'---|' * 12}\n\nhttps://example.com/{'long' * 60}"
+    scripted.script.reply(wide, when=is_chat)
+
+    def overflow() -> int:
+        width: int = tab.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        return width
+
+    assert overflow() == 0
+    say(tab, "Something wide: " + "w" * 200)
+    wait_for_answer(tab, 1)
+    assert overflow() == 0
+    for selector in ("#composer", "#send", "#gauge", "article .code-block"):
+        box = tab.locator(selector).first.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    sidebar = tab.locator("#sidebar")
+    expect(sidebar).not_to_be_in_viewport()
+    tab.get_by_label("Open the sidebar").click()
+    expect(sidebar).to_be_in_viewport()
+    tab.keyboard.press("Escape")
+    expect(sidebar).not_to_be_in_viewport()
+
+
+def test_a_changed_password_signs_in_and_ends_other_sessions(
+    tab: Page, server: EverlongProcess, state: StorageState
+) -> None:
+    tab.goto(f"{server.url}/account/password/change/")
+    tab.locator("[name=oldpassword]").fill("correct horse battery")
+    tab.locator("[name=password1]").fill("battery horse staple")
+    tab.locator("[name=password2]").fill("battery horse staple")
+    with tab.expect_response(lambda response: response.request.method == "POST") as posted:
+        tab.get_by_role("button", name="Change password").click()
+    assert posted.value.status == 302
+    tab.context.clear_cookies()
+    tab.context.add_cookies(state["cookies"])  # as another browser still has them
+    tab.goto(server.url)
+    tab.get_by_label("Username").fill("ada")
+    tab.get_by_label("Password").fill("battery horse staple")
+    tab.get_by_role("button", name="Sign in").click()
+    tab.wait_for_url(f"{server.url}/")
