@@ -162,6 +162,13 @@ def django_db_modify_db_settings(pytestconfig: pytest.Config) -> None:
         settings["TEST"]["NAME"] = str(pytestconfig.stash[temporary] / "test.sqlite3")
 
 
+@pytest.fixture(scope="session")
+def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
+    """PostgreSQL is thrown away with its databases; dropping one would fail if a thread of the
+    last test still held a connection."""
+    return bool(pytestconfig.getoption("--services"))
+
+
 # --- Servers --------------------------------------------------------------------------------------
 
 
