@@ -87,7 +87,8 @@ export function startConversation(id) {
   const handlers = {
     async snapshot(frame) {
       waiting = false;
-      showTitle(frame.title);
+      // The title may have come before the socket was there.
+      if (showTitle(frame.title)) refreshSidebar();
       if (frame.usage) gauge.show(frame.usage);
       turn = frame.turn && { turnId: frame.turn.turn_id, kind: frame.turn.kind };
       live = fromSnapshot(frame.turn);
@@ -172,13 +173,15 @@ export function startConversation(id) {
 
   // --- Title and model ---
 
+  /** Show a title; whether it is another one than before. */
   function showTitle(title) {
-    if (!title) return;
+    const input = $("#title");
+    if (!title || title === input.defaultValue) return false;
     document.title = `${title} · Everlong`;
     $("#page-title").textContent = title;
-    const input = $("#title");
     input.defaultValue = title;
     if (document.activeElement !== input) input.value = title;
+    return true;
   }
 
   async function rename(title) {
