@@ -45,7 +45,7 @@ def test_recorded_sessions_run_as_conversations(
     client.force_login(user)
     found = sessions(recordings)
     lengths = Counter(len(session) for session in found)
-    for session in found:
+    for number, session in enumerate(found):
         conversation = make_conversation(user)
         known: list[dict[str, Any]] = []
         for record in session:
@@ -53,12 +53,14 @@ def test_recorded_sessions_run_as_conversations(
             new = record.history[len(known) + 1 :] if known else record.history
             known = record.history
             exchange(user, conversation, record, new, played[record.id])
+        if number % 4:
+            continue
         html = client.get(conversation.get_absolute_url()).content.decode()
         assert html.count("<article") == min(30, count(conversation)), session[0].id
     exchanges = sum(length * number for length, number in lengths.items())
     report["recorded sessions as conversations"] = [
         f"{len(found)} sessions, {exchanges} exchanges, the longest of {max(lengths)}: "
-        "every request valid, every page opens",
+        "every request valid, every fourth opened as a page",
         "exchanges: sessions  " + ", ".join(f"{k}: {v}" for k, v in sorted(lengths.items())),
     ]
     assert len(found) > 100
