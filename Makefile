@@ -53,11 +53,8 @@ types: $(DEV)  ## Check the types
 shots: setup $(DEV)  ## Screenshots of the main states, into shots/
 	@$(PY) -m tests.shots
 
-bench: setup $(DEV)  ## Run what is in bench/
-	@set -e; for file in bench/[a-z]*.py; do \
-		test -f "$$file" || { echo "bench/ is empty."; break; }; \
-		echo "== $$file"; $(PY) "$$file"; \
-	done
+bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
+	@$(PY) -m bench $(if $(DATA),--data "$(DATA)")
 
 # Base first, so that the tests run with the versions that are shipped.
 LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
