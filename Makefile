@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data check fmt lint types shots bench lock clean FORCE
+.PHONY: help setup run test test-data check fmt lint types messages shots bench lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # What is done is remembered beside what it made: delete .venv or a database, and it is made again.
@@ -28,7 +28,7 @@ setup: $(INSTALLED) $(VOCABULARY) $(STATIC) $(MIGRATED)  ## The environment in .
 	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Everlong is set up: make run",:)
 
 run: setup  ## Set up what is missing, then serve on http://127.0.0.1:8000 (HOST, PORT)
-	@exec $(PY) manage.py serve
+	@MALLOC_ARENA_MAX=2 exec $(PY) manage.py serve
 
 test: setup $(DEV)  ## All tests: SQLite, PostgreSQL and Redis, Chromium (ONLY="static unit services e2e")
 	@$(PY) tests/run.py $(ONLY)
@@ -50,6 +50,13 @@ lint: $(DEV)  ## Lint
 types: $(DEV)  ## Check the types
 	@$(PY) -m mypy
 
+messages: setup  ## Collect the texts for translators: make messages LOCALE=de (needs GNU gettext)
+	@test -n "$(LOCALE)" || { echo "Name a language: make messages LOCALE=de" >&2; exit 2; }
+	@mkdir -p locale
+	@for domain in django djangojs; do $(PY) manage.py makemessages -d $$domain -l $(LOCALE) \
+		--add-location file -i tests -i demo -i bench -i var; done
+	@$(PY) manage.py compilemessages -l $(LOCALE) -i .venv
+
 shots: setup $(DEV)  ## Screenshots of the main states, into shots/
 	@$(PY) -m tests.shots
 
@@ -60,7 +67,8 @@ bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
 LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock:  ## Write requirements/ anew from pyproject.toml (needs uv)
 	$(LOCK) pyproject.toml -o requirements/base.txt
-	$(LOCK) --group dev -c requirements/base.txt pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra mcp -c requirements/base.txt pyproject.toml -o requirements/mcp.txt
+	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)

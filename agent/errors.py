@@ -1,10 +1,19 @@
-"""The one error type that a page can show."""
+"""The errors that a page or a model is shown."""
+
+
+def gettext_noop(text: str) -> str:
+    """Marks words for the translators; whoever shows them looks them up."""
+    return text
+
+
+DAMAGED = gettext_noop("The server sent a damaged stream. Retry.")
 
 
 class AgentError(Exception):
     """A model call that failed, in words for the person who waits for it.
 
-    `code` is stable (docs/protocol.md lists them), `message` names the cause and the next step,
+    `code` is stable (docs/protocol.md lists them), `message` names the cause and the next step and
+    is marked with `gettext_noop`, `said` is what the server said about it in its own words,
     `retryable` says whether the same request may succeed later, `retry_after` in how many seconds
     where the server said so.
     """
@@ -14,20 +23,27 @@ class AgentError(Exception):
         code: str,
         message: str,
         *,
+        said: str = "",
         retryable: bool = False,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message} {said}".rstrip())
         self.code = code
         self.message = message
+        self.said = said
         self.retryable = retryable
         self.retry_after = retry_after
 
     def as_dict(self) -> dict[str, object]:
-        """`{code, message, retryable, retry_after}` for storage and the browser."""
+        """`{code, message, said, retryable, retry_after}` for storage and the browser."""
         return {
             "code": self.code,
             "message": self.message,
+            "said": self.said,
             "retryable": self.retryable,
             "retry_after": self.retry_after,
         }
+
+
+class ToolError(Exception):
+    """A tool call that failed; the message is written for the model."""

@@ -1,4 +1,4 @@
-"""The Messages API through the `anthropic` SDK. The only module that imports it.
+"""The Messages API through the `anthropic` SDK, imported only here and in `agent.api_errors`.
 
 Streams are read as bytes over the aiohttp transport and decoded here: a third of the CPU that
 the SDK's own event objects take, and whatever has arrived is handed over in one batch.
@@ -6,20 +6,22 @@ the SDK's own event objects take, and whatever has arrived is handed over in one
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-import aiohttp
-import anthropic
 import httpx2
 from anthropic import AsyncAnthropic, DefaultAioHttpClient
 
-from agent.context import Request
-from agent.errors import AgentError
+from agent.api_errors import stream_error, translated
+from agent.attachments import Read, filled
+from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.messages import Usage
 from agent.reply import Event, Reply
+from agent.request import Request
 
 CONNECT_SECONDS = 10.0
 # A count only replaces an estimate: not worth a long wait.
@@ -28,10 +30,6 @@ COUNT_SECONDS = 10.0
 RETRY_SECONDS = (0.5, 2.0)
 # What a server asks for beyond this, the user decides about.
 LONGEST_WAIT_SECONDS = 2.0
-# How servers say that a prompt does not fit: Anthropic in two ways, llama.cpp, vLLM and LiteLLM.
-TOO_LONG = re.compile(
-    r"prompt is too long|exceed context limit|available context size|maximum context length", re.I
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,11 @@ class ModelInfo:
     display_name: str
     context_window: int | None
     max_output: int | None
+
+
+# The model and the reported usage of calls, each with those that were repeated or broke off.
+Spent = list[tuple[str, Usage]]
+Check = Callable[[Request], None]
 
 
 class EventDecoder:
@@ -86,9 +89,7 @@ class EventDecoder:
             event = json.loads(data)
         except ValueError:
             self._ended = True
-            self.error = AgentError(
-                "stream_cut", "The server sent a damaged stream. Retry.", retryable=True
-            )
+            self.error = AgentError("stream_cut", DAMAGED, retryable=True)
             return None
         kind = event.get("type") if isinstance(event, dict) else None
         self._ended = kind in ("message_stop", "error")
@@ -97,11 +98,25 @@ class EventDecoder:
         return event if kind and kind not in ("ping", "error") else None
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes 50 ms of CPU."""
+    return httpx2.create_ssl_context()
+
+
+async def no_files(ids: Sequence[str]) -> Mapping[str, bytes]:
+    """For requests that refer to no files."""
+    return {}
+
+
 class Client:
-    """Model calls of one event loop; close it in that loop.
+    """Model calls of one event loop; close it in that loop. `read` gives the bytes of the files
+    that a request refers to.
 
     `retries` is how often a call is repeated that failed with a passing error before its first
-    byte of text: 0 to 2.
+    byte of text: 0 to 2. Of the calls for a whole reply, `check` sees each before it goes out and
+    may raise AgentError, and `spent` gets what each cost as far as the server told, whatever
+    became of it.
     """
 
     def __init__(
@@ -112,16 +127,22 @@ class Client:
         timeout: float = 120.0,
         caching: bool = True,
         retries: int = 2,
+        read: Read = no_files,
+        check: Check = lambda request: None,
+        spent: Spent | None = None,
     ) -> None:
         self._sdk = AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,  # the SDK obeys any retry-after in silence
             timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-            http_client=DefaultAioHttpClient(),
+            http_client=DefaultAioHttpClient(verify=_tls()),
         )
         self._caching = caching
         self._retries = retries
+        self._read = read
+        self._check = check
+        self._spent = spent
         self._uncounted: set[str] = set()
 
     async def close(self) -> None:
@@ -135,7 +156,7 @@ class Client:
         while True:
             started = False
             try:
-                body = request.body(caching=self._caching)
+                body = await filled(request.body(caching=self._caching), self._read)
                 create = self._sdk.messages.with_streaming_response.create
                 async with translated(), create(**body, stream=True) as response:
                     decoder = EventDecoder()
@@ -163,24 +184,33 @@ class Client:
     async def complete(self, request: Request) -> Reply:
         """One whole reply. It streams too, so that long replies need no long timeout and a
         cancelled task ends the call."""
+        self._check(request)
         reply = Reply()
 
         def restart(error: AgentError) -> None:
             nonlocal reply
+            self._book(request, reply)
             reply = Reply()
 
-        async with aclosing(self.stream(request, restart)) as stream:
-            async for events in stream:
-                for event in events:
-                    reply.apply(event)
+        try:
+            async with aclosing(self.stream(request, restart)) as stream:
+                async for events in stream:
+                    for event in events:
+                        reply.apply(event)
+        finally:
+            self._book(request, reply)
         require_end(reply)
         return reply
+
+    def _book(self, request: Request, reply: Reply) -> None:
+        if self._spent is not None and reply.usage.total:
+            self._spent.append((request.model, reply.usage))
 
     async def count_tokens(self, request: Request) -> int | None:
         """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
-        body = request.body(caching=False)
+        body = await filled(request.body(caching=False), self._read)
         del body["max_tokens"]
         try:
             async with translated():
@@ -195,6 +225,14 @@ class Client:
             return None
         tokens = counted.get("input_tokens")
         return tokens if isinstance(tokens, int) else None
+
+    async def probe(self, request: Request) -> int | None:
+        """Prompt tokens as a call of 16 output tokens reports them; None where it fails."""
+        try:
+            reply = await self.complete(replace(request, max_tokens=16))
+        except AgentError:
+            return None
+        return reply.usage.prompt or None
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
@@ -220,8 +258,10 @@ def _object(response: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise AgentError(
             "server_error",
-            "The model's server sent an answer that is not of the Messages API. Check "
-            "ANTHROPIC_BASE_URL.",
+            gettext_noop(
+                "The model's server sent an answer that is not of the Messages API. Check "
+                "ANTHROPIC_BASE_URL."
+            ),
         )
     return value
 
@@ -231,7 +271,9 @@ def require_end(reply: Reply) -> None:
     if not reply.complete:
         raise AgentError(
             "stream_cut",
-            "The answer was cut off: the server closed the stream before the end. Retry.",
+            gettext_noop(
+                "The answer was cut off: the server closed the stream before the end. Retry."
+            ),
             retryable=True,
         )
 
@@ -245,116 +287,3 @@ def retry_wait(error: AgentError, attempt: int) -> float | None:
     if error.retry_after is None:
         return None if error.code == "rate_limited" else wait
     return max(wait, error.retry_after) if error.retry_after <= LONGEST_WAIT_SECONDS else None
-
-
-@asynccontextmanager
-async def translated() -> AsyncIterator[None]:
-    """Turn what the SDK and the transport raise into AgentError."""
-    try:
-        yield
-    except anthropic.APIStatusError as error:
-        raise status_error(error) from error
-    except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
-        raise AgentError(
-            "timeout", "The model's server did not answer in time. Retry.", retryable=True
-        ) from error
-    except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
-        raise connection_error(error) from error
-
-
-def connection_error(error: Exception) -> AgentError:
-    """The words for a connection that never came about, or was lost.
-
-    The transport calls both ConnectError; its cause tells them apart.
-    """
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
-            return AgentError(
-                "server_unreachable",
-                "The model's server cannot be reached. Check the network and ANTHROPIC_BASE_URL, "
-                "then retry.",
-                retryable=True,
-            )
-        cause = cause.__cause__
-    return AgentError(
-        "connection_lost",
-        "The connection to the model's server was lost. Retry.",
-        retryable=True,
-    )
-
-
-def status_error(error: anthropic.APIStatusError) -> AgentError:
-    """The words for an HTTP error. The status decides; some bodies have no error type."""
-    status = error.status_code
-    said = str(error.api_message or "").strip()
-    quoted = f" The server said: “{said[:300]}”" if said else ""
-    if status == 400 and TOO_LONG.search(said):
-        return AgentError("too_long", f"The conversation does not fit the model.{quoted}")
-    if status == 413:
-        return AgentError(
-            "request_too_large", "The request is over the server's size limit. Send less at once."
-        )
-    if status == 401:
-        return AgentError(
-            "bad_key", "The API key was not accepted. An administrator has to set a valid one."
-        )
-    if status == 402 or "credit balance" in said:
-        return AgentError("no_credit", f"The API account has no credit left.{quoted}")
-    if status == 403:
-        return AgentError("not_allowed", f"The API key may not do this.{quoted}")
-    if status == 404:
-        return AgentError(
-            "unknown_model", f"The server does not know this model or address.{quoted}"
-        )
-    if status == 429:
-        wait = retry_after(error.response.headers)
-        when = f" Try again in {wait:.0f} s." if wait else " Try again later."
-        return AgentError(
-            "rate_limited",
-            f"The API's rate limit is reached.{when}",
-            retryable=True,
-            retry_after=wait,
-        )
-    if status == 529:
-        return AgentError(
-            "overloaded",
-            "The model is overloaded. Retry in a moment.",
-            retryable=True,
-            retry_after=retry_after(error.response.headers),
-        )
-    if status >= 500 or status == 408:
-        return AgentError(
-            "server_error",
-            f"The model's server failed ({status}). Retry.",
-            retryable=True,
-            retry_after=retry_after(error.response.headers),
-        )
-    return AgentError("bad_request", f"The server refused the request.{quoted}")
-
-
-def stream_error(event: Event) -> AgentError:
-    """The words for an error event inside a stream that began with 200."""
-    told = event.get("error")
-    error = told if isinstance(told, dict) else {"message": told or ""}
-    kind, said = error.get("type", ""), str(error.get("message", ""))[:300]
-    if kind == "overloaded_error":
-        return AgentError(
-            "overloaded", "The model is overloaded. Retry in a moment.", retryable=True
-        )
-    if kind == "rate_limit_error":
-        return AgentError("rate_limited", "The API's rate limit is reached. Retry.", retryable=True)
-    if kind == "invalid_request_error":
-        code = "too_long" if TOO_LONG.search(said) else "bad_request"
-        return AgentError(code, f"The server refused the request. It said: “{said}”")
-    return AgentError(
-        "server_error", f"The model's server failed while answering. {said} Retry.", retryable=True
-    )
-
-
-def retry_after(headers: httpx2.Headers) -> float | None:
-    """Seconds of a `retry-after` header; None without one or with a date."""
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
+PARAGRAPH = "\n\n"  # between two blocks of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,13 @@ class Usage:
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
+    ephemeral_1h_input_tokens: int = 0  # of those written to the cache, for an hour
 
     @classmethod
     def from_api(cls, usage: Mapping[str, Any] | None) -> "Usage":
         """From the `usage` object of a reply; absent and null fields count as 0."""
         usage = usage or {}
+        usage = {**(usage.get("cache_creation") or {}), **usage}
         return cls(**{name: int(usage.get(name) or 0) for name in cls.__slots__})
 
     @property
@@ -57,6 +60,12 @@ class Usage:
 
     def as_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def is_served(block: Block) -> bool:
+    """Whether a block is the call or the result of a tool that the model's server runs."""
+    kind: str = block.get("type", "")
+    return kind == "server_tool_use" or kind.endswith("_tool_result")
 
 
 def sound_text(text: str) -> str:
@@ -82,12 +91,15 @@ def sound(value: Any) -> Any:
 
 
 def result_text(block: Block) -> str:
-    """The readable part of a tool result, whose content is a string or a list of blocks."""
+    """The readable part of a tool result, whose content is a string, a list of blocks, or the page
+    that web_fetch read."""
     content = block.get("content")
     if isinstance(content, str):
         return content
     if isinstance(content, list):
         return plain_text(item for item in content if isinstance(item, dict))
+    if isinstance(content, dict) and content.get("type") == "web_fetch_result":
+        return f"{content.get('url', '')}\n\n{block_text(content.get('content') or {})}".strip()
     return json.dumps(content, ensure_ascii=False) if content is not None else ""
 
 
@@ -100,13 +112,81 @@ def block_text(block: Block) -> str:
         return f"[{block.get('name', 'tool')} {json.dumps(block.get('input'), ensure_ascii=False)}]"
     if kind.endswith("tool_result"):
         return result_text(block)
-    if kind in ("image", "document"):
-        source = block.get("source") or {}
-        name = block.get("title") or source.get("media_type") or kind
-        return f"[Attached {kind}: {name}]"
+    if kind == "web_search_result":
+        return _source(block)
+    if is_file(block):
+        return "\n".join(filter(None, [file_name(block), file_text(block)]))
     return ""
 
 
+def is_file(block: Block) -> bool:
+    """Whether a block is a file, with its bytes or as a reference."""
+    return block.get("type") in ("image", "document")
+
+
+def file_name(block: Block) -> str:
+    """What stands for a file in a text."""
+    name = block.get("title") or _origin(block).get("media_type") or block["type"]
+    return f"[Attached {block['type']}: {name}]"
+
+
+def file_text(block: Block) -> str:
+    """The text of a file that is one; "" for references, images and PDFs."""
+    origin = _origin(block)
+    return str(origin.get("data") or "") if origin.get("type") == "text" else ""
+
+
+def _origin(block: Block) -> Mapping[str, Any]:
+    source = block.get("source")
+    return source if isinstance(source, dict) else {}
+
+
+def _source(page: Mapping[str, Any]) -> str:
+    """A page of the web by its title and address."""
+    return " ".join(str(page[key]) for key in ("title", "url") if page.get(key))
+
+
+def cited(blocks: Iterable[Block]) -> list[str]:
+    """The pages of the web that texts cite, each once."""
+    # Of a document `citations` is a setting.
+    texts = (block for block in blocks if block.get("type") == "text")
+    citations = (each for block in texts for each in block.get("citations") or [])
+    pages = {page["url"]: _source(page) for page in citations if page.get("url")}
+    return list(pages.values())
+
+
+def joins(before: Block | None, block: Block) -> bool:
+    """Whether a text block goes on in the sentence of the block before: the API cuts a text where
+    a citation begins and ends. Blocks else are paragraphs."""
+    if before is None or (before.get("type"), block.get("type")) != ("text", "text"):
+        return False
+    return bool(before.get("citations")) or block.get("citations") is not None
+
+
+def placed(blocks: Iterable[Block]) -> list[tuple[int, str]]:
+    """The text of each block, and where in `shown_text` it begins."""
+    places: list[tuple[int, str]] = []
+    end, before = 0, None
+    for block in blocks:
+        text = block_text(block)
+        start = end if not (end and text) or joins(before, block) else end + len(PARAGRAPH)
+        places.append((start, text))
+        end, before = start + len(text), block
+    return places
+
+
+def shown_text(blocks: Iterable[Block]) -> str:
+    """The text of a message as it streams."""
+    whole = ""
+    for start, text in placed(blocks):
+        whole += PARAGRAPH[: start - len(whole)] + text
+    return whole
+
+
 def plain_text(blocks: Iterable[Block]) -> str:
-    """The text of a message, for search, export, previews and the summariser."""
-    return "\n\n".join(text for text in map(block_text, blocks) if text)
+    """The text of a message, for search, export, previews and the summariser: what is shown, and
+    after it the cited pages that it does not name."""
+    blocks = list(blocks)
+    whole = shown_text(blocks)
+    sources = [page for page in cited(blocks) if page not in whole]
+    return PARAGRAPH.join(filter(None, [whole, "\n".join(sources)]))

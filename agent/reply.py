@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from agent.errors import AgentError
-from agent.messages import Block, Usage, sound
+from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.messages import Block, Usage, joins, sound
 
 Event = dict[str, Any]
 
@@ -35,7 +35,8 @@ OUTCOMES = {
 
 @dataclass
 class Reply:
-    """One reply, complete or so far. Begun with the blocks of a paused one, it continues that."""
+    """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
+    before it, which the server had paused, and whose blocks it begins with."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -44,10 +45,20 @@ class Reply:
     raw_usage: dict[str, Any] = field(default_factory=dict)
     model: str = ""
     complete: bool = False
+    paused: Usage = field(default_factory=Usage)
     _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
 
     def __post_init__(self) -> None:
         self._before = len(self.blocks)
+
+    def resumed(self) -> "Reply":
+        """The reply that continues this paused one."""
+        return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+
+    @property
+    def calls(self) -> list[Block]:
+        """The tool calls that wait for results of ours."""
+        return [block for block in self.blocks if block["type"] == "tool_use"]
 
     def apply(self, event: Event) -> str:
         """Fold in one stream event; the text that a reader sees of it, mostly "".
@@ -59,9 +70,15 @@ class Reply:
         try:
             return self._apply(event)
         except (AttributeError, LookupError, TypeError) as error:
-            raise AgentError(
-                "stream_cut", "The server's stream is damaged. Retry.", retryable=True
-            ) from error
+            raise AgentError("stream_cut", DAMAGED, retryable=True) from error
+
+    @staticmethod
+    def thought(event: Event) -> str:
+        """The thinking that one event brings, mostly ""."""
+        if event["type"] != "content_block_delta":
+            return ""
+        thought: str = event["delta"].get("thinking", "")
+        return thought
 
     def _apply(self, event: Event) -> str:
         kind = event.get("type")
@@ -111,9 +128,9 @@ class Reply:
         self.blocks.append(given)
         begun = block.get("thinking" if block["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
-        # Blocks of text are paragraphs to the reader.
+        before = self.blocks[-2] if index else None
         later = block["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        return ("\n\n" if later else "") + (block.get("text") or "")
+        return ("\n\n" if later and not joins(before, given) else "") + (block.get("text") or "")
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
         kind = delta["type"]
@@ -162,14 +179,16 @@ def outcome(reply: Reply) -> Outcome:
     if result is None:
         raise AgentError(
             "unknown_stop_reason",
-            f"The model stopped for a reason that Everlong does not know ({reply.stop_reason!r}). "
-            "What it wrote is kept.",
+            gettext_noop(
+                "The model stopped for a reason that Everlong does not know. What it wrote is kept."
+            ),
+            said=reply.stop_reason,
         )
     if result is Outcome.FAIL:
-        category = (reply.stop_details or {}).get("category")
-        about = f" ({category})" if category else ""
         raise AgentError(
-            "refused", f"The model declined to answer this{about}. Rephrase or change the request."
+            "refused",
+            gettext_noop("The model declined to answer this. Rephrase or change the request."),
+            said=str((reply.stop_details or {}).get("category") or ""),
         )
     return result
 

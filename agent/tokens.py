@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.attachments import reference
 from agent.messages import Block, result_text
 from agent.vocabulary import load_encoding
 
@@ -76,6 +77,8 @@ class TokenCounter:
             return self.count(block.get("text", ""))
         if kind in ("thinking", "redacted_thinking"):
             return 0
+        if source := reference(block):
+            return int(source["tokens"])
         if kind == "image":
             return IMAGE_TOKENS
         if kind == "document":

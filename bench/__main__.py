@@ -1,5 +1,5 @@
 """Every benchmark: `python -m bench [--data DIRECTORY]`, about five minutes. The counting of tokens
-needs the directory of `bench.tokens`."""
+and recall need a directory of data."""
 
 import argparse
 import subprocess
@@ -11,11 +11,12 @@ from bench.processes import ROOT
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--data", type=Path, help="holds tokens/, for bench.tokens")
+    parser.add_argument("--data", type=Path, help="holds tokens/, locomo/, beam/")
     options = parser.parse_args()
-    commands = [["bench.length"], ["bench.streaming"]]
+    commands = [["bench.length"], ["bench.pages"], ["bench.streaming"]]
     if options.data:
-        commands.append(["bench.tokens", "--data", str(options.data.resolve())])
+        data = str(options.data.resolve())
+        commands += [["bench.tokens", "--data", data], ["bench.recall", "--data", data]]
     # One process each: Django reads its settings once.
     codes = [
         subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode

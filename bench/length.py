@@ -10,6 +10,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bench import serving
@@ -56,11 +57,11 @@ def next_turn(conversation: Any) -> None:
     """All that comes before the next request, but writing the rows."""
     from agent.context import assemble
     from chat.contexts import load
-    from chat.services.compactions import plan_for
+    from chat.versions import plan_for
 
     loaded = load(conversation.pk)
     assert loaded.due() is None
-    plan_for(loaded, manual=True)
+    plan_for(loaded, "manual")
     assemble(loaded.context).body()
 
 
@@ -118,9 +119,8 @@ def main() -> Report:
             "open_cold": lambda row: open_page(row, cold=True),
             "next_turn": next_turn,
         }.items():
-            actions = {
-                length: lambda row=row, action=action: action(row)
-                for length, row in conversations.items()
+            actions: dict[int, Callable[[], Any]] = {
+                length: partial(action, row) for length, row in conversations.items()
             }
             measure(report, name, actions, options.repetitions)
     report.print_table()

@@ -20,18 +20,20 @@ ENVIRONMENT = {
     "MESSAGES_PER_MINUTE": "1000000",
     "SECRET_KEY": "only-for-benchmarks",
     "LOG_LEVEL": "WARNING",
+    "MALLOC_ARENA_MAX": "2",  # as the Makefile and the Dockerfile have it
 }
 
 
 @contextmanager
-def django_site() -> Iterator[Path]:
-    """A data directory with an empty, migrated database, with Django loaded on it in this process.
-    Once per process: Django reads its settings once."""
+def django_site(database_url: str = "") -> Iterator[Path]:
+    """A data directory with Django loaded on it in this process, and a migrated database: a new
+    SQLite one, or an empty one of that URL. Once per process: Django reads its settings once."""
     with TemporaryDirectory(prefix="everlong-bench-") as name:
         directory = Path(name)
         os.environ.update(ENVIRONMENT)
         os.environ["DATA_DIR"] = name
-        os.environ["DATABASE_URL"] = f"sqlite:///{directory / 'everlong.sqlite3'}"
+        default = f"sqlite:///{directory / 'everlong.sqlite3'}"
+        os.environ["DATABASE_URL"] = database_url or default
         os.environ["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"  # nobody asks from here
         os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
         vocabulary = ROOT / "var" / "tiktoken"

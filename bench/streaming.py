@@ -26,6 +26,7 @@ SHORT_DELTAS, SHORT_INTERVAL_MS = 10, 5
 SIZES = (1, 50, 200)
 KINDS = ("web", "sdk", "sdk_stream", "socket")
 REST_S = 1.0  # between two runs, for what a server does after an answer
+SETTLE_S = 3.0  # before memory is read: a new server still loads the vocabulary
 
 Round = dict[str, Any]
 Chats = list[tuple[str, str]]
@@ -94,7 +95,7 @@ def report_start(report: Report, directory: Path, url: str, rounds: int) -> None
     for _ in range(rounds):
         with serving.serving(directory, url) as server:
             starts.append(server.start_s)
-            time.sleep(3)
+            time.sleep(SETTLE_S)
             before = cpu_ms(server.pid)
             time.sleep(2)
             idle.append((cpu_ms(server.pid) - before) / 2)
@@ -125,11 +126,12 @@ def report_first_delta(report: Report, bench: Bench, chats: Chats, rounds: int) 
 
 def report_growth(report: Report, bench: Bench, number: int, at_once: int) -> None:
     """Memory after many new chats, each with a title of its own."""
+    time.sleep(SETTLE_S)
     sizes = [pss_mb(bench.server.pid)]
     for _half in range(2):
         for _ in range(max(1, number // at_once // 2)):
             bench.talk("web", serving.make_chats(at_once, begun=False), 0.5)
-        time.sleep(3)
+        time.sleep(SETTLE_S)
         sizes.append(pss_mb(bench.server.pid))
     report.add(f"memory.growth_mb.{number}", sizes[-1] - sizes[0], "MB PSS", 20)
     report.add(f"memory.growth_mb.last_{number // 2}", sizes[-1] - sizes[1], "MB PSS")

@@ -3,6 +3,7 @@ and no ORM call happens in here."""
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -10,15 +11,16 @@ import structlog
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
+from django.utils.translation import gettext
 
 from accounts.models import User
-from chat import snapshots
+from chat import events, snapshots
 from chat.broadcast import Event, bind_loop, conversation_group, user_group
 from chat.control import stop_elsewhere
 from chat.db import in_db
 from chat.errors import Refused
-from chat.limits import count_message
-from chat.models import Conversation, Turn
+from chat.limits import counted
+from chat.models import Conversation, Message, Turn
 from chat.protocol import (
     CancelCompaction,
     Compact,
@@ -28,15 +30,12 @@ from chat.protocol import (
     Sync,
     parse,
 )
-from chat.services import compactions, conversations, turns
+from chat.services import branches, compactions, conversations, requests, summaries
 from chat.turns import runner
 
 log = structlog.get_logger(__name__)
 
 SIGNED_OUT, NOT_FOUND = 4401, 4404
-INTERNAL = Refused(
-    "internal", "Something went wrong; your text is kept. Try again.", retryable=True
-)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -101,7 +100,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_FOUND)
         except Exception:
             log.exception("frame failed", conversation=str(self.conversation_id))
-            await self._send_error(INTERNAL, client_id)
+            words = gettext("Something went wrong; your text is kept. Try again.")
+            await self._send_error(Refused("internal", words, retryable=True), client_id)
 
     async def _handle(self, frame: Frame) -> None:
         match frame:
@@ -110,7 +110,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case Compact(focus):
                 self._refuse_if_draining()
                 turn, compaction_id = await in_db(
-                    compactions.open_turn,
+                    summaries.open_turn,
                     self.user,
                     self.conversation_id,
                     focus=focus,
@@ -121,26 +121,39 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._stop()
             case CancelCompaction():
                 if not await in_db(compactions.cancel, self.conversation_id):
-                    raise Refused("nothing_to_stop", "No compaction is running.")
+                    raise Refused("nothing_to_stop", gettext("No compaction is running."))
             case Sync():
                 await self._send_snapshot()
 
     async def _post(self, frame: SendMessage) -> None:
         self._refuse_if_draining()
-        count_message(self.user)
-        turn = await in_db(
-            turns.post_message,
+        send: Callable[..., requests.Opening | None] = (
+            branches.send_as_branch if frame.as_branch else requests.send_message
+        )
+        opening = await in_db(
+            counted,
+            send,
             self.user,
             self.conversation_id,
             text=frame.text,
             client_id=frame.client_id,
             expected_head=frame.expected_head,
             owner=runner.owner,
+            files=frame.files,
         )
-        if turn:
-            runner.start(turn)
+        if opening:
+            runner.start(opening.turn, opening=opening)
         else:
-            await self._send_snapshot()  # a repeat: show what came of the first
+            # A repeat: show what came of the first, and that it is stored.
+            await self._send_snapshot()
+            await self.send(text_data=await in_db(self._stored, frame.client_id))
+
+    def _stored(self, client_id: str) -> str:
+        """`message.created` of the message with a client's id, without the HTML: the page loads
+        what it lacks by the snapshot, and the message may be on another branch by now."""
+        rows = Message.objects.filter(conversation=self.conversation_id)
+        event = events.message_created(rows.get(client_id=client_id)) | {"html": ""}
+        return json.dumps(event)
 
     async def _stop(self) -> None:
         if live := runner.live(self.conversation_id):
@@ -150,7 +163,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE).first
         )
         if turn is None:
-            raise Refused("nothing_to_stop", "No answer is being written.")
+            raise Refused("nothing_to_stop", gettext("No answer is being written."))
         await stop_elsewhere(turn)
 
     async def _send_snapshot(self) -> None:
@@ -174,6 +187,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if runner.draining:
             raise Refused(
                 "shutting_down",
-                "The server is restarting; your text is kept. Send it in a moment.",
+                gettext("The server is restarting; your text is kept. Send it in a moment."),
                 retryable=True,
             )

@@ -1,4 +1,8 @@
-"""What a service refuses to do, in words for the person who asked."""
+"""What a service refuses to do, and what went wrong, in words for the person who asked."""
+
+from typing import Any
+
+from django.utils.translation import gettext
 
 
 class Refused(Exception):
@@ -9,3 +13,10 @@ class Refused(Exception):
         self.code = code
         self.message = message
         self.retryable = retryable
+
+
+def in_words(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A stored `AgentError` with its message in the reader's language."""
+    if not error or not error.get("message"):
+        return error
+    return error | {"message": gettext(error["message"])}

@@ -2,8 +2,15 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
+
+from agent.messages import Block
+from chat.branch import newest_variant
+from chat.dividers import compaction_note, render_divider
+from chat.errors import in_words
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.render import render_divider, render_message
+from chat.render import render_message, whole_row_url
+from chat.tool_rows import render_call
 
 Event = dict[str, Any]
 
@@ -16,12 +23,27 @@ def message_created(message: Message) -> Event:
         "role": message.role,
         "status": message.status,
         "client_id": message.client_id,
-        "html": render_message(message),
+        "html": render_message(message, newest_variant(message)),
     }
 
 
 def turn_started(turn: Turn) -> Event:
     return {"type": "turn.started", "turn_id": turn.pk, "kind": turn.kind}
+
+
+def tool_finished(message: Message, call: Block) -> Event:
+    """Of a message that is read with its turn."""
+    ended = message.calls[call["id"]]
+    return {
+        "type": "tool.finished",
+        "turn_id": message.turn_id,
+        "message_id": message.pk,
+        "id": call["id"],
+        "name": call["name"],
+        "failed": ended["failed"],
+        "seconds": ended["seconds"],
+        "html": render_call(call, ended, whole_row_url(message, call["id"])),
+    }
 
 
 def turn_finished(turn: Turn, message: Message | None) -> Event:
@@ -31,10 +53,10 @@ def turn_finished(turn: Turn, message: Message | None) -> Event:
         "kind": turn.kind,
         "status": turn.status,
         "message_id": message.pk if message else None,
-        "html": render_message(message) if message else "",
+        "html": render_message(message, newest_variant(message)) if message else "",
         "stop_reason": message.stop_reason if message else "",
         "usage": message.usage if message else None,
-        "error": turn.error,
+        "error": in_words(turn.error),
     }
 
 
@@ -62,10 +84,13 @@ def compaction_completed(compaction: Compaction) -> Event:
     success = compaction.status == Compaction.Status.COMPLETED
     return _compaction("CompressionCompleted", compaction) | {
         "success": success,
-        "error": compaction.error,
+        "error": gettext(compaction.error),
         "cancelled": compaction.status == Compaction.Status.CANCELLED,
         "tokens_before": compaction.tokens_before,
         "tokens_after": compaction.tokens_after,
+        "trigger": compaction.trigger,
+        "engine": compaction.engine,
+        "note": compaction_note(compaction) if success else "",
         "after_message_id": compaction.through_id,
         "html": render_divider(compaction) if success else "",
     }

@@ -25,6 +25,7 @@ class LocalChannelLayer(BaseChannelLayer):
         super().__init__(capacity=capacity, **options)
         self._queues: dict[str, asyncio.Queue[Message]] = {}
         self._groups: dict[str, set[str]] = defaultdict(set)
+        self._joined: dict[str, set[str]] = defaultdict(set)  # the groups of each channel
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def new_channel(self, prefix: str = "specific") -> str:
@@ -34,24 +35,29 @@ class LocalChannelLayer(BaseChannelLayer):
         return name
 
     async def receive(self, channel: str) -> Message:
+        """The next message. A channel that is in no group is there for one answer, and then
+        forgotten."""
         queue = self._queues.get(channel)
         if queue is None:
             queue = self._queues[channel] = asyncio.Queue(self.capacity)
-        return await queue.get()
+        try:
+            return await queue.get()
+        finally:
+            if channel not in self._joined:
+                self._queues.pop(channel, None)
 
     async def send(self, channel: str, message: Message) -> None:
         self._forward(self._put, channel, message)
 
     async def group_add(self, group: str, channel: str) -> None:
         self._groups[group].add(channel)
+        self._joined[channel].add(group)
 
     async def group_discard(self, group: str, channel: str) -> None:
         """Leave a group; a channel without groups is forgotten."""
-        members = self._groups.get(group, set())
-        members.discard(channel)
-        if not members:
-            self._groups.pop(group, None)
-        if not any(channel in members for members in self._groups.values()):
+        _discard(self._groups, group, channel)
+        _discard(self._joined, channel, group)
+        if channel not in self._joined:
             self._queues.pop(channel, None)
 
     async def group_send(self, group: str, message: Message) -> None:
@@ -80,3 +86,11 @@ class LocalChannelLayer(BaseChannelLayer):
         queue = self._queues.get(channel)
         if queue is not None and not queue.full():
             queue.put_nowait(message)
+
+
+def _discard(sets: dict[str, set[str]], key: str, value: str) -> None:
+    """Take a value out of a set, and an empty set out of the dictionary."""
+    members = sets.get(key, set())
+    members.discard(value)
+    if not members:
+        sets.pop(key, None)

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from agent.messages import Block
 from agent.reply import Reply
 from chat.broadcast import conversation_group, send
-from chat.markdown import MarkdownStream
-
-
-def utf16_length(text: str) -> int:
-    """Length as JavaScript counts it."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+from chat.markdown import clean_text
+from chat.markdown_stream import MarkdownStream, utf16_length
+from chat.tool_rows import render_call
 
 
 @dataclass
@@ -25,22 +23,33 @@ class LiveTurn:
     kind: str
     task: asyncio.Task[None] | None = None
     stopping: bool = False
+    ending: bool = False  # its end is being stored: too late to stop it
     message_id: int | None = None
     number: int | None = None
     reply: Reply = field(default_factory=Reply)
+    opening: bool = False  # it is the conversation's first answer
     seq: int = 0
     length: int = 0
     through: int = 0
     tail: str = ""
     html: list[str] = field(default_factory=list)
     saved_length: int = 0
+    thinking: str = ""
+    rows: list[str] = field(default_factory=list)  # HTML of the calls so far
     _half: str = ""  # the first half of a surrogate pair whose second has not come yet
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
     def begin_message(self, message_id: int, number: int) -> None:
         """A request is about to go out; what an earlier one of this turn wrote is void."""
+        self.end_message()
         self.message_id, self.number = message_id, number
+        self.opening = self.opening or number == 2
+
+    def end_message(self) -> None:
+        """What was written is stored; the turn may go on with a message more."""
+        self.message_id = self.number = None
         self.reply = Reply()
+        self.thinking, self.rows = "", []
         self.length = self.through = self.saved_length = 0
         self.tail, self.html, self._markdown = "", [], MarkdownStream()
         self._half = ""
@@ -59,12 +68,28 @@ class LiveTurn:
             self.html.append(block.html)
             await self._send({"type": "turn.block", "through": block.through, "html": block.html})
 
+    async def think(self, text: str) -> None:
+        """Show thinking while it streams. Without a sequence number: what is lost on the way comes
+        with the finished message."""
+        text = clean_text(text)
+        offset = utf16_length(self.thinking)
+        self.thinking += text
+        await self._tell({"type": "turn.thinking", "offset": offset, "text": text})
+
+    async def begin_block(self, block: Block) -> None:
+        """Show that a tool is being called, while the arguments still come."""
+        if block["type"].endswith("tool_use"):
+            self.rows.append(render_call(block))
+            names = {"id": block["id"], "name": block["name"]}
+            await self._tell({"type": "tool.started", "html": self.rows[-1]} | names)
+
     async def _send(self, event: dict[str, Any]) -> None:
         self.seq += 1
-        await send(
-            conversation_group(self.conversation_id),
-            event | {"turn_id": self.turn_id, "message_id": self.message_id, "seq": self.seq},
-        )
+        await self._tell(event | {"seq": self.seq})
+
+    async def _tell(self, event: dict[str, Any]) -> None:
+        group = conversation_group(self.conversation_id)
+        await send(group, event | {"turn_id": self.turn_id, "message_id": self.message_id})
 
     def snapshot(self) -> dict[str, Any]:
         """What a page needs to show the answer so far (docs/protocol.md)."""
@@ -75,6 +100,8 @@ class LiveTurn:
             "html": "".join(self.html),
             "through": self.through,
             "text": self.tail,
+            "thinking": self.thinking,
+            "rows": "".join(self.rows),
         }
 
 

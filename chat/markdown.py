@@ -1,13 +1,12 @@
 """Markdown to sanitised HTML: the only HTML that model output can become.
 
-`render` turns a whole text into HTML. `MarkdownStream` does the same piece by piece while an answer
-arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with `html=False`, and nh3
-lets through exactly what this module itself can produce.
+`render` turns a whole text into HTML. `chat.markdown_stream` does the same piece by piece while an
+answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with `html=False`,
+and nh3 lets through exactly what this module itself can produce.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import escape
 from io import StringIO
@@ -15,6 +14,8 @@ from time import thread_time
 from typing import Any
 
 import nh3
+from django.urls import reverse
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
@@ -27,6 +28,8 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
+from chat import footnotes, latex
+
 MAX_TEXT = 200_000  # characters; a longer text is shown as it is, without Markdown
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
 MAX_HIGHLIGHT = 20_000  # characters of one code block: mostly 60 ms, and the loop waits for it
@@ -34,18 +37,48 @@ HIGHLIGHT_SECONDS = 0.2  # of CPU; what takes longer is shown plainly
 
 _UNSAFE_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 _SCHEMES = {"http", "https", "mailto"}
+_PROVENANCE = re.compile(
+    r"\[(#\d+(?:[ ,]+#\d+)*)(?: in ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?\]"
+)
+_MESSAGE_NUMBER = re.compile(r"#(\d+)")
+_OPAQUE = re.compile(r"(<pre\b.*?</pre>|<code\b.*?</code>|<a\b.*?</a>)", re.S)
 
 
-def render(text: str) -> str:
-    """The sanitised HTML of a Markdown text. Never raises for any `str`."""
+def render(text: str, outline: list[int] | None = None) -> str:
+    """The sanitised HTML of a Markdown text. Never raises for any `str`.
+
+    `outline` are the levels of the headings that the text stands below, [] for none; what comes
+    after the text is rendered with the same list.
+    """
     text = clean_text(text)
     if len(text) > MAX_TEXT:
         return _plain(text)
     try:
-        html = _markdown.render(text)
+        html = _markdown.render(text, {"outline": [] if outline is None else outline})
     except RecursionError:  # nesting that the parser's own limits do not cover
         return _plain(text)
-    return _cleaner.clean(html)
+    return link_numbers(footnotes.link(_cleaner.clean(html), text))
+
+
+def link_numbers(html: str) -> str:
+    """Make `[#12 #15]` in sanitised HTML links to the messages, and `[#12 in <id>]` to those of
+    another conversation, but not in code and in links.
+
+    A `[` cannot stand inside an attribute here: URLs come percent-encoded, and no other
+    attribute takes text from the model.
+    """
+    if "[#" not in html:
+        return html
+    parts = _OPAQUE.split(html)
+    parts[::2] = [_PROVENANCE.sub(_linked, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _linked(cited: re.Match[str]) -> str:
+    numbers, elsewhere = cited.groups()
+    page = reverse("conversation", args=[elsewhere]) if elsewhere else ""
+    links = _MESSAGE_NUMBER.sub(rf'<a href="{page}#message-\1">#\1</a>', numbers)
+    return f"[{links}]"
 
 
 def render_code(code: str, language: str = "") -> str:
@@ -120,11 +153,12 @@ def _highlight(code: str, language: str) -> str:
 def _code_block(code: str, language: str) -> str:
     language = language[:40]
     body = _highlight(code, language.lower()) if len(code) <= MAX_HIGHLIGHT else escape(code)
+    name, copy = escape(language or gettext("text")), gettext("Copy")
     return (
         '<div class="code-block"><div class="code-header">'
-        f'<span class="code-language">{escape(language or "text")}</span>'
-        '<button type="button" class="copy-code">Copy</button></div>'
-        f"<pre><code>{body}</code></pre></div>\n"
+        f'<span class="code-language">{name}</span>'
+        f'<button type="button" class="copy-code">{copy}</button></div>'
+        f'<pre tabindex="0"><code>{body}</code></pre></div>\n'
     )
 
 
@@ -143,7 +177,7 @@ class _Renderer(RendererHTML):
         return _code_block(tokens[idx].content, "")
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return '<div class="table-scroll"><table>\n'
+        return '<div class="table-scroll" tabindex="0"><table>\n'
 
     def table_close(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return "</table></div>\n"
@@ -159,15 +193,25 @@ def _cap_inline(state: StateCore) -> None:
 def _adapt(state: StateCore) -> None:
     """What the page needs to differ from plain CommonMark."""
     for token in state.tokens:
-        if token.type in ("heading_open", "heading_close"):
-            # The page has its own h1 and h2.
-            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+        if token.type == "heading_open":
+            token.tag = tag = _heading(int(token.tag[1]), state.env["outline"])
+        elif token.type == "heading_close":
+            token.tag = tag
         elif token.type in ("th_open", "td_open"):
             style = str(token.attrs.pop("style", ""))  # the CSP forbids inline styles
             if style:
                 token.attrs["class"] = f"align-{style.rpartition(':')[2]}"
         elif token.type == "inline" and token.children:
             _mark_images(token.children)
+
+
+def _heading(level: int, outline: list[int]) -> str:
+    """The tag of a heading by its depth: the page has its own h1 and h2, and people who go from
+    heading to heading miss a level that a text leaves out."""
+    while outline and outline[-1] >= level:
+        outline.pop()
+    outline.append(level)
+    return f"h{min(6, len(outline) + 2)}"
 
 
 def _mark_images(children: list[Token]) -> None:
@@ -178,7 +222,7 @@ def _mark_images(children: list[Token]) -> None:
     for text, link in zip(children, children[1:], strict=False):
         if link.type == "link_open" and text.type == "text" and text.content.endswith("!"):
             text.content = text.content[:-1]
-            link.attrs["class"] = "image-link"
+            link.attrs |= {"class": "image-link", "data-label": gettext("Image: ")}
 
 
 def _allowed_link(url: str) -> bool:
@@ -189,7 +233,7 @@ def _allowed_link(url: str) -> bool:
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
-    markdown.use(tasklists_plugin)
+    markdown.use(tasklists_plugin, label=True).use(latex.formulas).use(footnotes.footnotes)
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
     markdown.validateLink = _allowed_link  # type: ignore[method-assign]
@@ -201,23 +245,45 @@ _markdown = _make_markdown()
 # --- Sanitiser ------------------------------------------------------------------------------------
 
 _TAGS = """
-    a blockquote br button code del div em h3 h4 h5 h6 hr input li ol p pre s span
-    strong table tbody td th thead tr ul
+    a blockquote br button code del div em h3 h4 h5 h6 hr input label li ol p pre s span
+    section strong sup table tbody td th thead tr ul
 """
 _cleaner = nh3.Cleaner(
-    tags=set(_TAGS.split()),
-    attributes={"*": set(), "a": {"href"}, "ol": {"start"}, "input": {"checked", "disabled"}},
-    tag_attribute_values={"button": {"type": {"button"}}, "input": {"type": {"checkbox"}}},
+    tags=set(_TAGS.split()) | latex.TAGS,
+    attributes={
+        "*": set(),
+        "a": {"href", "data-label"},
+        "ol": {"start"},
+        "input": {"checked", "disabled"},
+        **latex.ATTRIBUTES,
+    },
+    tag_attribute_values={
+        "button": {"type": {"button"}},
+        # What may be wider than the page is scrolled by keyboard too.
+        "div": {"tabindex": {"0"}},
+        "pre": {"tabindex": {"0"}},
+        "span": {"tabindex": {"0"}},
+        "input": {"type": {"checkbox"}},
+        **latex.ATTRIBUTE_VALUES,
+    },
     set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"disabled": ""}},
     allowed_classes={
         "a": {"image-link"},
         "button": {"copy-code"},
+        "code": {"math-source"},
         "div": {"code-block", "code-header", "table-scroll"},
         "input": {"task-list-item-checkbox"},
-        "li": {"task-list-item"},
+        "li": {"footnote", "task-list-item"},
         "ol": {"contains-task-list"},
         "p": {"plain"},
-        "span": {"code-language", *filter(None, STANDARD_TYPES.values())},
+        "section": {"footnotes"},
+        "span": {
+            "code-language",
+            "footnote-back",
+            "math-block",
+            *filter(None, STANDARD_TYPES.values()),
+        },
+        "sup": {"footnote-ref"},
         "td": {"align-left", "align-center", "align-right"},
         "th": {"align-left", "align-center", "align-right"},
         "ul": {"contains-task-list"},
@@ -226,93 +292,3 @@ _cleaner = nh3.Cleaner(
     url_schemes=_SCHEMES,
     url_relative="deny",
 )
-
-# --- Streaming ------------------------------------------------------------------------------------
-
-# Containers (quotes, list markers, indentation) may stand before a fence.
-_FENCE = re.compile(r"^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)$")
-_LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A finished piece. `through`: UTF-16 code units of the whole text that are now HTML."""
-
-    through: int
-    html: str
-
-
-class MarkdownStream:
-    """Cuts a growing text where a top-level block surely ends, and renders each piece once.
-
-    It looks only at whole lines, so the cuts do not depend on how the text was split into deltas.
-    A blank line ends what stands before it, except in a fence, a list or indented code; those end
-    at the first later line that begins at the margin. Link definitions work only within a piece:
-    the final HTML of the whole text, which replaces the pieces, has them right.
-    """
-
-    def __init__(self) -> None:
-        self._line: list[str] = []  # the parts of the unfinished last line
-        self._lines: list[str] = []  # the unfinished piece
-        self._through = 0
-        self._fence: tuple[str, bool] | None = None  # the marker; whether it stands in a quote
-        self._held = False  # a list or indented code: a blank line does not end it
-        self._blank = False  # the last line was blank
-
-    def feed(self, text: str) -> list[Block]:
-        """Take the next delta; give the pieces that are now finished, mostly none."""
-        if "\n" not in text:
-            self._line.append(text)
-            return []
-        *lines, rest = text.split("\n")
-        lines[0] = "".join(self._line) + lines[0]
-        self._line = [rest]
-        return [block for line in lines for block in self._take(line)]
-
-    def _take(self, line: str) -> list[Block]:
-        """Take one whole line without its newline."""
-        done = []
-        blank = not line or line.isspace()
-        if self._fence and self._fence[1] and ">" not in line[:4]:
-            self._fence = None  # the quote ended, and the fence with it
-        if self._fence:
-            marker = self._fence[0]
-            bare = line.lstrip(" \t>").rstrip()
-            if len(bare) >= len(marker) and bare == marker[0] * len(bare):
-                self._fence = None
-                self._lines.append(line)
-                self._blank = False
-                return [] if self._held else [self._finish()]
-        elif blank:
-            self._lines.append(line)
-            self._blank = True
-            return [] if self._held or len(self._lines) == 1 else [self._finish()]
-        else:
-            if self._held and self._blank and line[0] not in " \t" and not _LIST_ITEM.match(line):
-                done.append(self._finish())
-            self._open(line)
-        self._lines.append(line)
-        self._blank = blank
-        return done
-
-    def _open(self, line: str) -> None:
-        """Note what the line opens, if anything."""
-        fence = _FENCE.match(line)
-        if fence and not (fence[2][0] == "`" and "`" in fence[3]):
-            self._fence = (fence[2], ">" in fence[1])
-        if _LIST_ITEM.match(line) or line.startswith(("    ", "\t")):
-            self._held = True
-
-    def _finish(self) -> Block:
-        source = "\n".join(self._lines) + "\n"
-        self._lines = []
-        self._held = self._blank = False
-        self._through += utf16_length(source)
-        return Block(self._through, render(source))
-
-
-def utf16_length(text: str) -> int:
-    """Length in UTF-16 code units, as JavaScript counts."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(character > "\uffff" for character in text)

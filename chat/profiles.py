@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import structlog
 from django.conf import settings
 
-from agent.context import Limits
 from agent.errors import AgentError
+from agent.limits import Limits
 from agent.tokens import Factor
 from chat import llm
 from chat.db import in_db
@@ -45,6 +45,7 @@ BUILT_IN = {
 }
 # A model's name, display name, window and output limit, as far as the server tells.
 Found = tuple[str, str | None, int | None, int | None]
+THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
 CACHE_WRITE = 1.25  # of the input price, for five minutes
 
 
@@ -63,6 +64,8 @@ def _default(name: str) -> ModelProfile:
         max_output=known.output if known else ASSUMED_OUTPUT,
         token_factor=Factor.start(name).value,
         base_url=llm.server_url(),
+        web_tools=not llm.server_url(),
+        show_thinking=_thinks(name),
     )
     if known:
         profile.input_price = known.input_price
@@ -70,6 +73,11 @@ def _default(name: str) -> ModelProfile:
         profile.cache_read_price = known.input_price * known.cache_read
         profile.cache_write_price = known.input_price * CACHE_WRITE
     return profile
+
+
+def _thinks(name: str) -> bool:
+    """Whether a model of Anthropic's own API thinks without being asked to."""
+    return not llm.server_url() and name.startswith(THINKING)
 
 
 def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
@@ -119,6 +127,8 @@ def _store(found: list[Found]) -> None:
         )
         profile.max_output = output or profile.max_output
         profile.base_url = llm.server_url()
+        profile.web_tools = not llm.server_url()
+        profile.show_thinking = _thinks(name)
         if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
             log.warning(
                 "model window below 16,000 tokens: not offered",

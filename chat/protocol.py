@@ -16,6 +16,8 @@ class SendMessage:
     client_id: str
     text: str
     expected_head: int | None
+    as_branch: bool = False
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,13 @@ def parse(data: str | bytes | None) -> Frame:
             client_id = _string(frame, "client_id", MAX_CLIENT_ID)
             if not client_id:
                 raise Refused("bad_frame", "client_id is empty.")
-            return SendMessage(client_id, _string(frame, "text"), _number(frame, "expected_head"))
+            return SendMessage(
+                client_id,
+                _string(frame, "text"),
+                _number(frame, "expected_head"),
+                frame.get("as_branch") is True,
+                tuple(_strings(frame, "attachments")),
+            )
         case "turn.stop":
             return StopTurn()
         case "compact":
@@ -76,6 +84,13 @@ def _string(
     if limit is not None and len(value) > limit:
         raise Refused("bad_frame", f"{name} is longer than {limit} characters.")
     return sound_text(value)
+
+
+def _strings(frame: dict[str, Any], name: str) -> list[str]:
+    value = frame.get(name, [])
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise Refused("bad_frame", f"{name} must be a list of strings.")
 
 
 def _number(frame: dict[str, Any], name: str) -> int | None:

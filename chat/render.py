@@ -1,86 +1,86 @@
-"""Messages and dividers as HTML: the same bytes over the socket and on a reload.
+"""Messages as HTML: the same bytes over the socket and on a reload.
 
-Nothing here depends on who looks or when, so a finished message is rendered once and cached.
+Nothing here depends on who looks or when, only on the active language, so a finished message is
+rendered once for each language and cached.
 """
 
-import json
 import re
 from collections.abc import Iterable
+from dataclasses import astuple
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 from zlib import crc32
 
 from django.core.cache import cache
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
 
+from agent.attachments import reference
+from agent.messages import joins
+from agent.messages import result_text as read_text
 from chat import markdown
-from chat.models import Compaction, Message, Turn
+from chat.branch import Variants
+from chat.models import Conversation, Message, Turn
+from chat.tool_rows import RESULT_SUFFIX, call_part, citations, result_part, server_results
 
-VERSION = 2  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 6  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
-MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
-MAX_ROW_SUMMARY = 100
 
 _FENCED = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1`*[ \t]*(?:\n|\Z)", re.M | re.S)
-_PROVENANCE = re.compile(r"\[(#\d+(?:[ ,]+#\d+)*)\]")
-_MESSAGE_NUMBER = re.compile(r"#(\d+)")
-# Content types of the API that carry the outcome of a tool, whoever ran it.
-_RESULT_SUFFIX = "tool_result"
+
+# As `chat.markdown.link_numbers` makes them.
+_ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
+
+KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 
 Part = dict[str, Any]
 
 
-def render_message(message: Message) -> str:
-    """The `<article>` of one message. Assistant messages are read with `message.turn`."""
+def render_message(message: Message, variants: Variants | None = None) -> str:
+    """The `<article>` of one message, with the way to its siblings where it has any. Assistant
+    messages are read with `message.turn`."""
     turn = message.turn if message.role == Message.Role.ASSISTANT else None
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
         state = f"{turn.status}:{crc32(turn.notice.encode())}" if turn else ""
-        key = f"message:{VERSION}:{message.pk}:{message.status}:{state}"
+        # The neighbours too: one of them may be deleted and another one written.
+        among = ":".join(str(each) for each in astuple(variants)) if variants else ""
+        key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
         if html := cache.get(key):
             return mark_safe(html)
-    html = render_to_string("chat/_message.html", _message_context(message, turn))
+    html = render_to_string("chat/_message.html", _message_context(message, turn, variants))
+    html = mark_safe(_without_strangers(html, message))
     if key and not (turn and turn.status in Turn.ACTIVE):
         cache.set(key, html, CACHE_SECONDS)
     return html
 
 
-def render_divider(compaction: Compaction) -> str:
-    """The divider of a completed compaction, with its summary folded inside."""
-    summary = markdown.render(compaction.summary)
-    return render_to_string(
-        "chat/_divider.html",
-        {
-            "compaction": compaction,
-            "before": format_tokens(compaction.tokens_before),
-            "after": format_tokens(compaction.tokens_after),
-            "trigger": compaction.get_trigger_display().lower().replace("_", " "),
-            "summary": mark_safe(_link_numbers(summary)),
-        },
-    )
+def _without_strangers(html: str, message: Message) -> str:
+    """The article with its links to other conversations, but those that are not its owner's."""
+    cited = {match[1] for match in _ELSEWHERE.finditer(html)}
+    if not cited:
+        return html
+    owned = Conversation.objects.filter(
+        pk__in=cited, owner__conversations=message.conversation_id
+    ).values_list("pk", flat=True)
+    theirs = set(map(str, owned))
+    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in theirs else match[2], html)
 
 
-def format_tokens(count: int | None) -> str:
-    """`161k`, `9.2k`, `812`."""
-    count = count or 0
-    if count < 1_000:
-        return str(count)
-    if count < 9_950:
-        return f"{count / 1000:.1f}".removesuffix(".0") + "k"
-    if count < 999_500:
-        return f"{count / 1000:.0f}k"
-    return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
-
-
-def _message_context(message: Message, turn: Turn | None) -> dict[str, Any]:
-    parts = [_part(block, message.role) for block in _blocks(message)]
+def _message_context(
+    message: Message, turn: Turn | None, variants: Variants | None
+) -> dict[str, Any]:
+    parts = _parts(message, turn)
     context: dict[str, Any] = {
         "message": message,
         "parts": parts,
+        "variants": variants,
         "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
-        "only_tools": bool(parts) and all(part["kind"] == "result" for part in parts),
+        "only_tools": _only_results(message),
     }
     if turn is None:
         return context
@@ -94,6 +94,97 @@ def _message_context(message: Message, turn: Turn | None) -> dict[str, Any]:
     if message.stop_reason != "tool_use":
         context["notice"] = turn.notice
     return context
+
+
+def _only_results(message: Message) -> bool:
+    return bool(message.blocks) and all(
+        isinstance(block, dict) and str(block.get("type", "")).endswith(RESULT_SUFFIX)
+        for block in _blocks(message)
+    )
+
+
+def _parts(message: Message, turn: Turn | None) -> list[Part]:
+    """The message's blocks as the template draws them. What our own loop ran stands in the rows
+    of the calls, and the message of its results shows nothing."""
+    blocks = _whole_texts(_blocks(message))
+    if message.turn_id and message.role == Message.Role.USER and _only_results(message):
+        return []
+    ended = server_results(blocks) | message.calls
+    running = turn is not None and turn.status in Turn.ACTIVE
+    parts: list[Part] = []
+    for block in blocks:
+        kind = str(block.get("type", "")) if isinstance(block, dict) else ""
+        if kind.endswith("tool_use"):
+            call_id = _string(block.get("id"))
+            more = whole_row_url(message, call_id)
+            parts.append(call_part(block, ended.get(call_id), running=running, more=more))
+        elif kind.endswith(RESULT_SUFFIX):
+            if kind == RESULT_SUFFIX or not _has_call(block, blocks):
+                more = whole_row_url(message, _string(block.get("tool_use_id")))
+                parts.append(result_part(block, more))
+        else:
+            parts.append(_part(block, message.role))
+    return parts
+
+
+def whole_row_url(message: Message, call_id: str) -> str:
+    """Where a row is that shows all of a call and its result."""
+    if not message.pk:
+        return ""
+    address = reverse("message_row", args=[message.conversation_id, message.pk])
+    return f"{address}?{urlencode({'call': call_id})}"
+
+
+def whole_row(message: Message, call_id: str) -> str | None:
+    """The row of a call, or of a result without its call, with nothing left out; None where the
+    message has neither."""
+    blocks = [block for block in _blocks(message) if isinstance(block, dict)]
+    call = next((b for b in blocks if _is_call(b, call_id)), None)
+    if call:
+        ended = server_results(blocks).get(call_id) or message.calls.get(call_id)
+        if result := _result_after(message, call_id):
+            ended = (ended or {}) | {"text": read_text(result), "omitted": 0}
+        part = call_part(call, ended, running=False, most=None)
+        return render_to_string("chat/_tool.html", {"part": part})
+    for block in blocks:
+        if _string(block.get("tool_use_id")) == call_id:
+            part = result_part(block, most=None)
+            return render_to_string("chat/_result.html", {"part": part})
+    return None
+
+
+def _is_call(block: dict[str, Any], call_id: str) -> bool:
+    return str(block.get("type", "")).endswith("tool_use") and _string(block.get("id")) == call_id
+
+
+def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
+    """The result of a call of a message's, where our own loop has stored it."""
+    for following in message.children.filter(turn__isnull=False, role=Message.Role.USER):
+        for block in following.blocks:
+            if block.get("type") == RESULT_SUFFIX and block.get("tool_use_id") == call_id:
+                found: dict[str, Any] = block
+                return found
+    return None
+
+
+def _whole_texts(blocks: Iterable[Any]) -> list[Any]:
+    """The blocks with those as one that the API has cut at a citation."""
+    whole: list[Any] = []
+    for block in blocks:
+        if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
+            before = whole[-1]
+            if joins(before, block):
+                cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
+                text = _string(before.get("text")) + _string(block.get("text"))
+                whole[-1] = before | {"text": text, "citations": cited}
+                continue
+        whole.append(block)
+    return whole
+
+
+def _has_call(result: dict[str, Any], blocks: Iterable[Any]) -> bool:
+    wanted = result.get("tool_use_id")
+    return any(isinstance(b, dict) and b.get("id") == wanted for b in blocks)
 
 
 def _blocks(message: Message) -> Iterable[Any]:
@@ -110,9 +201,9 @@ def _error(turn: Turn, message: Message) -> dict[str, Any]:
     error = dict(turn.error or {})
     if not error.get("message"):
         error["message"] = (
-            "The answer was interrupted. What had arrived is kept."
+            gettext_noop("The answer was interrupted. What had arrived is kept.")
             if message.status == Message.Status.INTERRUPTED
-            else "The answer failed."
+            else gettext_noop("The answer failed.")
         )
         error.setdefault("retryable", True)
     error["retry_at"] = None
@@ -128,25 +219,24 @@ def _error(turn: Turn, message: Message) -> dict[str, Any]:
 def _part(block: Any, role: str) -> Part:
     """What the template needs of one content block; `kind` selects how it is drawn."""
     if not isinstance(block, dict):
-        return _note("Content of an unknown kind is not shown here.")
+        return _note(gettext("Content of an unknown kind is not shown here."))
     kind = str(block.get("type", ""))
     if kind == "text":
         text = _string(block.get("text"))
         if role == Message.Role.USER:
             return {"kind": "text", "html": user_text(text)}
-        return {"kind": "text", "html": mark_safe(markdown.render(text))}
+        rendered = mark_safe(markdown.render(text))
+        return {"kind": "text", "html": rendered, "sources": citations(block)}
     if kind == "thinking":
         html = markdown.render(_string(block.get("thinking")))
-        return {"kind": "thinking", "html": mark_safe(html)} if html else _note("Thinking")
+        return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
     if kind == "redacted_thinking":
-        return _note("Some of the thinking is encrypted and not shown.")
-    if kind.endswith("tool_use"):
-        return _tool_use(block)
-    if kind.endswith(_RESULT_SUFFIX):
-        return _tool_result(block, kind)
+        return _note(gettext("Some of the thinking is encrypted and not shown."))
     if kind in ("image", "document"):
         return _attachment(block, kind)
-    return _note(f"Content of type “{kind[:60] or 'unknown'}” is not shown here.")
+    return _note(
+        gettext("Content of type “{kind}” is not shown here.").format(kind=kind[:60] or "unknown")
+    )
 
 
 def user_text(text: str) -> SafeString:
@@ -174,96 +264,20 @@ def _note(text: str) -> Part:
     return {"kind": "note", "text": text}
 
 
-def _tool_use(block: dict[str, Any]) -> Part:
-    arguments = block.get("input")
-    text = "" if arguments in (None, {}, "") else _pretty(arguments)
-    return {
-        "kind": "tool",
-        "name": _string(block.get("name")) or "tool",
-        "summary": _one_line(arguments),
-        **_truncated(text),
-    }
-
-
-def _tool_result(block: dict[str, Any], kind: str) -> Part:
-    content = block.get("content")
-    failed = bool(block.get("is_error")) or (
-        isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
-    )
-    text = _result_text(content)
-    name = kind.removesuffix(_RESULT_SUFFIX).rstrip("_").replace("_", " ")
-    return {
-        "kind": "result",
-        "name": f"Result of {name}" if name else "Tool result",
-        "failed": failed,
-        "summary": text.strip().partition("\n")[0][:MAX_ROW_SUMMARY],
-        **_truncated(text),
-    }
-
-
-def _result_text(content: Any) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(_result_text(part) for part in content)
-    if isinstance(content, dict):
-        if content.get("type") == "text":
-            return _string(content.get("text"))
-        if content.get("type") in ("image", "document"):
-            return f"[{content['type']}]"
-    return _pretty(content)
-
-
 def _attachment(block: dict[str, Any], kind: str) -> Part:
     source = block.get("source")
     media_type = _string(source.get("media_type")) if isinstance(source, dict) else ""
-    name = _string(block.get("title")) or kind.capitalize()
-    return {"kind": "attachment", "type": kind, "name": name[:120], "media_type": media_type[:80]}
-
-
-def _truncated(text: str) -> Part:
-    """The start of a long text, and how many characters were left out."""
-    text = markdown.clean_text(text)
-    return {"text": text[:MAX_TOOL_TEXT], "omitted": max(0, len(text) - MAX_TOOL_TEXT)}
-
-
-def _one_line(arguments: Any) -> str:
-    """The arguments' values in a few words, for the folded row."""
-    if isinstance(arguments, dict):
-        text = ", ".join(v if isinstance(v, str) else _compact(v) for v in arguments.values())
-    else:
-        text = _string(arguments)
-    text = " ".join(markdown.clean_text(text[: MAX_ROW_SUMMARY * 4]).split())
-    return text if len(text) <= MAX_ROW_SUMMARY else text[: MAX_ROW_SUMMARY - 1] + "…"
-
-
-def _pretty(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=2)
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    name = _string(block.get("title")) or KINDS[kind]
+    stored = reference(block)
+    return {
+        "kind": "attachment",
+        "type": kind,
+        "name": str(name)[:120],
+        "media_type": media_type[:80],
+        "url": reverse("attachment", args=[stored["id"]]) if stored else "",
+        "size": stored["bytes"] if stored else 0,
+    }
 
 
 def _string(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _link_numbers(html: str) -> str:
-    """Make `[#12 #15]` in sanitised HTML links to the messages.
-
-    A `[` cannot stand inside an attribute here: URLs come percent-encoded, and no other
-    attribute takes text from the model.
-    """
-
-    def links(match: re.Match[str]) -> str:
-        return _MESSAGE_NUMBER.sub(r'<a href="#message-\1">#\1</a>', match[0])
-
-    return _PROVENANCE.sub(links, html)

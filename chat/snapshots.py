@@ -64,4 +64,6 @@ def _checkpoint(turn: Turn) -> dict[str, Any]:
         "html": "",
         "through": 0,
         "text": message.text if message else "",
+        "thinking": "",
+        "rows": "",
     }

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -11,16 +10,25 @@ import structlog
 from asgiref.sync import async_to_sync
 from celery import shared_task
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
-from agent.context import Request, assemble, measure
+from agent.chapters import Summary
+from agent.compaction import compacted
+from agent.context import assemble, measure
 from agent.errors import AgentError
+from agent.llm import Client, Spent
 from agent.messages import Block
-from agent.summary import Result, SummaryRejected, describe, summarise
-from chat import llm
+from agent.messages import Message as AgentMessage
+from agent.request import Request
+from agent.summary import describe, summarise
+from agent.summary_job import Job, Result, Writer
+from agent.summary_writing import SummaryRejected
+from chat import llm, stored_files, versions
+from chat.contexts import Loaded, agent_message
 from chat.db import in_db
-from chat.models import Conversation, Message
-from chat.profiles import limits_for
-from chat.services import compactions, conversations
+from chat.models import Conversation, Message, ModelProfile
+from chat.profiles import limits_for, profile_for
+from chat.services import compactions, conversations, preparing, writing
 
 log = structlog.get_logger(__name__)
 
@@ -40,65 +48,110 @@ class Unwanted(Exception):
 @shared_task
 def compact(compaction_id: int) -> None:
     """Write the summary of a compaction that a turn has begun."""
-    job = compactions.claim(compaction_id, os.getpid())
-    if job is None:
+    task = writing.claim(compaction_id, os.getpid())
+    if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return
+    spent: Spent = []
     try:
-        result, tokens_after = async_to_sync(_summarise)(job)
+        try:
+            written = async_to_sync(_summarise)(task, spent)
+        finally:
+            writing.charge(task.compaction, spent)
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:
         compactions.fail(compaction_id, describe(error))
     except Exception:
         compactions.fail(
-            compaction_id, "Something went wrong in Everlong; the log has the details."
+            compaction_id,
+            gettext_noop("Something went wrong in Everlong; the log has the details."),
         )
         raise
     else:
-        compactions.complete(job, result, tokens_after=tokens_after)
+        result, summary, tokens_after = written
+        writing.complete(task, result, summary, tokens_after=tokens_after)
 
 
-async def _summarise(job: compactions.Job) -> tuple[Result, int]:
-    """The new summary and the context's size with it, in tokens."""
-    client = llm.new_client()
+@shared_task
+def use_pause(conversation_id: str, head: int) -> None:
+    """Prepare a summary before the prompt cache expires, if the user has not come back."""
+    compaction_id = preparing.prepare_in_pause(UUID(conversation_id), head)
+    if compaction_id is not None:
+        compact(compaction_id)
+
+
+async def _summarise(task: writing.Task, spent: Spent) -> tuple[Result, Summary, int]:
+    """The new chapters, their text, and the context's size with it, in tokens. `spent` gets what
+    each model call cost, also those of a summary that is not wanted any more or fails."""
+    own = llm.new_client(spent)
+    writer = llm.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
-        result = await _while_wanted(
-            job.compaction.pk,
-            summarise(
-                client,
-                job.plan,
-                job.chapters,
-                model=job.model.name,
-                model_limits=limits_for(job.model, job.loaded.conversation),
-                limits=job.loaded.limits,
-                policy=job.loaded.policy,
-                counter=llm.counter(),
-                focus=job.compaction.focus,
-                progress=lambda text: in_db(compactions.report, job.compaction, text),
-            ),
-        )
-        context = replace(
-            job.loaded.context,
-            summary=result.text,
-            summary_through=job.plan.summarise[-1].number,
-            first=job.loaded.context.first or _protected_first(job),
-            messages=job.plan.keep,
-        )
-        counted = await client.count_tokens(assemble(context))
+        return await _while_wanted(task.compaction.pk, _write(task, own, writer))
     finally:
-        await client.close()
+        await own.close()
+        if writer is not own:
+            await writer.close()
+
+
+async def _write(task: writing.Task, own: Client, writer: Client) -> tuple[Result, Summary, int]:
+    loaded = task.loaded
+    result = await summarise(await in_db(_job, task, own, writer))
+    summary = versions.rendered(result.chapters, loaded)
+    context = compacted(loaded.context, task.plan, summary, loaded.policy)
+    request = assemble(context)
+    counted = await own.count_tokens(request)
+    if counted is None and settings.COUNT_BY_PROBE:
+        counted = await own.probe(request)
     after = counted or measure(context, llm.counter()).total
-    if after >= job.compaction.tokens_before:
-        raise SummaryRejected("the summary would not have made the context smaller")
-    return result, after
+    # Messages may have come since the row was written; a rewrite starts from more than there is.
+    if after >= max(loaded.used, task.compaction.tokens_before):
+        raise SummaryRejected("it would not have made the context smaller")
+    return result, summary, after
 
 
-def _protected_first(job: compactions.Job) -> Any:
-    """The first user message, which the first compaction covers and still keeps."""
-    first = job.plan.summarise[0]
-    keep = job.loaded.policy.keep_first_message and first.is_prompt and not job.chapters
-    return first if keep else None
+def _job(task: writing.Task, own: Client, writer: Client) -> Job:
+    loaded, compaction = task.loaded, task.compaction
+    profile = loaded.profile
+    if compaction.model != profile.name:
+        profile = profile_for(compaction.model)
+
+    async def originals(first: int, through: int) -> list[AgentMessage]:
+        return await in_db(_originals, loaded.conversation, first, through)
+
+    return Job(
+        context=loaded.context,
+        plan=task.plan,
+        chapters=task.chapters,
+        used=loaded.used,
+        policy=loaded.policy,
+        counter=llm.counter(),
+        own=_writer(loaded.profile, loaded, own),
+        writer=_writer(profile, loaded, writer),
+        warm=loaded.warm,
+        focus=compaction.focus,
+        originals=originals,
+        progress=lambda text: in_db(writing.report, compaction, text),
+        read=lambda ids: in_db(stored_files.read, ids),
+        waited_for=lambda: in_db(writing.is_waited_for, compaction.pk),
+    )
+
+
+def _writer(profile: ModelProfile, loaded: Loaded, client: Client) -> Writer:
+    return Writer(
+        client,
+        profile.name,
+        limits_for(profile, loaded.conversation),
+        profile.input_price,
+        profile.cache_read_price,
+    )
+
+
+def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:
+    rows = Message.objects.filter(
+        conversation=conversation, active=True, number__range=(first, through)
+    )
+    return [agent_message(row) for row in rows.order_by("position")]
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
@@ -107,7 +160,7 @@ async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait({task}, timeout=BEAT_SECONDS)
-        if not task.done() and not await in_db(compactions.beat, compaction_id):
+        if not task.done() and not await in_db(writing.beat, compaction_id):
             task.cancel()
             await asyncio.wait({task})
             raise Unwanted
@@ -122,16 +175,20 @@ def suggest_title(conversation_id: str) -> None:
         return
     opening = Message.objects.filter(conversation=conversation, active=True, position__lt=2)
     texts = [row.text[:2_000] for row in opening.order_by("position")]
+    spent: Spent = []
     try:
-        title = async_to_sync(_ask_for_title)(conversation.model, texts)
+        title = async_to_sync(_ask_for_title)(conversation.model, texts, spent)
     except AgentError as error:
         log.warning("no title", conversation=conversation_id, reason=error.message)
         return
+    finally:
+        if spent:
+            conversations.charge(conversation.pk, spent)
     if title:
         conversations.suggest_title(conversation.pk, title)
 
 
-async def _ask_for_title(model: str, texts: list[str]) -> str:
+async def _ask_for_title(model: str, texts: list[str], spent: Spent) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
         "type": "text",
@@ -143,7 +200,7 @@ async def _ask_for_title(model: str, texts: list[str]) -> str:
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = llm.new_client()
+    client = llm.new_summary_client(spent) if settings.SUMMARY_MODEL else llm.new_client(spent)
     try:
         reply = await client.complete(request)
     finally:

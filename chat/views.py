@@ -7,25 +7,32 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from accounts.models import User
+from agent.messages import sound_text
 from chat import pages
-from chat.contexts import head_number, load, usage_event
+from chat.contexts import head_number, load_for, policy_for, usage_event
 from chat.db import in_db
 from chat.errors import Refused
+from chat.files import MAX_BYTES
 from chat.forms import RenameForm, SettingsForm
-from chat.limits import count_message
+from chat.limits import counted
 from chat.models import Conversation, Turn
 from chat.profiles import offered, profile_for
-from chat.services import conversations, turns
+from chat.script_texts import script_texts
+from chat.services import conversations, summaries, turns
 from chat.turns import runner
+
+SEARCH_CHARACTERS = 500  # of the sidebar's box
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
-    return {"demo": settings.DEMO}
+    return {"demo": settings.DEMO, "script_texts": script_texts, "most_bytes": MAX_BYTES}
 
 
 def find(request: HttpRequest, pk: UUID) -> Conversation:
@@ -49,16 +56,32 @@ async def signed_in(request: HttpRequest) -> User:
 @login_required
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """A new chat."""
+    """A new chat; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
-    context = {
+    return render(request, "chat/page.html", _start(request, request.user))
+
+
+def _start(request: HttpRequest, user: User) -> dict[str, Any]:
+    """The context of the new-chat page, with what was posted to it."""
+    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    return {
         "conversation": None,
         "models": offered(),
-        "model": settings.DEFAULT_MODEL,
-        "model_label": str(profile_for(settings.DEFAULT_MODEL)),
-        "sidebar": pages.sidebar_groups(request.user),
+        "model": name,
+        "model_label": str(profile_for(name)),
+        "text": request.POST.get("text", ""),
+        "temporary": "temporary" in request.POST,
+        **_listed(request, user),
     }
-    return render(request, "chat/page.html", context)
+
+
+def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
+    """What the sidebar lists by the request's `q`, `archived` and `count`."""
+    query = sound_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
+    given = request.GET.get("count", "")
+    count = int(given) if given.isdecimal() and len(given) < 6 else 0
+    context = pages.sidebar(user, query, archived="archived" in request.GET, count=count)
+    return context | {"count": count, "hits": pages.text_hits(user, query) if query else []}
 
 
 @login_required
@@ -68,13 +91,14 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     assert request.user.is_authenticated
     row = find(request, pk)
     head = head_number(pk)  # read first: what comes meanwhile is then asked for by the page
-    context = pages.newest(row) | {
+    context = pages.newest(row)
+    context |= {
         "conversation": row,
         "models": offered(),
-        "usage": usage_event(load(pk)),
+        "usage": usage_event(load_for(row)),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
-        "sidebar": pages.sidebar_groups(request.user),
+        **_listed(request, request.user),
     }
     return render(request, "chat/page.html", context)
 
@@ -82,26 +106,43 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 @require_GET
 def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Transcript items before or after a position."""
+    """Transcript items: the newest, those `before` or `after` a position, or `around` a number.
+
+    With `after` goes the `number` that the page shows at that position; where another message is
+    there by now the answer is 409, and the page has to begin anew. So it is for a number that is
+    not on the branch: `X-Message-Id` then says which message to switch to.
+    """
     row = find(request, pk)
     try:
-        if "before" in request.GET:
-            context = pages.before(row, int(request.GET["before"]))
-        else:
-            context = pages.after(row, int(request.GET.get("after", -1)))
+        query = {name: int(value) for name, value in request.GET.dict().items()}
     except ValueError:
-        return HttpResponse("before and after are whole numbers.", status=400)
+        return HttpResponse("before, after, around and number are whole numbers.", status=400)
+    match query:
+        case {"before": position}:
+            context = pages.before(row, position)
+        case {"after": position, "number": number} if not pages.stands(row, position, number):
+            return HttpResponse(gettext("The conversation goes another way here."), status=409)
+        case {"after": position}:
+            context = pages.after(row, position)
+        case {"around": number}:
+            message = get_object_or_404(row.messages, number=number)
+            if not message.active:
+                other = {"X-Message-Id": str(message.pk)}
+                words = gettext("Message #{number} is on another branch.").format(number=number)
+                return HttpResponse(words, status=409, headers=other)
+            context = pages.around(row, message)
+        case _:
+            context = pages.newest(row)
     return render(request, "chat/_items.html", context)
 
 
 @login_required
 @require_GET
 def sidebar(request: HttpRequest) -> HttpResponse:
-    """The conversation list, filtered by `q`."""
+    """The conversation list; with `q` those that have it in their titles, and messages that do."""
     assert request.user.is_authenticated
-    groups = pages.sidebar_groups(request.user, request.GET.get("q", "").strip())
-    current = request.GET.get("current", "")
-    context = {"groups": groups, "current": _uuid(current)}
+    current = _uuid(request.GET.get("current", ""))
+    context = {"current": current, **_listed(request, request.user)}
     return render(request, "chat/_sidebar.html", context)
 
 
@@ -113,40 +154,48 @@ def _uuid(text: str) -> UUID | None:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 async def conversation_create(request: HttpRequest) -> HttpResponse:
-    """Start a conversation with its first message; the answer streams on the page it leads to."""
+    """Start a conversation with its first message; the answer streams on the page it leads to.
+
+    The page's script, which keeps what was typed, gets the address or the words of the refusal.
+    GET comes from who had to sign in first: to the page where the text is kept.
+    """
+    if request.method == "GET":
+        return redirect("home")
     user = await signed_in(request)
-    text = request.POST.get("text", "")
     if runner.draining:
-        return await _again(request, text, "The server is restarting. Send it in a moment.", 503)
+        return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
     try:
-        count_message(user)
         row, turn = await in_db(
+            counted,
             turns.open_conversation,
             user,
             request.POST.get("model", ""),
-            text,
+            request.POST.get("text", ""),
             owner=runner.owner,
+            files=request.POST.getlist("attachments"),
+            temporary="temporary" in request.POST,
         )
     except Refused as refusal:
-        return await _again(request, text, refusal.message, 422)
+        return await _again(request, refusal.message, 422)
     runner.start(turn)
+    if _scripted(request):
+        return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
     return redirect(row)
 
 
-async def _again(request: HttpRequest, text: str, error: str, status: int) -> HttpResponse:
-    """The new-chat page with the text still in it and what was wrong."""
-    user = await signed_in(request)
-    context = {
-        "conversation": None,
-        "models": await in_db(offered),
-        "model": request.POST.get("model") or settings.DEFAULT_MODEL,
-        "sidebar": await in_db(pages.sidebar_groups, user),
-        "text": text,
-        "error": error,
-    }
-    return render(request, "chat/page.html", context, status=status)
+async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
+    """What was wrong; without a script on the new-chat page, with what was posted still in it."""
+    if _scripted(request):
+        return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
+    context = await in_db(_start, request, await signed_in(request))
+    return render(request, "chat/page.html", context | {"error": error}, status=status)
+
+
+def _scripted(request: HttpRequest) -> bool:
+    """Whether the page's script asks, which wants a status and no page."""
+    return request.htmx or "x-requested-with" in request.headers  # type: ignore[attr-defined]
 
 
 @login_required
@@ -156,11 +205,21 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = find(request, pk)
     form = RenameForm(request.POST)
     if not form.is_valid():
-        return HttpResponse("Write a title of at most 200 characters.", status=422)
+        return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
     conversations.rename(row, form.cleaned_data["title"])
-    if request.htmx or request.headers.get("x-requested-with"):  # type: ignore[attr-defined]
-        return HttpResponse(status=204)
-    return redirect(row)
+    return HttpResponse(status=204) if _scripted(request) else redirect(row)
+
+
+@login_required
+@require_POST
+def conversation_place(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Pin or archive a conversation, or undo that: `pinned` or `archived` is 1 or empty."""
+    row = find(request, pk)
+    if "pinned" in request.POST:
+        conversations.set_pinned(row, pinned=bool(request.POST["pinned"]))
+    if "archived" in request.POST:
+        conversations.set_archived(row, archived=bool(request.POST["archived"]))
+    return HttpResponse(status=204)
 
 
 @login_required
@@ -174,7 +233,7 @@ async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     if live := runner.live(pk):
         runner.stop(live)
     await in_db(conversations.delete, row)
-    if request.htmx:  # type: ignore[attr-defined]
+    if _scripted(request):
         return HttpResponse(status=204, headers={"HX-Redirect": "/"})
     return redirect("home")
 
@@ -190,8 +249,10 @@ def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
         status = 422
         if form.is_valid():
             try:
-                conversations.change_settings(find(request, pk), form.cleaned_data)
-                return HttpResponse(status=204, headers={"HX-Trigger": "settings-saved"})
+                conversations.change_settings(row, form.changes())
+                automatic = policy_for(find(request, pk)).enabled
+                saved = HttpResponse(status=204)
+                return trigger_client_event(saved, "settings-saved", {"automatic": automatic})
             except Refused as refusal:
                 form.add_error(None, refusal.message)
     context = {"form": form, "conversation": row}
@@ -200,16 +261,27 @@ def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Choose another model."""
-    row = find(request, pk)
+async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Choose another model; where the conversation does not fit it, the old one compacts first."""
+    await signed_in(request)
+    row = await in_db(find, request, pk)
     name = request.POST.get("model", "")
-    if name not in {profile.name for profile in offered()}:
-        return HttpResponse("This model is not offered any more. Reload the page.", status=422)
+    if name not in {profile.name for profile in await in_db(offered)}:
+        return HttpResponse(
+            gettext("This model is not offered any more. Reload the page."), status=422
+        )
+    if runner.draining:
+        return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        conversations.change_settings(row, {"model": name})
+        await in_db(conversations.change_settings, row, {"model": name})
+        opened = await in_db(
+            summaries.open_model_switch, pk, old_model=row.model, owner=runner.owner
+        )
     except Refused as refusal:
         return HttpResponse(refusal.message, status=409)
+    if opened:
+        turn, compaction_id = opened
+        runner.start(turn, compaction_id)
     return HttpResponse(status=204)
 
 
@@ -220,7 +292,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     await signed_in(request)
     row = await in_db(find, request, pk)
     if runner.draining:
-        return HttpResponse("The server is restarting. Retry in a moment.", status=503)
+        return HttpResponse(gettext("The server is restarting. Retry in a moment."), status=503)
     try:
         turn = await in_db(turns.retry, row, owner=runner.owner)
     except Refused as refusal:

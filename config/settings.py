@@ -5,6 +5,7 @@ demo server. `DATABASE_URL` and `REDIS_URL` select the scaled profile; `docs/ope
 every variable.
 """
 
+import os
 import secrets
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
+
+from config.compaction import site_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
@@ -67,6 +70,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -89,10 +93,14 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "chat.views.page_context",
             ],
+            "builtins": ["django.templatetags.i18n"],
         },
     },
 ]
-LANGUAGE_CODE = "en"
+# Of what the socket brings, and for readers who want none of LANGUAGES.
+LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
+LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
 USE_TZ = True
 
@@ -125,6 +133,7 @@ CACHES = {
     }
 }
 
+MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -170,18 +179,40 @@ DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at 
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
+SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "")  # its server, where that is another one
+SUMMARY_API_KEY = env.str("SUMMARY_API_KEY", "")
+if SUMMARY_BASE_URL and not SUMMARY_MODEL:
+    raise ImproperlyConfigured(
+        "Set SUMMARY_MODEL too: SUMMARY_BASE_URL is the server of that model."
+    )
 # "name=window" pairs, for servers whose model list does not tell the context window.
 MODEL_WINDOWS: dict[str, int] = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
 PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
 MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
 MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothing yet
 
+# --- Tools ----------------------------------------------------------------------------------------
+
+TOOLS = env.bool("TOOLS", True)  # offered to models that can call them
+MAX_TOOL_ROUNDS = env.int("MAX_TOOL_ROUNDS", 50)  # of one turn
+WEB_TOOLS_VERSION = env.str("WEB_TOOLS_VERSION", "20260318")
+WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
+MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request
+MCP_LIST_SECONDS = env.float("MCP_LIST_SECONDS", 300.0)  # how long a server's list of tools holds
+MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn waits no longer for one
+MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
+# The administrator names one of these for a server; no other variable can be sent anywhere.
+MCP_SECRETS = {k: v for k, v in os.environ.items() if k.startswith("MCP_SECRET_")}
+
 # --- Compaction -----------------------------------------------------------------------------------
 
 CONTEXT_BUDGET = env.int("CONTEXT_BUDGET", 200_000)  # tokens; never more than the model's window
-COMPACTION_THRESHOLD = env.float("COMPACTION_THRESHOLD", 0.80)
-COMPACTION_KEEP_MESSAGES = env.int("COMPACTION_KEEP_MESSAGES", 6)
-COMPACTION_KEEP_FIRST = env.bool("COMPACTION_KEEP_FIRST", True)
+# The site's defaults of agent.compaction.Policy, by field; a conversation may differ.
+COMPACTION = site_policy(env, input_characters=100_000 if SUMMARY_MODEL else 0)
+# Count a compacted context with a call of 16 tokens where the server has no count_tokens.
+COUNT_BY_PROBE = env.bool("COUNT_BY_PROBE", False)
+# Ask the server to keep a prefix for an hour where the user's pauses make that cheaper.
+CACHE_FOR_AN_HOUR = env.bool("CACHE_FOR_AN_HOUR", True)
 COMPACTION_PICKUP_SECONDS = env.float("COMPACTION_PICKUP_SECONDS", 10.0)
 LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0)
 
@@ -230,8 +261,9 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
-# --- Logs -----------------------------------------------------------------------------------------
+# --- Logs and metrics -----------------------------------------------------------------------------
 
+METRICS_TOKEN = env.str("METRICS_TOKEN", "")  # opens /metrics to who has no account
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(

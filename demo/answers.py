@@ -39,7 +39,11 @@ _INTENTS = (
     (r"\blists?\b|\bsteps?\b|\bplan\b|\bto-?dos?\b|\bideas?\b|bullet", texts.LIST),
     (r"^\W*(hi|hello|hey|good (morning|day|evening)|who are you|what are you)\b", texts.GREETING),
 )
-_SEARCH = re.compile(r"\b(search|find|look up|recall|remember when|earlier)\b", re.IGNORECASE)
+_SEARCH = re.compile(
+    r"\b(search|find|look up|recall|remember when|earlier|what (was|were))\b", re.IGNORECASE
+)
+_HIT = re.compile(r"^\[(#\d+)\]", re.MULTILINE)  # how a result names the message of a hit
+CITED = 3
 
 
 def answer(body: Body, *, window: int = DEMO_MODEL.window) -> Reply:
@@ -131,8 +135,10 @@ def _found(results: list[dict[str, Any]]) -> str:
     found = "\n\n".join(
         str(block.get("text", "")) for r in results for block in blocks_of(r.get("content"))
     )
-    quoted = "\n".join(f"> {line}" for line in found[:FOUND_CHARACTERS].splitlines())
-    return texts.FOUND + (quoted or "> Nothing.") + "\n"
+    quoted = "\n".join(f"> {_plain(line)}" for line in found[:FOUND_CHARACTERS].splitlines())
+    hits = list(dict.fromkeys(_HIT.findall(found)))[:CITED]
+    cited = f"\nIt stands in [{' '.join(hits)}].\n" if hits else ""
+    return texts.FOUND + (quoted or "> Nothing.") + "\n" + cited
 
 
 def _clip(reply: Reply, body: Body, window: int) -> Reply:

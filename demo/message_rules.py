@@ -80,7 +80,9 @@ def message_violations(messages: Any, rules: Rules) -> list[str]:
         found.append("messages.0: the first message must be the user's")
     if groups[-1].role == "assistant":
         found.append(f"messages.{len(messages) - 1}: prefill: the last message must be the user's")
-    return found + list(_pairing(groups, rules)) + list(_thinking(groups))
+    found += _pairing(groups, rules)
+    found += _server_pairing(groups)
+    return found + list(_thinking(groups))
 
 
 def _content(place: str, role: str, content: Any, group: _Group) -> Iterator[str]:
@@ -171,6 +173,25 @@ def _pairing(groups: list[_Group], rules: Rules) -> Iterator[str]:
         last_call = group is groups[-1] and group.of("tool_use")
         if last_call:
             yield f"{last_call[0][0]}: tool_use without a tool_result in the next message"
+
+
+def _server_pairing(groups: list[_Group]) -> Iterator[str]:
+    """A server's tool has its result after it, in the same message or, where code of the server
+    waited for results of ours, in a later one. The last message may wait for the server."""
+    open_calls: dict[str, str] = {}
+    for group in groups:
+        for place, block in group.blocks:
+            if block.get("type") == "server_tool_use":
+                open_calls[str(block.get("id"))] = place
+            elif block.get("type") in SERVER_RESULTS:
+                call_id = str(block.get("tool_use_id"))
+                if open_calls.pop(call_id, None) is None:
+                    yield f"{place}: {block['type']} without a server_tool_use: {call_id}"
+    last = next((g for g in reversed(groups) if g.role == "assistant"), None)
+    waiting = {place for place, _ in last.blocks} if last else set()
+    for call_id, place in open_calls.items():
+        if place not in waiting:
+            yield f"{place}: server_tool_use without its result: {call_id}"
 
 
 def _results(group: _Group, called: set[str]) -> Iterator[str]:

@@ -158,6 +158,21 @@ class Script:
         self._add(lambda _: answer, "stall", when, always)
         return gate
 
+    def pause(
+        self,
+        content: Content,
+        deltas: int,
+        *,
+        when: Condition | None = None,
+        always: bool = False,
+    ) -> Gate:
+        """Stop after so many deltas of the content until the handle is released, then send the
+        rest and finish properly."""
+        gate = Gate()
+        answer = Answer(as_reply(content), fault=Fault("stall", deltas, gate=gate))
+        self._add(lambda _: answer, "pause", when, always)
+        return gate
+
     def delay(
         self,
         seconds: float,

@@ -13,12 +13,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from agent.compaction import Chapter, Policy, compacted, due, plan, protected_first
-from agent.context import Context, Limits, assemble, measure
+from agent.chapters import Chapter, render
+from agent.compaction import Policy, State, compacted, due, plan, protected_first
+from agent.context import Context, assemble, measure
+from agent.limits import Limits
 from agent.llm import Client, require_end
 from agent.messages import Block, Message, Role
 from agent.reply import Reply
 from agent.summary import summarise
+from agent.summary_job import Job, Writer
 from agent.tokens import Factor, TokenCounter
 
 counter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes are counted
@@ -32,6 +35,23 @@ def add(context: Context, role: Role, blocks: list[Block]) -> Context:
     return replace(context, messages=[*context.messages, message])
 
 
+async def compact(
+    context: Context, chapters: list[Chapter], writer: Writer
+) -> tuple[Context, list[Chapter]]:
+    """Both as they are where nothing is to be done."""
+    size, limits = measure(context, counter), context.limits
+    fixed, first = size.fixed, protected_first(context, policy)
+    cut = plan(context.messages, policy, limits, fixed=fixed, first=first)
+    if not due(State(size.total, limits), policy) or not cut:
+        return context, chapters
+    job = Job(context, cut, chapters, size.total, policy, counter, own=writer, writer=writer)
+    written = await summarise(job)
+    pins, index = policy.pins_and_index(limits)
+    summary = render(written.chapters, pin_tokens=pins, index_tokens=index, counter=counter)
+    print(f"[{len(cut.summarise)} messages compacted: {written.engine}]\n")
+    return compacted(context, cut, summary, policy), written.chapters
+
+
 async def main() -> None:
     client = Client(api_key=os.environ["ANTHROPIC_API_KEY"])
     models = {model.name: model for model in await client.models()}
@@ -39,23 +59,10 @@ async def main() -> None:
     window = model.context_window or 128_000
     limits = Limits(window, model.max_output or 8_192, window, Factor.start(model.name))
     context, chapters = Context(model.name, limits), list[Chapter]()
+    writer = Writer(client, model.name, limits)
     while line := (await asyncio.to_thread(sys.stdin.readline)).strip():
         context = add(context, "user", [{"type": "text", "text": line}])
-        size = measure(context, counter)
-        fixed, first = size.system + size.summary, protected_first(context, policy)
-        cut = plan(context.messages, policy, limits, fixed=fixed, first=first)
-        if due(size.total, limits, policy) and cut:
-            result = await summarise(
-                client,
-                cut,
-                chapters,
-                model=model.name,
-                limits=limits,
-                policy=policy,
-                counter=counter,
-            )
-            context, chapters = compacted(context, cut, result.text, policy), result.chapters
-            print(f"[{len(cut.summarise)} messages compacted]\n")
+        context, chapters = await compact(context, chapters, writer)
         reply = Reply()
         async for events in client.stream(assemble(context)):
             print("".join([reply.apply(event) for event in events]), end="", flush=True)

@@ -16,6 +16,7 @@ import django
 import pytest
 
 from agent.vocabulary import install, is_intact
+from config.compaction import VARIABLES as COMPACTION_VARIABLES
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.support.server import (
     CeleryProcess,
@@ -39,6 +40,7 @@ SETTINGS = ROOT / "config" / "settings.py"
 RECORDED = ROOT / "tests" / "data"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
+PATIENCE = 20_000  # ms until a walk gives up: three steps share a machine of two cores
 
 Process = TypeVar("Process", bound=LoggedProcess)
 
@@ -65,7 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
     config.stash[temporary] = directory
     (directory / "static").mkdir()  # WhiteNoise warns where there is none
-    for name in re.findall(r'env\.\w+\(\s*"(\w+)"', SETTINGS.read_text()):
+    read = re.findall(r'env\.\w+\(\s*"(\w+)"', SETTINGS.read_text())
+    for name in [*read, *COMPACTION_VARIABLES.values()]:
         os.environ.pop(name, None)
     environment = {
         "ENV_FILE": os.devnull,
@@ -260,8 +263,9 @@ def start_worker(
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """Chromium. Raises ChromiumUnavailable: a test that needs it fails, and says why."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     executable = find_chromium()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=LAUNCH_ARGUMENTS)
@@ -273,7 +277,7 @@ def browser() -> Iterator["Browser"]:
 def context(browser: "Browser") -> Iterator["BrowserContext"]:
     """A browser profile of its own: its pages are one person's tabs."""
     made = browser.new_context(viewport={"width": 1280, "height": 800})
-    made.set_default_timeout(10_000)
+    made.set_default_timeout(PATIENCE)
     yield made
     made.close()
 

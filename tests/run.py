@@ -1,5 +1,6 @@
 """`make test`: every step, one line each; the full output only of what fails.
 
+Three steps run at a time, the longest first: most of a test's time is waiting for another process.
 A step that cannot run (no Chromium, no PostgreSQL) fails like any other: the rest still runs, and
 the last lines name it.
 """
@@ -9,14 +10,36 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 900  # seconds a step; the slowest takes a fraction of it
+AT_ONCE = 3
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
-# Without Django, so the database makes no difference.
-PURE = ["--ignore=tests/agent", "--ignore=tests/demo"]
+# Without Django.
+PURE = ["tests/agent", "tests/demo"]
+NOT_PURE = [f"--ignore={path}" for path in PURE]
+# Where another database makes no difference either: rendering, pages, files, settings. What locks,
+# races, searches, counts or waits for a worker runs on both.
+RENDERING = ["markdown", "formulas", "render", "translation", "protocol", "plot"]
+PAGES = ["views", "message_views", "summary_views", "admin", "attachments", "mcp", "socket_errors"]
+ELSEWHERE = [
+    "tests/accounts",
+    "tests/bench",
+    "tests/config",
+    "tests/test_bundle.py",
+    "tests/test_docs.py",
+]
+SAME = [
+    *NOT_PURE,
+    *(f"--ignore={path}" for path in ELSEWHERE),
+    *(f"--ignore=tests/chat/test_{name}.py" for name in RENDERING + PAGES),
+]
+# About half of what takes a browser: most of the walks that share one server.
+SHARING = ["page", "start_page", "while_answering", "composer", "messages", "engine_page"]
+TALKS = [f"tests/e2e/test_{name}.py" for name in [*SHARING, "keyboard", "look", "tools", "weight"]]
 
 
 @dataclass(frozen=True)
@@ -33,9 +56,11 @@ STEPS = [
     Step("static", "lint", ["-m", "ruff", "check", "--quiet", "--output-format=concise", "."]),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
-    Step("unit", "on SQLite", [*PYTEST, "-m", "not e2e and not services"]),
-    Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", "not e2e", *PURE]),
-    Step("e2e", "in Chromium", [*PYTEST, "-m", "e2e"]),
+    Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", "not e2e", *SAME]),
+    Step("e2e", "in Chromium", [*PYTEST, "-m", "e2e", *(f"--ignore={path}" for path in TALKS)]),
+    Step("e2e", "talks in Chromium", [*PYTEST, "-m", "e2e", *TALKS]),
+    Step("unit", "on SQLite", [*PYTEST, "-m", "not e2e and not services", *NOT_PURE]),
+    Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 
 
@@ -63,8 +88,6 @@ class Result:
 
 
 def run(step: Step) -> Result:
-    if sys.stdout.isatty():
-        print(f"      {step.name} ...", end="\r", flush=True)
     start = time.monotonic()
     try:
         done = subprocess.run(
@@ -84,9 +107,10 @@ def run(step: Step) -> Result:
         output = f"{said.decode(errors='replace')}\nstopped after {TIMEOUT} s"
     result = Result(step, passed, output, time.monotonic() - start)
     verdict = "ok  " if passed else "FAIL"
-    print(f"{verdict}  {step.name:<22}{result.seconds:6.1f} s   {result.summary}", flush=True)
+    shown = f"{verdict}  {step.name:<22}{result.seconds:6.1f} s   {result.summary}\n"
     if not passed:
-        print(output.rstrip(), end="\n\n", flush=True)
+        shown += f"{output.rstrip()}\n\n"
+    print(shown, end="", flush=True)  # at once: another step may be printing too
     return result
 
 
@@ -104,11 +128,13 @@ def main() -> int:
     if options.data:
         data = str(options.data.resolve())
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
-    results = [run(step) for step in steps]
+    start = time.monotonic()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = list(pool.map(run, steps))
     failed = [result for result in results if not result.passed]
     print(
         f"{len(results) - len(failed)} of {len(results)} steps passed, "
-        f"{sum(result.seconds for result in results):.0f} s in all."
+        f"{time.monotonic() - start:.0f} s in all."
     )
     for result in failed:
         print(f"FAILED: {result.step.name}: {result.summary or 'see above'}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, FilePayload, Page, sync_playwright
 
 from demo.script import Script, is_chat, is_summary, is_title
 from demo.server import DemoServer
@@ -22,6 +22,8 @@ VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
 PASSWORD = "a long enough password"
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 THEMES = ("light", "dark")
+# A theme that has just changed is painted in the next frame.
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 QUESTIONS = [
     "We are moving our booking service from a cron job to a queue. Always answer with the "
@@ -61,7 +63,14 @@ The `update` is the lock: of two workers one sees `claimed == 0` and leaves.''',
 | Redis queue | 0.4 s | $25 | memory, at about 90,000 waiting jobs |
 | PostgreSQL queue | 1.1 s | $0 | vacuum, above 300 jobs a second |
 
-At 2,000 an hour all three work. Choose by what your team already runs.""",
+At 2,000 an hour all three work: a worker is busy for $\\rho = \\lambda / \\mu$ of the time, and
+the mean wait is[^kingman]
+
+$$W_q \\approx \\frac{\\rho}{1 - \\rho} \\cdot \\frac{c_a^2 + c_s^2}{2} \\cdot \\tau$$
+
+Choose by what your team already runs.
+
+[^kingman]: Kingman's formula; it holds for one worker under heavy load.""",
     """Three, in the order in which they would hurt:
 
 - [ ] The gateway's rate limit of 100 calls a minute has never been tested.
@@ -120,6 +129,7 @@ class Studio:
             page.locator(in_view).last.scroll_into_view_if_needed()
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+                page.evaluate(TWO_FRAMES)
                 page.screenshot(path=self.directory / f"{name}-{size}-{theme}.png")
         width, height = SIZES["desktop"]
         page.set_viewport_size({"width": width, "height": height})
@@ -162,6 +172,8 @@ def take_all(studio: Studio, setup_path: str) -> None:
             answered(page, number)
             if number == 2:
                 studio.shoot(page, "03-code")
+        branches(studio, page)
+        composing(studio, page)
         compact(studio, page)
         failure(studio, page)
         state = page.context.storage_state()
@@ -173,6 +185,66 @@ def take_all(studio: Studio, setup_path: str) -> None:
         page.click("#result_list tbody a")
         page.wait_for_url("**/compaction/*/change/**")
         studio.shoot(page, "11-admin-compaction")
+        page.goto(studio.url + "/admin/chat/conversation/")
+        page.click("#result_list tbody a")
+        studio.shoot(page, "19-admin-conversation")
+        page.goto(studio.url)
+        page.get_by_label("Temporary chat").check()
+        studio.script.reply("Gladly.", when=is_chat)
+        say(page, "A question that nobody keeps.")
+        answered(page, 1)
+        studio.shoot(page, "20-temporary")
+
+
+def branches(studio: Studio, page: Page) -> None:
+    """Another version of the last question, and the form that edits it."""
+    studio.script.reply(
+        "Two:\n\n1. The gateway's rate limit.\n2. The dead-letter queue.", when=is_chat
+    )
+    last = page.locator("article[data-role=user]").last
+    last.hover()
+    last.get_by_role("button", name="Edit message").click()
+    page.locator(".edit-form textarea").fill("Good. Which two risks are the worst?")
+    studio.shoot(page, "12-editing")
+    page.locator(".edit-form textarea").press("Control+Enter")
+    page.locator("article", has_text="1. The gateway").or_(
+        page.locator("li", has_text="The dead-letter queue.")
+    ).last.wait_for()
+    answered(page, 4)
+    studio.shoot(page, "13-branches")
+    page.locator("article[data-role=user]").last.get_by_role(
+        "button", name="Previous version"
+    ).click()
+    page.locator("article", has_text="has never been tested").wait_for()
+
+
+def composing(studio: Studio, page: Page) -> None:
+    """Files to be sent, the commands, the help, the menus."""
+    source = (studio.directory / "03-code-desktop-light.png").read_bytes()
+    script = b"print('x')\n" * 90
+    files: list[FilePayload] = [
+        {"name": "screenshot.png", "mimeType": "image/png", "buffer": source},
+        {"name": "worker.py", "mimeType": "text/x-python", "buffer": script},
+    ]
+    page.set_input_files("#file-input", files)
+    page.locator("#tray li").nth(1).get_by_text("tokens").wait_for()
+    page.fill("#composer textarea", "What do you make of these?")
+    studio.shoot(page, "14-files")
+    studio.script.reply("A worker, and a picture of it.", when=is_chat)
+    page.keyboard.press("Enter")
+    answered(page, 5)
+    studio.shoot(page, "15-files-sent")
+    page.fill("#composer textarea", "")
+    page.locator("#composer textarea").press_sequentially("/")
+    studio.shoot(page, "16-commands")
+    page.keyboard.press("Escape")
+    page.fill("#composer textarea", "")
+    page.keyboard.press("Control+/")
+    studio.shoot(page, "17-help")
+    page.keyboard.press("Escape")
+    page.click("#conversation-menu summary")
+    studio.shoot(page, "18-menu")
+    page.keyboard.press("Escape")
 
 
 def compact(studio: Studio, page: Page) -> None:
@@ -185,7 +257,7 @@ def compact(studio: Studio, page: Page) -> None:
     gate.release()
     page.locator(".divider").wait_for()
     page.click("#gauge")
-    page.locator("#gauge-panel").wait_for()
+    page.locator("#gauge-panel .plot").wait_for()
     studio.shoot(page, "06-panel")
     page.keyboard.press("Escape")
     page.locator(".divider summary").click()

@@ -5,9 +5,9 @@ Services are the only writers; what the panel changes in conversations, it asks 
 
 from django.contrib import admin
 
-from chat.admin import compactions, conversations, profiles, transcript
+from chat.admin import compactions, conversations, profiles, tools, transcript
 
-__all__ = ["compactions", "conversations", "profiles", "transcript"]
+__all__ = ["compactions", "conversations", "profiles", "tools", "transcript"]
 
 admin.site.site_header = "Everlong administration"
 admin.site.site_title = "Everlong"

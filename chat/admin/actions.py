@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from chat.admin.base import link, list_url, page_url
 from chat.errors import Refused
 from chat.models import Compaction, Turn
-from chat.services import compactions
+from chat.services import summaries
 from chat.turns import runner
 
 log = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ class Action:
 def _rerun(compaction: Compaction) -> int:
     if runner.draining:
         raise Refused("draining", "The server is restarting. Try again in a moment.")
-    turn, new = compactions.open_rerun(compaction.pk, owner=runner.owner)
+    turn, new = summaries.open_rerun(compaction.pk, owner=runner.owner)
     # In a sync view, this runs in the event loop that serves the request: the runner's.
     async_to_sync(_start)(turn, new)
     return new
@@ -53,7 +53,7 @@ async def _start(turn: Turn, compaction_id: int) -> None:
 
 
 def _revert(compaction: Compaction) -> int:
-    compactions.revert(compaction.pk)
+    summaries.revert(compaction.pk)
     return compaction.pk
 
 

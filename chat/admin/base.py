@@ -25,6 +25,7 @@ PREVIEW = 120  # characters of a message in a table
 MAX_VALUE = 2_000  # characters of one value in a table of facts
 
 _CITED = re.compile(r"\[(#\d+(?:[ ,]+#\d+)*)\]")
+_PAGE_LINK = re.compile(r'<a href="#message-\d+">#(\d+)</a>')  # of the chat's own page
 _NUMBER = re.compile(r"#(\d+)")
 
 
@@ -169,19 +170,12 @@ def list_url(model: type[Model], **filters: object) -> str:
     return f"{url}?{urlencode(filters)}" if filters else url
 
 
-def money(dollars: float) -> str:
-    """As the chat's gauge writes it."""
-    if not dollars:
-        return "$0"
-    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
-
-
 def seconds(duration: float | None) -> str:
     """`1.2 s`, `2 min 5 s`."""
     if duration is None:
         return "–"
     if duration < 60:
-        return f"{duration:.1f} s"
+        return f"{max(0.0, duration):.1f} s"
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
 
 
@@ -214,7 +208,7 @@ def summary_html(conversation_id: UUID, text: str) -> SafeString:
 
     As in `chat.render`, no `[` can stand inside an attribute.
     """
-    html = markdown.render(text)
+    html = _PAGE_LINK.sub(r"#\1", markdown.render(text))
     numbers = {int(n) for cited in _CITED.findall(html) for n in _NUMBER.findall(cited)}
     known = Message.objects.filter(conversation=conversation_id, number__in=numbers)
     pages = {

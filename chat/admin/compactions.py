@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from agent.compaction import AUTO, ENGINES
 from chat.admin.actions import RERUN, REVERT, confirmed
 from chat.admin.base import (
     ConversationFilter,
@@ -18,35 +19,47 @@ from chat.admin.base import (
     facts,
     link,
     list_url,
-    money,
     previews,
     seconds,
     summary_html,
     when,
 )
+from chat.figures import format_money as money
+from chat.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
-from chat.render import format_tokens
 
 MAX_COVERED = 200  # messages on a compaction's page
 OPENING = 100  # characters of a chapter in the table
 
 COMPLETED = Q(status=Compaction.Status.COMPLETED)
-_POINTER = "conversation__compaction"
-# A completed version is current, or stands before or after the current one.
+_CURRENT = Q(pk=F("conversation__compaction"))
+# A completed version is current, or was reverted, or gave way to another: a newer one, or that of
+# another branch.
 STATES = {
-    "current": COMPLETED & Q(**{_POINTER: F("pk")}),
-    "superseded": COMPLETED & Q(**{f"{_POINTER}__gt": F("pk")}),
-    "reverted": COMPLETED & (Q(**{_POINTER: None}) | Q(**{f"{_POINTER}__lt": F("pk")})),
+    "current": COMPLETED & _CURRENT,
+    "superseded": COMPLETED & Q(reverted=False) & ~_CURRENT,
+    "reverted": COMPLETED & Q(reverted=True) & ~_CURRENT,
 } | {
     str(status): Q(status=status)
     for status in Compaction.Status
     if status != Compaction.Status.COMPLETED
+}
+# How a summary came to be written, from the best way to the last resort.
+WRITTEN = (*(engine for engine in ENGINES if engine != AUTO), "edited")
+# Lists of the audit, in words.
+FINDINGS = {
+    "failures": "What was tried before, and why it failed",
+    "dropped": "Statements whose exact values stand in no message",
+    "unverified": "Unverified statements: no message that they name bears them out",
+    "left_out": "Messages that the model was not given: its input is capped",
 }
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
     "conversation",
     "trigger",
     "status",
+    "reverted",
+    "engine",
     "model",
     "messages",
     "tokens_before",
@@ -62,10 +75,9 @@ def state_of(compaction: Compaction, conversation: Conversation) -> str:
     """The status, with `completed` told apart as in `STATES`."""
     if compaction.status != Compaction.Status.COMPLETED:
         return compaction.status
-    pointer = conversation.compaction_id
-    if pointer == compaction.pk:
+    if compaction.pk == conversation.compaction_id:
         return "current"
-    return "superseded" if pointer and pointer > compaction.pk else "reverted"
+    return "reverted" if compaction.reverted else "superseded"
 
 
 def row_of(row: Compaction, conversation: Conversation) -> dict[str, Any]:
@@ -74,6 +86,7 @@ def row_of(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "link": link(row, f"#{row.pk}"),
         "trigger": row.get_trigger_display(),
         "state": state_of(row, conversation),
+        "engine": row.engine or "–",
         "model": row.model,
         "messages": row.messages,
         "tokens": _tokens(row),
@@ -91,7 +104,8 @@ def _tokens(row: Compaction) -> str:
 
 
 def _saved(row: Compaction) -> str:
-    if row.status != Compaction.Status.COMPLETED or not row.tokens_before:
+    edited = row.trigger == Compaction.Trigger.EDIT
+    if row.status != Compaction.Status.COMPLETED or not row.tokens_before or edited:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
 
@@ -110,6 +124,21 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(condition) if condition else None
 
 
+class EngineFilter(admin.SimpleListFilter):
+    """By the way the summary was written: the known ones, which costs no look at every row."""
+
+    title = "engine"
+    parameter_name = "engine"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(engine, engine.capitalize()) for engine in WRITTEN]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        return queryset.filter(engine=self.value()) if self.value() else None
+
+
 @admin.register(Compaction)
 class CompactionAdmin(ReadOnlyAdmin):
     list_display = (
@@ -117,6 +146,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         "conversation_link",
         "trigger",
         "state",
+        "engine",
         "model",
         "messages_count",
         "tokens",
@@ -132,6 +162,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         ConversationFilter,
         StateFilter,
         "trigger",
+        EngineFilter,
         "created_at",
         ConversationOwnerFilter,
         ModelFilter,
@@ -247,7 +278,8 @@ class CompactionAdmin(ReadOnlyAdmin):
                 position__lte=obj.through.position,
             ),
             "usage": facts(obj.usage),
-            "audit": facts(obj.audit),
+            "findings": _findings(obj),
+            "audit": facts({k: v for k, v in obj.audit.items() if k not in FINDINGS}),
         }
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -264,11 +296,26 @@ def _covered(compaction: Compaction) -> QuerySet[Message]:
     return covered.order_by("number")
 
 
+def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
+    """The lists of the audit that hold something, each under its words."""
+    found = []
+    for name, words in FINDINGS.items():
+        lines = compaction.audit.get(name)
+        if isinstance(lines, list) and lines:
+            if name == "dropped":
+                words += ": reported" if compaction.engine == "edited" else ": dropped"
+            found.append((words, [str(line).lstrip("-*+ ") for line in lines]))
+    return found
+
+
 def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:
     text = str(chapter.get("text", ""))
     lines = (line.strip("#-* ") for line in text.splitlines() if not line.startswith("#"))
     return chapter | {
-        "rewritten": max(0, int(chapter.get("depth", 1)) - 1),
+        "depth": chapter.get("depth", 1),
+        "level": chapter.get("level", 1),
+        "pins_count": len(chapter.get("pins", ())),
+        "index_count": len(chapter.get("index", ())),
         "characters": len(text),
         "opening": next(filter(None, lines), "")[:OPENING],
     }

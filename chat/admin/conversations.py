@@ -10,19 +10,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agent.messages import Usage
-from chat.admin.base import (
-    ModelFilter,
-    OwnerFilter,
-    ReadOnlyAdmin,
-    list_url,
-    money,
-    summary_html,
-    when,
-)
+from chat.admin.base import ModelFilter, OwnerFilter, ReadOnlyAdmin, list_url, summary_html, when
 from chat.admin.compactions import SUMMARY_ROW, row_of
-from chat.contexts import load
+from chat.contexts import load, usage_event
+from chat.figures import format_money as money
+from chat.figures import format_tokens
 from chat.models import Compaction, Conversation, Message, ModelProfile
-from chat.render import format_tokens
+from chat.plot import context_plot
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 # How far back from the newest message a reply's usage is looked for.
@@ -94,6 +88,7 @@ class ConversationAdmin(ReadOnlyAdmin):
                 "fields": (
                     ("compaction", "compressed_at", "compressed_through"),
                     ("compaction_enabled", "compaction_held", "keep_first_message"),
+                    ("context_budget", "compaction_settings", "pruned_through"),
                 )
             },
         ),
@@ -179,6 +174,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
         context |= {
             "usage": _usage(obj),
+            "plot": context_plot(obj, usage_event(load(obj.pk))),
             "summary": summary_html(obj.pk, obj.compressed_context or ""),
             "compactions": [row_of(row, obj) for row in rows[:MAX_COMPACTIONS]],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
@@ -191,14 +187,18 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     """The meter, as the chat's own page shows it, and the totals, in words."""
     loaded = load(conversation.pk)
     used, size, limits = loaded.used, loaded.size, loaded.limits
-    rest = max(0, used - size.system - size.summary)
+    rest = max(0, used - size.fixed)
     return [
         (
             "Context",
             f"{'about ' if loaded.estimated else ''}{used:,} tokens, {used / limits.budget:.0%} of "
             f"the budget of {limits.budget:,} (window {limits.window:,})",
         ),
-        ("Of that", f"system {size.system:,} · summary {size.summary:,} · conversation {rest:,}"),
+        (
+            "Of that",
+            f"system {size.system:,} · tools {size.tools:,} · summary {size.summary:,} · "
+            f"conversation {rest:,}",
+        ),
         ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
         (
             "Cost",

@@ -57,7 +57,10 @@ class ModelProfileAdmin(admin.ModelAdmin):
     actions = ("release",)
     readonly_fields = ("token_factor", "token_samples", "base_url", "edited")
     fieldsets = (
-        (None, {"fields": ("name", "display_name", "enabled")}),
+        (
+            None,
+            {"fields": ("name", "display_name", "enabled", "tools", "web_tools", "show_thinking")},
+        ),
         (
             "Limits",
             {"fields": (("context_window", "max_output"),), "description": "In tokens."},

@@ -15,11 +15,11 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     facts,
     link,
-    money,
     previews,
     seconds,
     when,
 )
+from chat.figures import format_money as money
 from chat.models import Message, Turn
 from chat.render import render_message
 

@@ -1,21 +1,29 @@
 """Conversations: create, name, set, delete."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.messages import sound_text
+from agent.llm import Spent
+from agent.messages import Usage, sound_text
 from chat import events
 from chat.broadcast import conversation_group, emit, user_group
 from chat.contexts import load, usage_event
 from chat.errors import Refused
-from chat.models import Conversation, ModelProfile, Turn
+from chat.models import Attachment, Conversation, ModelProfile, Turn
+from chat.profiles import profile_for
+from chat.services import attachments
 
 TITLE_LENGTH = 200
+TEMPORARY_KEPT = timedelta(days=1)
 OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
 
 
@@ -24,12 +32,13 @@ def owned(user: User, conversation_id: UUID) -> Conversation:
     return Conversation.objects.get(owner=user, pk=conversation_id)
 
 
-def create(user: User, model: str = "") -> Conversation:
-    """An empty conversation with the given model, or the default one where it is not offered."""
+def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
+    """An empty conversation with the given model, or the default one where it is not offered. A
+    temporary one is not listed."""
     if not ModelProfile.objects.filter(name=model, enabled=True).exists():
         model = settings.DEFAULT_MODEL
     with transaction.atomic():
-        conversation = Conversation.objects.create(owner=user, model=model)
+        conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
         emit(user_group(user.pk), events.conversation_updated(conversation))
     return conversation
 
@@ -54,24 +63,63 @@ def suggest_title(conversation_id: UUID, title: str) -> None:
         _set_title(conversation, title)
 
 
+def charge(conversation_id: UUID, spent: Spent) -> tuple[Usage, float]:
+    """Add model calls outside of turns to the totals. What they used, and its US dollars."""
+    usage = sum((usage for _, usage in spent), Usage())
+    cost = sum(profile_for(model).price(usage) for model, usage in spent)
+    Conversation.objects.filter(pk=conversation_id).update(
+        input_tokens=F("input_tokens") + usage.prompt,
+        output_tokens=F("output_tokens") + usage.output_tokens,
+        cost=F("cost") + cost,
+    )
+    return usage, cost
+
+
 def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
     title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
     if not title:
-        raise Refused("empty_title", "Write a title.")
+        raise Refused("empty_title", gettext("Write a title."))
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(title=title, **values)
         conversation.title = title
         emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
 
 
+def set_pinned(conversation: Conversation, *, pinned: bool) -> None:
+    """Keep it on top of the sidebar, or no longer."""
+    _set_place(conversation, pinned=pinned)
+
+
+def set_archived(conversation: Conversation, *, archived: bool) -> None:
+    """Put it away from the sidebar, or back."""
+    _set_place(conversation, archived=archived)
+
+
+def _set_place(conversation: Conversation, **values: bool) -> None:
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(**values)
+        emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
+
+
+def sweep_temporary() -> int:
+    """Delete temporary conversations that nobody has written in for a day."""
+    left = Conversation.objects.filter(
+        temporary=True, updated_at__lt=timezone.now() - TEMPORARY_KEPT
+    )
+    old = list(left)
+    for conversation in old:
+        delete(conversation)
+    return len(old)
+
+
 def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> None:
-    """Set system prompt, model or compaction settings. What changes the request also ends the
-    validity of the usage that was reported for it. Refused while a turn runs."""
+    """Set system prompt, model, tools or compaction settings. What changes the request also ends
+    the validity of the usage that was reported for it. Refused while a turn runs."""
     with transaction.atomic():
         row = Conversation.objects.select_for_update().get(pk=conversation.pk)
         refuse_if_busy(row)
         changed = {name: value for name, value in values.items() if getattr(row, name) != value}
-        if {"model", "system_prompt"} & changed.keys():
+        if {"model", "system_prompt", "tool_settings"} & changed.keys():
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
@@ -86,21 +134,27 @@ def delete(conversation: Conversation) -> None:
         # Rows are locked in the order in which the end of a turn locks them.
         active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
         list(active.select_for_update())
+        sent = Attachment.objects.filter(messages__conversation=conversation)
+        files = list(sent.values_list("pk", flat=True))
         conversation.delete()
+        attachments.discard(Attachment.objects.filter(pk__in=files))
         emit(group, event)
         emit(owner, event)
 
 
-def refuse_if_busy(conversation: Conversation) -> None:
+def refuse_if_busy(conversation: Conversation | UUID) -> None:
     """Refused("conversation_busy") while a turn or a compaction is active."""
-    turn = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).first()
+    active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
+    turn = next(iter(active.values_list("kind", "status")), None)
     if turn is None:
         return
-    compacting = turn.kind == Turn.Kind.COMPACT or turn.status == Turn.Status.COMPACTING
+    compacting = Turn.Kind.COMPACT in turn or Turn.Status.COMPACTING in turn
     raise Refused(
         "conversation_busy",
-        "The conversation is being compacted. Your text is kept; send it when that is done."
+        gettext(
+            "The conversation is being compacted. Your text is kept; send it when that is done."
+        )
         if compacting
-        else "An answer is being written. Your text is kept; send it when that is done.",
+        else gettext("An answer is being written. Your text is kept; send it when that is done."),
         retryable=True,
     )

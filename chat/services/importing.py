@@ -14,6 +14,7 @@ from chat.broadcast import emit, user_group
 from chat.errors import Refused
 from chat.llm import counter
 from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.services import indexing
 from chat.services.conversations import TITLE_LENGTH, opening_title
 from chat.sessions import Session, SessionMessage
 
@@ -58,6 +59,7 @@ def import_session(
         )
         _store(conversation, rows, session.messages)
         _date(conversation, rows, times)
+        indexing.index(user.pk, rows)
         emit(user_group(user.pk), events.conversation_updated(conversation))
     return conversation
 

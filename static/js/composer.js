@@ -1,8 +1,12 @@
 // The message box: grows, keeps the draft until the server has the message, knows when not to send.
 
-import { $, storage } from "./dom.js";
+import { createAttachments } from "./attachments.js";
+import { $, hasKeyboard, storage } from "./dom.js";
+import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
-import { createSlashMenu, helpList, parseCommand } from "./slash.js";
+import { createSlashMenu, parseCommand } from "./slash.js";
+
+const SILENCE = 5000; // ms after which a message without an answer is asked after
 
 /** Not crypto.randomUUID: that exists only on https and localhost. */
 function newId() {
@@ -12,9 +16,9 @@ function newId() {
 
 /**
  * `send(frame)` → went out?; `head()` → number of the last known message; `commands`: {name: (rest)}.
- * On the start page there is no `send`: the form is posted.
+ * On the start page `start(text)` takes the place of both: it resolves to whether the message is stored.
  */
-export function createComposer({ key, send = null, head = null, commands = {}, onStop = null, onShowLatest = null }) {
+export function createComposer({ key, start = null, send = null, head = null, commands = {}, onStop = null, onSilence = null, onShowLatest = null }) {
   const form = $("#composer");
   const textarea = $("textarea", form);
   const sendButton = $("#send");
@@ -23,12 +27,16 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   const draftKey = `draft:${key}`;
   const HINT = hint.textContent;
   let usualHint = HINT;
-  let pending = null; // {frame, repeated}: what the server has not confirmed
+  let pending = null; // the frame that the server has not confirmed
+  let silence = 0; // timer
+  let repeated = null; // the frame that went out once more at the last snapshot
+  let starting = false;
   let locked = false;
   let answering = false;
   let hintTimer = 0;
+  let files = null;
 
-  const menu = send && createSlashMenu(textarea, (command) => {
+  const menu = createSlashMenu(textarea, Object.keys(commands), (command) => {
     setText(`/${command.name}${command.takesText ? " " : ""}`);
     if (!command.takesText) submit();
   });
@@ -40,18 +48,29 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   function draw() {
     if (textarea.readOnly !== locked) {
       textarea.readOnly = locked;
-      usualHint = locked ? "Compacting. Your text is kept." : HINT;
+      usualHint = locked ? gettext("Compacting. Your text is kept.") : HINT;
       hint.textContent = usualHint;
     }
     form.setAttribute("aria-busy", String(locked));
-    sendButton.disabled = locked || !textarea.value.trim();
+    const pressed = [sendButton, stopButton].includes(document.activeElement) ? document.activeElement : null;
+    sendButton.disabled = locked || starting || files?.uploading() || !(textarea.value.trim() || files?.any());
     if (!stopButton) return;
     sendButton.hidden = answering;
     stopButton.hidden = !answering;
+    // The keyboard goes on where it was; a phone's would only pop up.
+    if ((pressed?.hidden || pressed?.disabled) && hasKeyboard) textarea.focus();
   }
   function setText(text) {
     textarea.value = text;
     storage.set(draftKey, text);
+    grow();
+    draw();
+  }
+  /** The server has a text: forget it, but not what was typed since, here or in another tab. */
+  function forget(text) {
+    if (storage.get(draftKey) === text) storage.set(draftKey, "");
+    if (textarea.value !== text) return;
+    textarea.value = "";
     grow();
     draw();
   }
@@ -67,33 +86,53 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
 
   function runCommand({ name, rest, known }) {
     if (!known) {
-      showNotice(`There is no command /${name}. Type / to see the commands, or begin with a space to send it as text.`);
+      showNotice(gettext("There is no command /{name}. Type / to see the commands, or begin with a space to send it as text.", { name }));
+      return;
+    }
+    if (!commands[name]) {
+      showNotice(gettext("/{name} works once the conversation has begun. Begin with a space to send it as text.", { name }));
       return;
     }
     hideNotice();
-    if (name === "help") showNotice(helpList(), { info: true });
-    if (commands[name]?.(rest) !== false) setText("");
+    const text = textarea.value;
+    if (commands[name](rest, () => forget(text)) !== false) forget(text);
+  }
+
+  function deliver(frame) {
+    pending = frame;
+    clearTimeout(silence);
+    silence = setTimeout(() => pending === frame && onSilence(), SILENCE);
+    return send(frame);
+  }
+
+  async function begin(text) {
+    const ids = files.ids();
+    starting = true;
+    draw();
+    if (await start()) {
+      forget(text);
+      files.sent(ids);
+    }
+    starting = false;
+    draw();
   }
 
   function submit() {
     const text = textarea.value;
-    if (!text.trim() || locked) return;
-    if (!send) {
-      storage.set(draftKey, "");
-      form.requestSubmit();
-      return;
-    }
+    if (sendButton.disabled) return;
     const command = parseCommand(text);
     if (command) return runCommand(command);
-    if (answering) return say("Wait for the answer, or stop it first. Your text is kept.");
+    if (start) return begin(text);
+    if (answering) return say(gettext("Wait for the answer, or stop it first. Your text is kept."));
+    sendMessage(text, files.ids());
+  }
+
+  function sendMessage(text, attachments) {
     if (pending) return;
     hideNotice();
-    pending = {
-      frame: { type: "message.send", client_id: newId(), text, expected_head: head() },
-      repeated: false,
-    };
-    if (!send(pending.frame)) {
-      showNotice("Not connected. Your message will be sent when the connection is back.", { info: true });
+    const frame = { type: "message.send", client_id: newId(), text, attachments, expected_head: head() };
+    if (!deliver(frame)) {
+      showNotice(gettext("Not connected. Your message will be sent when the connection is back."), { info: true });
     }
   }
 
@@ -101,22 +140,18 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
     storage.set(draftKey, textarea.value);
     grow();
     draw();
-    menu?.update();
+    menu.update();
   });
   textarea.addEventListener("keydown", (event) => {
     // While an input method composes, Enter chooses a character (Safari says so by 229 only).
     if (event.isComposing || event.keyCode === 229) return;
-    if (menu?.key(event)) return;
+    if (menu.key(event)) return;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       submit();
     }
   });
   form.addEventListener("submit", (event) => {
-    if (!send) {
-      storage.set(draftKey, "");
-      return;
-    }
     event.preventDefault();
     submit();
   });
@@ -125,43 +160,53 @@ export function createComposer({ key, send = null, head = null, commands = {}, o
   });
   stopButton?.addEventListener("click", () => onStop());
 
+  files = createAttachments({ key, form, textarea, onChange: draw });
   const draft = storage.get(draftKey);
   if (draft && !textarea.value) textarea.value = draft;
   grow();
   draw();
-  if (matchMedia("(hover: hover)").matches && !location.hash) textarea.focus();
+  if (hasKeyboard && !location.hash) textarea.focus();
 
   return {
-    setText,
     focus: () => textarea.focus(),
+    /** Send a text in the reader's name; the draft and its files stay. */
+    ask: (text) => locked || answering || sendMessage(text, []),
     setState(state) {
       ({ locked, answering } = state);
       draw();
     },
     /** `message.created` came. True if it is the one that this tab sent. */
     confirm(clientId) {
-      if (!pending || pending.frame.client_id !== clientId) return false;
-      if (textarea.value === pending.frame.text) setText("");
+      if (!pending || pending.client_id !== clientId) return false;
+      forget(pending.text);
+      files.sent(pending.attachments);
       pending = null;
       hideNotice();
       return true;
     },
     /** An `error` frame: the text stays. */
     refuse(frame) {
-      if (frame.client_id && frame.client_id !== pending?.frame.client_id) return;
+      if (frame.client_id && frame.client_id !== pending?.client_id) return;
+      const refused = pending;
       if (frame.client_id) pending = null;
-      if (frame.code === "head_changed") {
-        showNotice("This chat continued in another tab.", { action: { label: "Show latest", run: onShowLatest } });
-      } else showNotice(frame.message || "That did not work.");
+      if (frame.code === "head_changed" && refused && !refused.as_branch) {
+        const asBranch = () => {
+          hideNotice();
+          deliver({ ...refused, client_id: newId(), as_branch: true });
+        };
+        showNotice(gettext("This chat continued in another tab. Your text is kept."), { actions: [
+          { label: gettext("Show latest"), run: onShowLatest },
+          { label: gettext("Send as branch"), run: asBranch },
+        ] });
+      } else showNotice(frame.message || gettext("That did not work."));
     },
     /**
-     * A snapshot came. What was not confirmed goes out once more, with the same id; the answer to a
-     * repetition is a snapshot, in which the message counts.
+     * A snapshot came. What was not confirmed goes out once more, with the same id: only
+     * `message.created` with that id says that the server has it.
      */
-    reconcile(head) {
-      if (!pending) return;
-      if (pending.repeated && head > pending.frame.expected_head) this.confirm(pending.frame.client_id);
-      else pending.repeated = send(pending.frame);
+    reconcile() {
+      repeated = pending === repeated ? null : pending; // the answer to a repetition is a snapshot too
+      if (repeated) send(repeated);
     },
   };
 }

@@ -1,13 +1,18 @@
 // One open conversation: turns the socket's frames into changes of the page.
 
+import { chooseModel, remember } from "./commands.js";
 import { createCompaction } from "./compaction.js";
 import { createComposer } from "./composer.js";
-import { $, announce, post } from "./dom.js";
+import { $, announce, post, refocus, request } from "./dom.js";
 import { createGauge } from "./gauge.js";
+import { gettext } from "./gettext.js";
 import { apply, fromSnapshot } from "./live.js";
+import { createMessages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
-import { refreshSidebar } from "./shell.js";
+import { openDialog, refreshSidebar, showBanner } from "./shell.js";
+import { openHelp, startShortcuts } from "./shortcuts.js";
 import { connect } from "./socket.js";
+import { createToolRows } from "./tools.js";
 import { createTranscript } from "./transcript.js";
 
 export function startConversation(id) {
@@ -17,12 +22,18 @@ export function startConversation(id) {
   // {turnId, kind} of the active turn; the page knows it before the socket does
   let turn = page.turnId ? { turnId: Number(page.turnId), kind: page.turnKind } : null;
   let live = null; // see live.js
+  let compactions = 0; // completed ones that this tab knows of
   let waiting = false; // for a snapshot; deltas make no sense until it comes
   let compacting = false;
+  let onCompacting = null; // what the command is still to do when its compaction begins
+  let retryAfter = ""; // the address of the retry that waits for a compaction
+  let frames = Promise.resolve(); // one after the other: some wait for HTTP
 
   const send = (frame) => socket.send(frame);
-  const transcript = createTranscript();
-  const gauge = createGauge({ onCompact: () => compaction.compact() });
+  const transcript = createTranscript({ url: page.messagesUrl, onSwitch: (messageId) => messages.switchTo(messageId) });
+  const messages = createMessages({ transcript, url: page.messagesUrl });
+  const rows = createToolRows(transcript);
+  const gauge = createGauge({ onCompact: () => openDialog(page.compactUrl) });
   const compaction = createCompaction({
     transcript,
     send,
@@ -35,25 +46,44 @@ export function startConversation(id) {
     key: id,
     send,
     head: transcript.head,
-    onStop: () => send({ type: "turn.stop" }),
+    onStop: stop,
+    onSilence: () => socket.sync(),
     async onShowLatest() {
-      await catchUp();
       hideNotice();
-      transcript.toBottom();
+      await transcript.catchUp();
+      await transcript.toBottom();
     },
     commands: {
-      compact(focus) {
-        if (compaction.compact(focus)) return true;
-        showNotice("Not connected. Try again when the connection is back.");
-        return false;
-      },
+      compact,
+      context: () => gauge.open(),
       new: () => location.assign(homeUrl),
+      help: openHelp,
+      system: () => openDialog(page.settingsUrl),
+      model: chooseModel,
+      export: (form) => location.assign(form.toLowerCase() === "json" ? page.exportJsonUrl : page.exportUrl),
       rename(title) {
         if (title) rename(title);
         else $("#title").select();
       },
+      remember,
     },
   });
+
+  const notConnected = () => showNotice(gettext("Not connected. Try again when the connection is back."));
+
+  /** False: the text stays in the message box; `done()` when the compaction has begun. */
+  function compact(focus, done = null) {
+    if (compaction.compact(focus)) onCompacting = done;
+    else notConnected();
+    return false;
+  }
+
+  /** Stop the answer; whether one was running. */
+  function stop() {
+    if (turn?.kind !== "answer") return false;
+    if (!send({ type: "turn.stop" })) notConnected();
+    return true;
+  }
 
   function drawState() {
     const answering = turn?.kind === "answer";
@@ -64,16 +94,10 @@ export function startConversation(id) {
 
   // --- Catching up over HTTP ---
 
-  async function catchUp() {
-    const after = transcript.lastSettledPosition();
-    try {
-      const response = await fetch(`${page.messagesUrl}?after=${after}`);
-      if (!response.ok) throw new Error(String(response.status));
-      transcript.putAll(await response.text());
-      if (live) transcript.drawLive(live);
-    } catch {
-      showNotice("Could not load the newest messages. Reload the page to see them.");
-    }
+  /** The divider of the summary that counts now, where this tab has not been told of it. */
+  async function showCurrentSummary() {
+    const response = await request(page.summaryUrl).catch(() => null);
+    if (response?.status === 200) transcript.putDivider(await response.text());
   }
 
   function needSnapshot() {
@@ -89,35 +113,48 @@ export function startConversation(id) {
       waiting = false;
       // The title may have come before the socket was there.
       if (showTitle(frame.title)) refreshSidebar();
-      if (frame.usage) gauge.show(frame.usage);
+      const missedCompaction = frame.usage && frame.usage.totals.compactions !== compactions;
+      if (frame.usage) showUsage(frame.usage);
       turn = frame.turn && { turnId: frame.turn.turn_id, kind: frame.turn.kind };
       live = fromSnapshot(frame.turn);
       const missedEnd = frame.compaction ? compaction.started(frame.compaction) : compaction.ended();
       drawState();
-      const behind =
-        frame.head > transcript.head() || transcript.hasUnsettled(live?.messageId) || missedEnd === true;
-      if (behind) await catchUp();
+      const behind = transcript.hasUnsettled(live?.messageId) || missedEnd === true;
+      if (frame.head < transcript.head()) await transcript.showNewest(); // another branch, or deletions
+      else if (frame.head > transcript.head() || behind) await transcript.catchUp();
+      if (missedEnd === true || missedCompaction) await showCurrentSummary();
       if (live) transcript.drawLive(live);
-      transcript.setTyping(turn?.kind === "answer" && !compacting && !(live?.text || live?.html.length));
-      composer.reconcile(frame.head);
+      rows.restore(frame.turn);
+      transcript.setTyping(turn?.kind === "answer" && !frame.compaction && !(live?.text || live?.html.length));
+      composer.reconcile();
     },
 
     "message.created"(frame) {
       if (frame.role === "user") compaction.forgetOutcome();
       transcript.put(frame.html);
       if (composer.confirm(frame.client_id)) transcript.toBottom();
-      if (live && live.messageId === frame.id) transcript.drawLive(live);
+      const open = frame.status === "streaming";
+      if (live?.messageId === frame.id) {
+        if (open) transcript.drawLive(live);
+        else live = null; // a round is over, its tools run
+      } else if (open) transcript.setTyping(true);
+      if (!open && frame.role === "assistant") transcript.setTyping(false);
     },
 
     "turn.started"(frame) {
       turn = { turnId: frame.turn_id, kind: frame.kind };
       live = null;
       if (frame.kind === "answer") transcript.setTyping(true);
+      else onCompacting?.();
+      onCompacting = null;
       drawState();
     },
 
     "turn.delta": streamed,
     "turn.block": streamed,
+    "turn.thinking": rows.think,
+    "tool.started": rows.call,
+    "tool.finished": rows.call,
 
     "turn.notice"(frame) {
       if (!transcript.addNotice(frame.text)) showNotice(frame.text, { info: true });
@@ -126,17 +163,29 @@ export function startConversation(id) {
     "turn.finished"(frame) {
       if (turn?.turnId === frame.turn_id) turn = null;
       live = null;
+      transcript.endLive();
       transcript.setTyping(false);
       if (frame.html) transcript.put(frame.html);
       else if (frame.error && frame.kind === "answer") showNotice(frame.error.message);
       if (frame.kind === "answer") {
-        announce({ completed: "Response complete", cancelled: "Response stopped" }[frame.status] ?? "Response failed");
+        announce({ completed: gettext("Response complete"), cancelled: gettext("Response stopped") }[frame.status] ?? gettext("Response failed"));
       }
       drawState();
-      if (transcript.hasUnsettled(null)) catchUp();
+      if (transcript.hasUnsettled(null)) transcript.catchUp();
+      if (retryAfter && frame.kind === "compact") {
+        if (frame.status === "completed") retry(retryAfter);
+        retryAfter = "";
+      }
     },
 
-    "context.usage": (frame) => gauge.show(frame),
+    async "branch.changed"(frame) {
+      compaction.forgetOutcome();
+      await transcript.goOtherWay(frame.after);
+      messages.arrived();
+    },
+    "message.deleted": (frame) => transcript.remove(frame.id),
+
+    "context.usage": showUsage,
 
     "conversation.updated"(frame) {
       if (frame.id === id) showTitle(frame.title);
@@ -155,21 +204,47 @@ export function startConversation(id) {
     CompressionProgress: compaction.progressed,
     CompressionCompleted(frame) {
       compaction.completed(frame);
+      if (frame.success) gauge.show({ held: false });
       if (turn?.kind === "answer" && !live) transcript.setTyping(true);
     },
 
-    "compaction.reverted": (frame) => document.getElementById(`compaction-${frame.id}`)?.remove(),
+    "compaction.reverted"(frame) {
+      document.getElementById(`compaction-${frame.id}`)?.remove();
+      compaction.forgetOutcome();
+      gauge.show({ held: true });
+      showCurrentSummary();
+    },
 
-    error: (frame) => composer.refuse(frame),
+    error(frame) {
+      onCompacting = null;
+      retryAfter = "";
+      composer.refuse(frame);
+    },
   };
 
   function streamed(frame) {
     if (waiting) return;
+    rows.fold(frame.message_id);
     const result = apply(live, frame);
     live = result.live;
     if (result.change === "gap") needSnapshot();
     else if (result.change !== "none") transcript.drawLive(live, result.change);
   }
+
+  function showUsage(usage) {
+    compactions = usage.totals.compactions;
+    gauge.show(usage);
+  }
+
+  // --- Dialogs ---
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "compact-form") return;
+    event.preventDefault();
+    $("#dialog").close();
+    compact(new FormData(event.target).get("focus").trim());
+  });
+  document.addEventListener("settings-saved", (event) => gauge.show({ automatic: event.detail.automatic }));
 
   // --- Title and model ---
 
@@ -186,7 +261,7 @@ export function startConversation(id) {
 
   async function rename(title) {
     const response = await post($("#rename").action, { title }).catch(() => null);
-    if (!response?.ok) return showNotice("The title could not be changed. Try again.");
+    if (!response?.ok) return showNotice(gettext("The title could not be changed. Try again."));
     showTitle(title);
     refreshSidebar();
   }
@@ -206,6 +281,18 @@ export function startConversation(id) {
     event.target.blur();
   });
 
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-action=place]");
+    if (!button) return;
+    const { name, value } = button.dataset;
+    const response = await post(page.placeUrl, { [name]: value }).catch(() => null);
+    if (!response?.ok) return showNotice(gettext("That did not work. Try again in a moment."));
+    if (name === "archived" && value) return location.assign(homeUrl);
+    button.dataset.value = value ? "" : "1";
+    button.textContent = name === "pinned" ? (value ? gettext("Unpin") : gettext("Pin to the top")) : gettext("Archive");
+    refreshSidebar();
+  });
+
   const model = $("#model");
   let chosen = model?.value;
   model?.addEventListener("change", async () => {
@@ -213,42 +300,51 @@ export function startConversation(id) {
     if (response?.ok) chosen = model.value;
     else {
       model.value = chosen;
-      showNotice((response && (await response.text()).slice(0, 200)) || "The model could not be changed.");
+      showNotice((response && (await response.text()).slice(0, 200)) || gettext("The model could not be changed."));
     }
   });
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-action]");
-    if (button?.dataset.action === "rename") $("#title").select();
-    if (button?.dataset.action !== "retry") return;
-    button.disabled = true;
-    const response = await post(button.dataset.url).catch(() => null);
-    button.disabled = false;
-    if (response?.ok) hideNotice();
-    else showNotice((response?.status === 409 && (await response.text()).slice(0, 300)) || "Could not retry. Try again in a moment.");
+    switch (button?.dataset.action) {
+      case "rename": return $("#title").select();
+      case "ask": return composer.ask(button.dataset.text);
+      case "retry":
+        button.disabled = true;
+        await retry(button.dataset.url);
+        button.disabled = false;
+        break;
+      case "compact-retry":
+        if (compaction.compact("")) retryAfter = button.dataset.url;
+        else notConnected();
+    }
   });
+
+  async function retry(url) {
+    const response = await post(url).catch(() => null);
+    if (response?.ok) {
+      hideNotice();
+      refocus();
+    } else showNotice((response?.status === 409 && (await response.text()).slice(0, 300)) || gettext("Could not retry. Try again in a moment."));
+  }
+
+  startShortcuts({ onStop: stop });
 
   // --- Go ---
 
-  gauge.show(JSON.parse($("#usage-data").textContent));
+  showUsage(JSON.parse($("#usage-data").textContent));
   drawState();
-  const banner = $("#connection-banner");
   let bannerTimer = 0;
   socket = connect(page.socket, {
-    onFrame: (frame) => handlers[frame.type]?.(frame),
+    onFrame(frame) {
+      frames = frames.then(() => handlers[frame.type]?.(frame)).catch(reportError);
+    },
     onState(state) {
       clearTimeout(bannerTimer);
-      const text = {
-        open: "",
-        lost: "Reconnecting…",
-        "signed-out": "You have been signed out. Reload the page to sign in again; your text is kept.",
-        gone: "This conversation no longer exists.",
-      }[state];
+      if (state === "signed-out") return document.dispatchEvent(new Event("signed-out"));
+      const text = { open: "", lost: gettext("Reconnecting…"), gone: gettext("This conversation no longer exists.") }[state];
       // A blip of a second is not worth a word.
-      bannerTimer = setTimeout(() => {
-        banner.textContent = text;
-        banner.hidden = !text;
-      }, state === "lost" ? 800 : 0);
+      bannerTimer = setTimeout(() => showBanner(text), state === "lost" ? 800 : 0);
     },
   });
 }

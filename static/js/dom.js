@@ -1,5 +1,9 @@
 // Small things that every module needs.
 
+import { gettext } from "./gettext.js";
+
+const PATIENCE = 30_000; // ms; what waits for a request does not wait for ever
+
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -17,12 +21,37 @@ export function parse(html) {
   return template.content.firstElementChild;
 }
 
-export function post(url, fields = {}) {
+/** Whether an answer came from the sign-in page: it is no answer to what was asked. */
+export const isSignIn = (url) => new URL(url, location).pathname === $("#connection-banner").dataset.loginUrl;
+
+/** `fetch` with what the server asks for. Whoever was signed out gets a 401, and the page is told. */
+export async function request(url, options = {}) {
   const headers = {
     "X-CSRFToken": $('meta[name="csrf-token"]').content,
     "X-Requested-With": "fetch", // the answer is a status, not a page
   };
-  return fetch(url, { method: "POST", headers, body: new URLSearchParams(fields) });
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE), ...options });
+  if (!isSignIn(response.url)) return response;
+  document.dispatchEvent(new Event("signed-out"));
+  return new Response(gettext("You were signed out. Sign in again; your text is kept."), { status: 401 });
+}
+
+/** `fields`: an object, or a form's data. */
+export const post = (url, fields = {}) => request(url, { method: "POST", body: new URLSearchParams(fields) });
+
+/** Move the focus to a message. */
+export function focusOn(article) {
+  article.tabIndex = -1;
+  article.focus({ preventScroll: true });
+}
+
+/** Whether nobody's screen is taken by a keyboard when a text box gets the focus. */
+export const hasKeyboard = matchMedia("(hover: hover)").matches;
+
+/** What had the focus is gone: the keyboard goes on in the message box. */
+export function refocus() {
+  const here = document.activeElement;
+  if (hasKeyboard && (here === document.body || !here.checkVisibility())) $("#composer-text").focus({ preventScroll: true });
 }
 
 /** Local storage that may be full or forbidden. */
@@ -66,5 +95,28 @@ export function localiseTimes(root = document) {
     const style = sameDay ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
     node.textContent = date.toLocaleString([], style);
     node.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+  }
+}
+
+/** Copy a text, or one that is still on its way; whether it worked. */
+export async function copy(source) {
+  try {
+    if (typeof source === "string") await navigator.clipboard.writeText(source);
+    else {
+      // Begun at once, while the click still allows it.
+      const blob = source.then((text) => new Blob([text], { type: "text/plain" }));
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+    }
+    return true;
+  } catch {
+    // Without https there is no clipboard API; this old way still works.
+    const value = await Promise.resolve(source).catch(() => null);
+    if (value == null) return false;
+    const area = make("textarea", { value, className: "sr-only" });
+    document.body.append(area);
+    area.select();
+    const ok = document.execCommand("copy");
+    area.remove();
+    return ok;
   }
 }

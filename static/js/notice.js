@@ -1,20 +1,20 @@
 // The line above the composer: errors and answers to commands.
 
 import { $, make } from "./dom.js";
+import { gettext } from "./gettext.js";
 
 const box = () => $("#notice");
 
-/** `content`: text or a node; `action`: {label, run} or nothing. */
-export function showNotice(content, { info = false, action = null } = {}) {
+/** `content`: text or a node; `actions`: [{label, run}]. */
+export function showNotice(content, { info = false, actions = [] } = {}) {
   const close = make("button", { type: "button", className: "icon-button", onclick: hideNotice });
-  close.ariaLabel = "Dismiss";
+  close.ariaLabel = gettext("Dismiss");
   close.textContent = "✕";
-  const button =
-    action &&
-    make("button", { type: "button", className: "button small", onclick: action.run }, action.label);
+  const buttons = actions.map(({ label, run }) =>
+    make("button", { type: "button", className: "button small", onclick: run }, label));
   box().className = info ? "info" : "";
   box().hidden = false;
-  box().replaceChildren(make("div", {}, content), make("span", { className: "notice-actions" }, button, close));
+  box().replaceChildren(make("div", {}, content), make("span", { className: "notice-actions" }, ...buttons, close));
 }
 
 export function hideNotice() {

@@ -1,7 +1,8 @@
 // Everything around the conversation: sidebar, menus, dialogs, theme, copying.
 
-import { $, $$, announce, storage } from "./dom.js";
-import { showNotice } from "./notice.js";
+import { $, $$, announce, copy, isSignIn, make, refocus, storage } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
+import { hideNotice, showNotice } from "./notice.js";
 
 export function startShell(conversationId) {
   startTheme();
@@ -14,11 +15,46 @@ export function startShell(conversationId) {
     event.detail.headers["X-CSRFToken"] = $('meta[name="csrf-token"]').content;
   });
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target.id === "sidebar-list") markCurrent(conversationId);
+    if (event.detail.target.id !== "sidebar-list") return;
+    markCurrent(conversationId);
+    if (event.detail.requestConfig.elt.id === "sidebar-search" && $("#sidebar-search").value) announceHits();
   });
+  startErrors();
+  $(".search").addEventListener("submit", (event) => event.preventDefault()); // it searches while one types
+}
+
+/** What the server would not do, in its own words where it has some. */
+function startErrors() {
   for (const name of ["htmx:responseError", "htmx:sendError"]) {
-    document.addEventListener(name, () => showNotice("The server could not do that. Try again in a moment."));
+    document.addEventListener(name, ({ detail: { elt, xhr } }) => {
+      const told = xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") && xhr.responseText.slice(0, 300);
+      showNotice(told || gettext("The server could not do that. Try again in a moment."));
+      // What was chosen there is not so.
+      if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));
+    });
   }
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (!isSignIn(detail.xhr.responseURL)) return;
+    detail.shouldSwap = false;
+    document.dispatchEvent(new Event("signed-out"));
+  });
+  document.addEventListener("signed-out", () => {
+    const next = new URLSearchParams({ next: location.pathname });
+    const href = `${$("#connection-banner").dataset.loginUrl}?${next}`;
+    showBanner(`${gettext("You were signed out. Your text is kept.")} `, make("a", { href }, gettext("Sign in again")));
+  });
+}
+
+/** The line above the notices: how the connection stands. */
+export function showBanner(...content) {
+  const banner = $("#connection-banner");
+  banner.replaceChildren(...content);
+  banner.hidden = !banner.textContent;
+}
+
+function announceHits() {
+  const count = $$("#sidebar-list a").length;
+  announce(count ? ngettext("{count} result", "{count} results", count) : gettext("Nothing found"));
 }
 
 let refreshTimer = 0;
@@ -46,6 +82,13 @@ function startTheme() {
   }
 }
 
+/** To the search box, on a phone in the drawer. */
+export function focusSearch() {
+  const opener = $("#sidebar-open");
+  if (opener.offsetParent && !$("#sidebar").classList.contains("open")) opener.click();
+  $("#sidebar-search").focus();
+}
+
 /** On a phone the sidebar is a drawer: focus goes in, stays in, and comes back. */
 function startDrawer() {
   const sidebar = $("#sidebar");
@@ -64,6 +107,8 @@ function startDrawer() {
   sidebar.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && sidebar.classList.contains("open")) toggle(false);
   });
+  // A search hit in this conversation.
+  addEventListener("hashchange", () => sidebar.classList.contains("open") && toggle(false));
   matchMedia("(max-width: 767px)").addEventListener("change", (event) => {
     if (!event.matches && sidebar.classList.contains("open")) toggle(false);
   });
@@ -74,7 +119,10 @@ function startMenus() {
   document.addEventListener("click", (event) => {
     for (const menu of $$("details.menu[open]")) {
       const inside = menu.contains(event.target);
-      if (!inside || event.target.closest(".menu-panel > :is(a, button)")) close(menu);
+      const chosen = inside && event.target.closest(".menu-panel > :is(a, button)");
+      // A dialog that it opens gives the focus back to what stays visible.
+      if (chosen) $("summary", menu).focus();
+      if (!inside || chosen) close(menu);
     }
   });
   document.addEventListener("keydown", (event) => {
@@ -85,60 +133,63 @@ function startMenus() {
   });
 }
 
+/** Show a fragment of the server's in the dialog. */
+export function openDialog(url) {
+  window.htmx?.ajax("GET", url, { target: "#dialog", swap: "innerHTML" });
+}
+
+// What the server says when a dialog's form is done: {event: words}.
+const DONE = {
+  "settings-saved": gettext("Settings saved"),
+  "summary-saved": gettext("Summary saved. Every exact value in it stands in the messages."),
+  "summary-reverted": gettext("Reverted"),
+};
+
 function startDialog() {
   const dialog = $("#dialog");
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target === dialog && !dialog.open) dialog.showModal();
   });
-  document.addEventListener("settings-saved", () => {
-    dialog.close();
-    announce("Settings saved");
+  for (const [name, words] of Object.entries(DONE)) {
+    document.addEventListener(name, () => {
+      dialog.close();
+      if (name === "summary-saved") return showNotice(words, { info: true });
+      hideNotice();
+      announce(words);
+    });
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.('[data-action="open-dialog"]');
+    if (button) openDialog(button.dataset.url);
   });
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.closest('[data-action="close-dialog"]')) dialog.close();
+  dialog.addEventListener("click", (event) => event.target.closest('[data-action="close-dialog"]') && dialog.close());
+  closeOutside(dialog);
+}
+
+/** A press beside a dialog closes it, unless something was changed in it. */
+export function closeOutside(dialog) {
+  let pressed = false; // a selection may end outside without having begun there
+  let changed = false;
+  const outside = ({ target, clientX, clientY }) => {
+    const box = dialog.getBoundingClientRect();
+    return target === dialog && (clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom);
+  };
+  dialog.addEventListener("pointerdown", (event) => (pressed = outside(event)));
+  dialog.addEventListener("click", (event) => pressed && !changed && outside(event) && dialog.close());
+  dialog.addEventListener("input", () => (changed = true));
+  dialog.addEventListener("close", () => {
+    changed = false;
+    refocus();
   });
 }
 
 function startCopying() {
   document.addEventListener("click", async (event) => {
-    const code = event.target.closest?.(".copy-code");
-    const message = event.target.closest?.('[data-action="copy"]');
-    if (!code && !message) return;
-    const source = code
-      ? $("code", code.closest(".code-block")).textContent
-      : $$(".text", message.closest("article")).map(plainText).join("\n\n");
-    const button = code ?? message;
-    const ok = await copy(source);
-    if (code) code.textContent = ok ? "Copied" : "Not copied";
-    else button.classList.toggle("done", ok);
-    announce(ok ? "Copied" : "Could not copy");
-    setTimeout(() => {
-      if (code) code.textContent = "Copy";
-      button.classList.remove("done");
-    }, 1600);
+    const button = event.target.closest?.(".copy-code");
+    if (!button) return;
+    const ok = await copy($("code", button.closest(".code-block")).textContent);
+    button.textContent = ok ? gettext("Copied") : gettext("Not copied");
+    announce(button.textContent);
+    setTimeout(() => (button.textContent = gettext("Copy")), 1600);
   });
-}
-
-/** The text of a message without the labels and buttons of its code blocks. */
-function plainText(node) {
-  const headers = $$(".code-header", node);
-  for (const header of headers) header.hidden = true;
-  const text = node.innerText.trim();
-  for (const header of headers) header.hidden = false;
-  return text;
-}
-
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    // Without https there is no clipboard API; this old way still works.
-    const area = Object.assign(document.createElement("textarea"), { value: text, className: "sr-only" });
-    document.body.append(area);
-    area.select();
-    const ok = document.execCommand("copy");
-    area.remove();
-    return ok;
-  }
 }

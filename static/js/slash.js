@@ -1,12 +1,18 @@
 // Commands: what a text that starts with "/" means, and the menu that offers them.
 
-import { $, make } from "./dom.js";
+import { $, announce, make } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
 
 export const COMMANDS = [
-  { name: "compact", hint: "[focus]", text: "Summarise the older part to free context", takesText: true },
-  { name: "new", hint: "", text: "Start a new chat" },
-  { name: "rename", hint: "[title]", text: "Rename this conversation", takesText: true },
-  { name: "help", hint: "", text: "Show the commands" },
+  { name: "compact", hint: gettext("[focus]"), text: gettext("Summarise the older part to free context"), takesText: true },
+  { name: "context", hint: "", text: gettext("Show how full the context is, and what it cost") },
+  { name: "new", hint: "", text: gettext("Start a new chat") },
+  { name: "model", hint: gettext("[name]"), text: gettext("Choose another model"), takesText: true },
+  { name: "system", hint: "", text: gettext("Set the system prompt of this conversation") },
+  { name: "rename", hint: gettext("[title]"), text: gettext("Rename this conversation"), takesText: true },
+  { name: "remember", hint: gettext("fact"), text: gettext("Keep a fact about you for all conversations"), takesText: true },
+  { name: "export", hint: "[json]", text: gettext("Save this conversation as a file"), takesText: true },
+  { name: "help", hint: "", text: gettext("Show the commands and keyboard shortcuts") },
 ];
 
 /** {name, rest, known} or null for prose; `/etc/hosts` and texts of several lines are prose. */
@@ -19,22 +25,17 @@ export function parseCommand(text) {
   return { name, rest: (match[2] ?? "").trim(), known };
 }
 
-export function helpList() {
-  return make("dl", {}, ...COMMANDS.flatMap(({ name, hint, text }) => [
-    make("dt", {}, `/${name} ${hint}`.trim()),
-    make("dd", {}, text),
-  ]));
-}
-
-/** The menu above the textarea. `onPick(command)` when one is accepted. */
-export function createSlashMenu(textarea, onPick) {
+/** The menu above the textarea, with the commands of these names. `onPick(command)` when one is accepted. */
+export function createSlashMenu(textarea, names, onPick) {
+  const offered = COMMANDS.filter((command) => names.includes(command.name));
   const menu = $("#slash-menu");
   let shown = [];
   let selected = 0;
 
   function draw() {
     menu.hidden = !shown.length;
-    textarea.setAttribute("aria-expanded", String(Boolean(shown.length)));
+    // A textarea may not be a combobox, so what that would say is announced.
+    if (shown.length) announce(ngettext("{count} command", "{count} commands", shown.length));
     menu.replaceChildren(...shown.map((command, index) => {
       const item = make("li", { id: `slash-${command.name}` },
         make("code", {}, `/${command.name} ${command.hint}`.trim()), make("span", {}, command.text));
@@ -51,7 +52,7 @@ export function createSlashMenu(textarea, onPick) {
 
   function update() {
     const match = /^\/([a-z-]*)$/i.exec(textarea.value);
-    shown = match && !textarea.readOnly ? COMMANDS.filter((c) => c.name.startsWith(match[1].toLowerCase())) : [];
+    shown = match && !textarea.readOnly ? offered.filter((c) => c.name.startsWith(match[1].toLowerCase())) : [];
     selected = 0;
     draw();
   }

@@ -1,57 +1,72 @@
 // The messages on the page: puts articles in, draws the live answer, keeps the scroll position.
 
-import { $, $$, announce, localiseTimes, make, parse } from "./dom.js";
-import { showNotice } from "./notice.js";
+import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { hideNotice, showNotice } from "./notice.js";
+import { createPaging } from "./paging.js";
 import { drawTail } from "./tail.js";
 
 const NEAR = 80; // px from the bottom that still count as "at the bottom"
-const PAGES_BACK = 30; // how far a link to a message may load
 const RETRY_TICK = 1000; // ms
 
-export function createTranscript() {
+/** `url`: of the conversation's items. `onSwitch(messageId)` shows the branch through a message. */
+export function createTranscript({ url, onSwitch }) {
   const log = $("#transcript");
   const scroller = $("#scroller");
   const latest = $("#latest");
   const typing = make("div", { className: "typing", hidden: true }, make("span"), make("span"), make("span"));
   let stuck = true;
+  let known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
+  let liveNow = null; // drawn anew when the window comes back to the end
   $("#live-rows").append(typing);
+  const paging = createPaging({ log, scroller, url, onChange: afterMove });
 
   // --- Scrolling ---
 
-  const toBottom = () => {
+  const drawLatest = () => (latest.hidden = stuck && paging.atTail());
+  const scrollDown = () => {
     scroller.scrollTop = scroller.scrollHeight;
     stuck = true;
-    latest.hidden = true;
+    drawLatest();
   };
   scroller.addEventListener("scroll", () => {
     stuck = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
-    latest.hidden = stuck;
+    drawLatest();
   }, { passive: true });
+  /** To the newest message, which may have to be loaded first. */
+  async function toBottom() {
+    if (!paging.atTail()) await showNewest();
+    scrollDown();
+  }
   latest.addEventListener("click", toBottom);
   // The composer grows, the window turns: whoever is at the bottom stays there.
-  new ResizeObserver(() => stuck && toBottom()).observe(scroller);
+  new ResizeObserver(() => stuck && paging.atTail() && scrollDown()).observe(scroller);
 
   /** Change the page; follow the end of the text only if the reader is there. */
   function change(work) {
-    const follow = stuck;
+    const follow = stuck && paging.atTail();
     const result = work();
-    if (follow) toBottom();
+    if (follow) scrollDown();
     else latest.hidden = false;
     return result;
   }
 
-  // Older messages come in above: keep what is being read where it is.
-  let before = null;
-  log.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.target?.id === "earlier") {
-      before = scroller.scrollHeight - scroller.scrollTop;
+  function afterMove() {
+    if (paging.atTail()) {
+      known = articles().reduce((most, node) => Math.max(most, Number(node.dataset.number) || 0), 0);
+      if (liveNow) drawLive(liveNow);
     }
-  });
-  log.addEventListener("htmx:afterSettle", () => {
-    if (before != null) scroller.scrollTop = scroller.scrollHeight - before;
-    before = null;
-    localiseTimes(log);
-  });
+    drawLatest();
+  }
+
+  async function showNewest() {
+    try {
+      await paging.newest();
+      scrollDown();
+    } catch {
+      showNotice(gettext("Could not load the newest messages. Reload the page to see them."));
+    }
+  }
 
   // --- Articles ---
 
@@ -63,90 +78,168 @@ export function createTranscript() {
     const fresh = parse(html);
     if (!fresh) return null;
     localiseTimes(fresh);
+    known = Math.max(known, Number(fresh.dataset.number));
     const old = article(fresh.dataset.messageId);
-    const position = Number(fresh.dataset.position);
     // A slow response must not undo what the socket has told since.
     if (old && isStreaming(fresh) && old.dataset.position && !isStreaming(old)) return old;
-    change(() => {
-      if (old) {
-        old.replaceWith(fresh);
-        return;
-      }
-      // A retry or an edit begins a new branch: what stood here and after it is no longer shown.
-      for (const other of articles()) {
-        if (Number(other.dataset.position) >= position) other.remove();
-      }
-      log.append(fresh);
-    });
+    if (old) replace(old, fresh);
+    else if (paging.atTail()) {
+      change(() => {
+        // A retry or an edit begins a new branch: what stood here and after it is no longer shown.
+        keepFocus(() => dropAfter(Number(fresh.dataset.position) - 1));
+        log.append(fresh);
+      });
+      paging.trimStart();
+    } else drawLatest();
     return fresh;
   }
 
-  /** Newer items from the server (`?after=`): replace what is known, append the rest. */
-  function putAll(html) {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    for (const node of [...template.content.children]) {
-      if (node.matches("article")) put(node.outerHTML);
-      else if (node.matches(".divider") && !document.getElementById(node.id)) {
-        localiseTimes(node);
-        change(() => log.append(node));
-      }
+  /** Put the finished article in; what the reader had opened or focused in the old one stays so. */
+  function replace(old, fresh) {
+    const focused = old.contains(document.activeElement);
+    for (const row of $$("[data-call][open]", old)) {
+      $(`[data-call="${CSS.escape(row.dataset.call)}"]`, fresh)?.setAttribute("open", "");
     }
+    change(() => old.replaceWith(fresh));
+    if (focused) focusOn(fresh);
+  }
+
+  /** Do what may take the focused element away; the keyboard then goes on in the message box. */
+  function keepFocus(work) {
+    const inside = log.contains(document.activeElement);
+    work();
+    if (inside) refocus();
+  }
+
+  /** Take away what stands after a position, dividers with it. */
+  function dropAfter(position) {
+    const first = articles().find((node) => Number(node.dataset.position) > position);
+    if (!first) return;
+    while (first.isConnected) log.lastElementChild.remove();
+  }
+
+  /** The branch goes another way after a position: another edit, answer or branch is shown. */
+  async function goOtherWay(position) {
+    const last = articles().at(-1);
+    const elsewhere = !paging.atTail() && Number(last?.dataset.position) <= position;
+    if (elsewhere) return; // it lies below what is on the page
+    const first = articles()[0];
+    if (first && Number(first.dataset.position) > position) return showNewest();
+    keepFocus(() => paging.keepPlace(() => dropAfter(position)));
+    await catchUp();
+  }
+
+  /** Load what follows the last settled message; begin anew where that is not on the branch any more. */
+  async function catchUp() {
+    if (!paging.atTail()) return drawLatest();
+    const after = lastSettled();
+    if (!after) return showNewest();
+    try {
+      await paging.exclusive(async () => {
+        const { position, number } = after.dataset;
+        const items = await paging.load(`?after=${position}&number=${number}`);
+        items.querySelector("#earlier")?.remove();
+        change(() => {
+          for (const node of [...items.children]) {
+            if (node.matches("article")) put(node.outerHTML);
+            else if (!document.getElementById(node.id)) log.append(node);
+          }
+        });
+      });
+      if (!paging.atTail()) await showNewest(); // more than a page was missed
+      afterMove();
+      paging.watch(); // whoever reached an end meanwhile was turned away
+    } catch (error) {
+      if (error.status === 409) return showNewest();
+      showNotice(gettext("Could not load the newest messages. Reload the page to see them."));
+    }
+  }
+
+  async function remove(id) {
+    const node = article(id);
+    if (!node) return;
+    const covered = node.matches("article:has(~ .divider)");
+    const beside = node.nextElementSibling?.closest("article") ?? node.previousElementSibling?.closest("article");
+    keepFocus(() => paging.keepPlace(() => node.remove()));
+    afterMove();
+    // A summary that rested on it is gone, and its divider with it.
+    if (covered && beside) await paging.around(beside.dataset.number).catch(showNewest);
   }
 
   function putDivider(html, afterMessageId) {
     const divider = parse(html);
-    const anchor = article(afterMessageId);
+    const anchor = article(afterMessageId ?? divider?.dataset.after);
     if (!divider || !anchor) return;
     localiseTimes(divider);
     change(() => {
       // Of several compactions that reach to one message, the last counts.
-      while (anchor.nextElementSibling?.matches(".divider")) anchor.nextElementSibling.remove();
+      while (anchor.nextElementSibling?.matches(".divider")) {
+        const details = $("details[open]", anchor.nextElementSibling);
+        if (details && $("details", divider)) $("details", divider).open = true;
+        anchor.nextElementSibling.remove();
+      }
       anchor.after(divider);
     });
   }
 
   // --- Links to messages ---
 
-  /** Load older pages until the message is there; a summary may point far back. */
+  /** Show a message, however far back it is. */
   async function reveal(number) {
-    for (let page = 0; page < PAGES_BACK; page++) {
-      const target = document.getElementById(`message-${number}`);
-      const earlier = $("#earlier");
-      if (target) {
-        target.scrollIntoView({ block: "start" });
-        target.classList.add("found");
-        setTimeout(() => target.classList.remove("found"), 1600);
-        return true;
+    const find = () => document.getElementById(`message-${number}`);
+    try {
+      if (!find()) await paging.around(number);
+    } catch (error) {
+      if (error.messageId) {
+        const run = async () => {
+          hideNotice();
+          if (await onSwitch(error.messageId)) await reveal(number);
+        };
+        return showNotice(error.message, { info: true, actions: [{ label: gettext("Show that branch"), run }] });
       }
-      if (!earlier) return false;
-      const response = await fetch(earlier.getAttribute("hx-get")).catch(() => null);
-      if (!response?.ok) return false;
-      const template = document.createElement("template");
-      template.innerHTML = await response.text();
-      localiseTimes(template.content);
-      earlier.replaceWith(template.content);
-      window.htmx?.process(log);
+      return showNotice(error.status === 404 ? gettext("Message #{number} is not in this conversation any more.", { number })
+        : gettext("Message #{number} could not be loaded. Try again in a moment.", { number }));
     }
-    return false;
+    const target = find();
+    stuck = false;
+    target.classList.add("found");
+    setTimeout(() => target.classList.remove("found"), 1600);
+    const rows = rowsOf(target);
+    for (const row of rows) {
+      row.open = true;
+      $("[data-action=whole]", row)?.click();
+    }
+    const shown = rows[0] ?? target;
+    shown.scrollIntoView({ block: "start" });
+    shown.tabIndex = -1;
+    shown.focus({ preventScroll: true });
   }
-  log.addEventListener("click", async (event) => {
-    const link = event.target.closest?.('a[href^="#message-"]');
-    if (!link) return;
+  /** Where the results are shown that a message of nothing else holds: in the rows of the calls before it. */
+  function rowsOf(target) {
+    if (!target.matches(".tools-only:not(:has(.row))")) return [];
+    const before = articles()[articles().indexOf(target) - 1];
+    return before ? $$("details.row.tool", before) : [];
+  }
+  const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href^='#m']");
+    const number = link && numberOf(link.hash);
+    if (!number) return;
     event.preventDefault();
-    const number = link.hash.slice("#message-".length);
-    if (!(await reveal(number))) showNotice(`Message #${number} is not among those that could be loaded.`);
+    reveal(number);
   });
+  addEventListener("hashchange", () => numberOf(location.hash) && reveal(numberOf(location.hash)));
 
   // --- The live answer ---
 
   /** Draw `live` (see live.js); `change` says how little has to be drawn anew. */
   function drawLive(live, kind = "all") {
-    if (live.messageId == null) return;
+    liveNow = live;
+    if (live.messageId == null || !paging.atTail()) return;
     change(() => {
       let node = article(live.messageId);
       if (!node) {
-        node = make("article", { className: "message", ariaLabel: "Assistant" });
+        node = make("article", { className: "message", ariaLabel: gettext("Assistant") });
         Object.assign(node.dataset, { messageId: live.messageId, role: "assistant" });
         log.append(node);
       }
@@ -172,7 +265,7 @@ export function createTranscript() {
   function setTyping(on) {
     if (typing.hidden !== on) return;
     change(() => (typing.hidden = !on));
-    if (on) announce("Generating response");
+    if (on) announce(gettext("Generating response"));
   }
 
   // --- Retry countdowns ---
@@ -182,24 +275,21 @@ export function createTranscript() {
       const seconds = Math.ceil((new Date(node.dataset.retryAt) - Date.now()) / 1000);
       const button = node.parentNode.querySelector("button");
       button.disabled = seconds > 0;
-      node.textContent = seconds > 0 ? `possible in ${seconds} s` : "";
+      node.textContent = seconds > 0 ? gettext("possible in {seconds} s", { seconds }) : "";
       if (!(seconds > 0)) node.removeAttribute("data-retry-at");
     }
   }
   setInterval(tick, RETRY_TICK);
   tick();
 
-  /** What this tab knows: the highest number, and from which position on to ask for more. */
-  function head() {
-    return Math.max(Number($("#chat").dataset.head) || 0, ...articles().map((a) => Number(a.dataset.number) || 0));
-  }
-  function lastSettledPosition() {
+  /** The last article that will not change any more: from there on there may be news. */
+  function lastSettled() {
     const all = articles();
     const cut = all.findIndex((node) => isStreaming(node) || node.dataset.position == null);
     const settled = cut < 0 ? all : all.slice(0, cut);
     // A failed answer at the end may have been retried elsewhere.
     while (settled.length && settled.at(-1).dataset.status !== "complete") settled.pop();
-    return settled.length ? Number(settled.at(-1).dataset.position) : -1;
+    return settled.at(-1);
   }
   const hasUnsettled = (liveMessageId) =>
     articles().some((a) => isStreaming(a) && a.dataset.messageId !== String(liveMessageId));
@@ -211,9 +301,14 @@ export function createTranscript() {
   }
 
   localiseTimes();
-  const linked = location.hash && document.getElementById(location.hash.slice(1));
-  if (linked) linked.scrollIntoView();
-  else toBottom();
+  scrollDown();
+  if (numberOf(location.hash)) reveal(numberOf(location.hash));
 
-  return { addNotice, log, article, change, drawLive, hasUnsettled, head, lastSettledPosition, put, putAll, putDivider, setTyping, toBottom };
+  return {
+    addNotice, article, catchUp, change, drawLive, goOtherWay, hasUnsettled, log, put, putDivider, remove, setTyping, showNewest, toBottom,
+    /** Number of the newest message that this tab knows of, 0 for none. */
+    head: () => known,
+    /** No answer is being written any more. */
+    endLive: () => (liveNow = null),
+  };
 }

@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from agent.llm import Client
+from agent.llm import Client, Spent
 from demo.server import DemoServer
 
 # The same examples on every run and machine; time limits would fail on a busy one.
@@ -26,9 +26,15 @@ def server(running_server: DemoServer) -> Iterator[DemoServer]:
     running_server.script.assert_done()
 
 
+@pytest.fixture
+def spent() -> Spent:
+    """What the client's calls for whole replies cost."""
+    return []
+
+
 @pytest_asyncio.fixture
-async def client(server: DemoServer) -> AsyncIterator[Client]:
+async def client(server: DemoServer, spent: Spent) -> AsyncIterator[Client]:
     """A client of the server that reports every error at once."""
-    connected = Client(api_key="test", base_url=server.base_url, retries=0)
+    connected = Client(api_key="test", base_url=server.base_url, retries=0, spent=spent)
     yield connected
     await connected.close()

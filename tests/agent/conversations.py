@@ -8,7 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.context import Context, Limits
+from agent.chapters import INDEX_HEADING, PINS_HEADING, Summary
+from agent.context import Context
+from agent.limits import Limits
 from agent.messages import Block, Message, Role
 from agent.tokens import Factor, TokenCounter
 
@@ -176,11 +178,17 @@ def turns(draw: st.DrawFn) -> list[Message]:
 
 
 histories = st.one_of(turns(), turns(), wild())
+summaries = st.builds(
+    Summary,
+    st.lists(st.builds("## Overview\n{}".format, texts), min_size=1, max_size=9).map(tuple),
+    st.sampled_from(["", f"{PINS_HEADING}\n- Be brief. [#1]\n\n{INDEX_HEADING}\n- 8443 [#1]"]),
+)
 
 
 @st.composite
 def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
-    """Any state of a conversation: with and without a summary, system prompt, protected message."""
+    """Any state of a conversation: with and without a summary, system prompt, protected message,
+    previews of old results."""
     messages = draw(histories)
     summarised = draw(st.integers(0, len(messages)))
     first = messages[0] if summarised and draw(st.booleans()) else None
@@ -190,10 +198,11 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
         model="claude-test",
         limits=draw(limits(smallest)),
         system_prompt=draw(texts),
-        summary="## Overview\nA record." if summarised else "",
+        summary=draw(summaries) if summarised else Summary(),
         summary_through=summarised,
         first=first,
         messages=messages[summarised:],
+        pruned_through=draw(st.integers(0, len(messages))),
     )
 
 
@@ -205,10 +214,11 @@ def sized_turn(draw: st.DrawFn, start: int) -> list[Message]:
         ids = [f"c{start}-{round_number}-{i}" for i in range(draw(st.integers(1, 3)))]
         made.append(("assistant", [call(i) for i in ids]))
         answered = ids[draw(st.sampled_from([0, 0, 0, 1])) :]
+        found = draw(st.sampled_from(["Found.", "x" * 2_000]))  # the longer one can be pruned
         if draw(st.booleans()):
-            made += [("user", [result(i)]) for i in answered]  # one message each
+            made += [("user", [result(i, found)]) for i in answered]  # one message each
         elif answered:
-            made.append(("user", [result(i) for i in answered]))
+            made.append(("user", [result(i, found) for i in answered]))
         if draw(st.integers(0, 5)) == 0:
             made.append(("user", [text("Meanwhile."), result(f"orphan{start}")]))
     if draw(st.integers(0, 5)):

@@ -1,12 +1,13 @@
-"""When to compact and where to cut. Numbers in names: edge cases of the compaction survey."""
+"""Where to cut; `test_triggers` has when. Numbers in names: cases of the compaction survey."""
 
 from dataclasses import replace
 
 import pytest
 
-from agent.compaction import Chapter, Plan, Policy, compacted, due, plan, protected_first
-from agent.compaction import render_chapters as render
-from agent.context import Limits, assemble
+from agent.chapters import Summary
+from agent.compaction import Plan, Policy, State, Trigger, compacted, due, plan, protected_first
+from agent.context import assemble
+from agent.limits import Limits
 from agent.messages import Message, Usage
 from agent.tokens import Factor
 from tests.agent.conversations import (
@@ -21,7 +22,7 @@ from tests.agent.conversations import (
     user,
 )
 
-# Trigger at 8,000, target 4,000 of which a chapter may take 1,000.
+# Trigger at 8,000, target 4,000 of which a chapter may take 500.
 SMALL = Limits(window=20_000, max_output=1_000, budget=10_000, factor=Factor(1.0, 0))
 POLICY = Policy()
 FEW = Policy(keep_recent_messages=2, keep_recent_tokens=0)
@@ -37,36 +38,25 @@ def cut(
     messages: list[Message], policy: Policy = FEW, *, fixed: int = 0, manual: bool = False,
     first: Message | None = None, limits: Limits = SMALL,
 ) -> list[int] | None:  # fmt: skip
-    made = plan(messages, policy, limits, fixed=fixed, manual=manual, first=first)
+    trigger: Trigger = "manual" if manual else "auto"
+    made = plan(messages, policy, limits, fixed=fixed, trigger=trigger, first=first)
     if made:
         assert [*made.summarise, *made.keep] == messages
     return numbers(made)
 
 
+def summary(text: str) -> Summary:
+    return Summary((text,))
+
+
 # --- Due ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("share", "trigger"), [(0.79, None), (0.7999, None), (0.80, "auto"), (0.81, "auto")]
-)
-def test_due_at_four_fifths_of_the_budget_2(share: float, trigger: str | None) -> None:
-    assert due(round(share * SMALL.budget), SMALL, POLICY) == trigger
-
-
-def test_due_goes_by_the_policys_ratio() -> None:
-    assert due(5_000, SMALL, Policy(threshold_ratio=0.5)) == "auto"
-    assert due(4_999, SMALL, Policy(threshold_ratio=0.5)) is None
 
 
 def test_due_where_the_prompt_would_not_fit_the_window_whatever_the_ratio() -> None:
     tight = replace(SMALL, window=10_000)
     late = Policy(threshold_ratio=5.0)
-    assert due(tight.prompt_limit, tight, late) is None
-    assert due(tight.prompt_limit + 1, tight, late) == "auto"
-
-
-def test_never_due_when_switched_off() -> None:
-    assert due(1_000_000, SMALL, Policy(enabled=False)) is None
+    assert due(State(tight.prompt_limit, tight), late) is None
+    assert due(State(tight.prompt_limit + 1, tight), late) == "auto"
 
 
 def test_what_the_cache_served_counts_3() -> None:
@@ -74,15 +64,18 @@ def test_what_the_cache_served_counts_3() -> None:
     usage = Usage(input_tokens=271_000, cache_read_input_tokens=2_000, output_tokens=1_000)
     limits = Limits(340_000, 64_000, 340_000, Factor(1.0, 0))
     assert POLICY.trigger_tokens(limits) == 272_000
-    assert due(usage.input_tokens, limits, POLICY) is None
-    assert due(usage.total, limits, POLICY) == "auto"
+    assert due(State(usage.input_tokens, limits), POLICY) is None
+    assert due(State(usage.total, limits), POLICY) == "auto"
 
 
 @pytest.mark.parametrize("budget", [8_192, 32_000, 200_000, 1_000_000])
 def test_sizes_shrink_with_the_budget(budget: int) -> None:
     limits = Limits(budget, 128_000, budget, Factor(1.5, 0))
     assert POLICY.chapter_tokens(limits) <= min(2_000, budget / 10)
-    assert POLICY.summary_tokens(limits) <= min(16_000, budget * 0.15)
+    assert POLICY.total_tokens(limits) <= min(16_000, budget * 0.15)
+    assert POLICY.merged_tokens(limits) <= POLICY.chapter_tokens(limits)
+    pins, index = POLICY.pins_and_index(limits)
+    assert pins + index <= min(3_000, budget * 0.09)
     assert POLICY.trigger_tokens(limits) == int(budget * 0.8)
 
 
@@ -111,13 +104,13 @@ def test_the_last_messages_are_kept_and_the_tail_extended_while_it_is_small() ->
 
 def test_what_is_kept_stays_under_the_target() -> None:
     history = exchanges(10, 700)
-    assert cut(history, POLICY) == [17, 18, 19, 20]
-    assert cut(history, POLICY, fixed=500) == [18, 19, 20]
+    assert cut(history, POLICY) == [16, 17, 18, 19, 20]
+    assert cut(history, POLICY, fixed=500) == [17, 18, 19, 20]
 
 
 def test_the_protected_first_message_takes_its_place_in_the_target() -> None:
     history = exchanges(10, 700)
-    assert cut(history, POLICY, first=user(0, tokens=1_000)) == [19, 20]
+    assert cut(history, POLICY, first=user(0, tokens=1_000)) == [18, 19, 20]
 
 
 def test_a_last_exchange_over_the_target_is_kept_alone() -> None:
@@ -132,6 +125,12 @@ def test_keeping_what_is_there_is_a_no_op_2() -> None:
 
 def test_by_hand_everything_but_the_last_exchange_goes() -> None:
     assert cut(exchanges(3, 100), POLICY, manual=True) == [5, 6]
+
+
+@pytest.mark.parametrize("trigger", ["manual", "overflow", "model_switch", "tool"])
+def test_a_full_window_leaves_the_last_exchange_as_well(trigger: Trigger) -> None:
+    done = plan(exchanges(3, 100), POLICY, SMALL, fixed=0, trigger=trigger)
+    assert numbers(done) == [5, 6]
 
 
 def test_a_plan_by_hand_is_the_automatic_one_where_that_finds_something() -> None:
@@ -209,7 +208,7 @@ def test_a_second_compaction_reads_what_the_first_one_kept_6() -> None:
     first = plan(exchanges(3), replace(FEW, keep_recent_messages=4), SMALL, fixed=0)
     assert first
     assert numbers(first.summarise) == [1, 2]
-    made = compacted(context(*exchanges(3)), first, "Summary 1.", POLICY)
+    made = compacted(context(*exchanges(3)), first, summary("Summary 1."), POLICY)
     history = [*made.messages, *exchanges(1, start=7)]
     second = plan(history, FEW, SMALL, fixed=0)
     assert second
@@ -219,10 +218,10 @@ def test_a_second_compaction_reads_what_the_first_one_kept_6() -> None:
 
 def test_after_two_compactions_only_the_newest_summary_is_sent_11() -> None:
     made = context(*exchanges(3), limits=SMALL)
-    for number, summary in ((7, "SUMMARY1"), (9, "SUMMARY2")):
-        done = plan(made.messages, FEW, SMALL, fixed=0, manual=True)
+    for number, said in ((7, "SUMMARY1"), (9, "SUMMARY2")):
+        done = plan(made.messages, FEW, SMALL, fixed=0, trigger="manual")
         assert done
-        made = compacted(made, done, summary, POLICY)
+        made = compacted(made, done, summary(said), POLICY)
         made = replace(made, messages=[*made.messages, *exchanges(1, start=number)])
     body = str(assemble(replace(made, messages=[*made.messages, user(11, "NEW")])).body())
     assert "SUMMARY2" in body
@@ -239,20 +238,7 @@ def test_the_first_prompt_is_protected_from_the_first_compaction_on() -> None:
     assert protected_first(context(assistant(1), *exchanges(2, start=2)), POLICY) is None
     done = plan(made.messages, FEW, LIMITS, fixed=0)
     assert done
-    after = compacted(made, done, "S", POLICY)
+    after = compacted(made, done, summary("S"), POLICY)
     assert (after.first, after.summary_through) == (made.messages[0], 6)
     assert protected_first(after, POLICY) == made.messages[0]
-    assert compacted(made, done, "S", Policy(keep_first_message=False)).first is None
-
-
-# --- Rendering ------------------------------------------------------------------------------------
-
-
-def test_chapters_are_shown_in_order_each_under_its_range() -> None:
-    one: Chapter = {"text": "## Overview\nA", "first": 1, "through": 8, "depth": 1}
-    two: Chapter = {"text": "## Overview\nB", "first": 9, "through": 12, "depth": 1}
-    assert render([]) == ""
-    assert render([one]) == "## Overview\nA"
-    assert render([one, two]) == (
-        "**Messages #1 to #8**\n\n## Overview\nA\n\n**Messages #9 to #12**\n\n## Overview\nB"
-    )
+    assert compacted(made, done, summary("S"), Policy(keep_first_message=False)).first is None

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.messages import Message, Usage, block_text, plain_text, sound, sound_text
+from agent.messages import Message, Usage, block_text, plain_text, shown_text, sound, sound_text
 from tests.agent.conversations import call, image, result, text, thinking, user
 
 
@@ -46,6 +46,32 @@ def test_sound_reaches_every_string_of_a_json_value_and_leaves_the_rest() -> Non
         (result("t1", None), ""),
         ({"type": "tool_result", "tool_use_id": "t1"}, ""),
         ({"type": "web_search_tool_result", "content": [text("page")]}, "page"),
+        (
+            {"type": "web_search_tool_result", "content": [
+                {"type": "web_search_result", "title": "A", "url": "https://a.example",
+                 "encrypted_content": "xx"},
+                {"type": "web_search_result", "title": None, "url": "https://b.example"},
+            ]},
+            "A https://a.example\n\nhttps://b.example",
+        ),
+        (
+            {"type": "web_fetch_tool_result", "content": {
+                "type": "web_fetch_result", "url": "https://a.example", "content": {
+                    "type": "document", "title": "A", "source": {"type": "text", "data": "Words."},
+                },
+            }},
+            "https://a.example\n\n[Attached document: A]\nWords.",
+        ),
+        (
+            {"type": "web_fetch_tool_result", "content": {
+                "type": "web_fetch_result", "url": "https://a.example/x.pdf", "content": {
+                    "type": "document", "source": {
+                        "type": "base64", "media_type": "application/pdf", "data": "JVBERi0x",
+                    },
+                },
+            }},
+            "https://a.example/x.pdf\n\n[Attached document: application/pdf]",
+        ),
         (image(), "[Attached image: image/png]"),
         ({"type": "document", "title": "Plan", "source": {}}, "[Attached document: Plan]"),
         ({"type": "document"}, "[Attached document: document]"),
@@ -62,6 +88,21 @@ def test_plain_text_joins_what_there_is_to_read() -> None:
     assert plain_text([thinking(), text("One"), text(""), image(), text("Two")]) == (
         "One\n\n[Attached image: image/png]\n\nTwo"
     )
+
+
+def test_what_an_answer_cites_stands_after_it_once() -> None:
+    cite = {"title": "Graz", "url": "https://graz.example"}
+    blocks = [
+        text("Sunny. ") | {"citations": [cite]},
+        text("And warm.") | {"citations": [cite, {"type": "char_location"}]},
+    ]
+    assert plain_text(blocks) == "Sunny. And warm.\n\nGraz https://graz.example"
+    assert shown_text(blocks) == "Sunny. And warm."
+    document = {"type": "document", "title": "Plan", "citations": {"enabled": True}}
+    assert plain_text([document]) == "[Attached document: Plan]"
+    found = {"type": "web_search_result", **cite}
+    searched = [{"type": "web_search_tool_result", "content": [found]}, *blocks]
+    assert plain_text(searched) == "Graz https://graz.example\n\nSunny. And warm."
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,33 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction import TARGET_OF_TRIGGER, Plan, Policy, compacted, due, plan, protected_first
-from agent.context import MISSING_RESULT, Context, Limits, assemble, measure, trim
+from agent.chapters import Chapter, Summary, render
+from agent.compaction import (
+    TARGET_OF_TRIGGER,
+    Plan,
+    Policy,
+    State,
+    Trigger,
+    compacted,
+    due,
+    plan,
+    protected_first,
+)
+from agent.context import Context, assemble, measure, summary_texts, trim
+from agent.history import MISSING_RESULT
+from agent.limits import Limits
 from agent.llm import EventDecoder
 from agent.messages import Block, Message, sound
+from agent.previews import sent_tokens
+from agent.pruning import plan_pruning
 from agent.reply import Reply
-from agent.summary import serialise, split
+from agent.summary_requests import cap, serialise, split
 from demo.protocol import Envelope, PromptUsage, encode_event, stream_events
 from demo.protocol import Reply as Scripted
 from demo.validator import violations
 from tests.agent.conversations import (
     COUNTER,
     TOOLS,
-    any_texts,
     call,
     contexts,
     flat,
@@ -42,13 +56,22 @@ declared = st.sampled_from([TOOLS, TOOLS, TOOLS[:1], []])
 @settings(max_examples=250)
 def test_every_request_is_valid_and_the_same_again(context: Context, tools: list[Block]) -> None:
     before = repr(context)
-    body = assemble(context, tools).body()
+    body = assemble(replace(context, tools=tools)).body()
     assert violations(body) == []
-    assert flat(assemble(context, tools).body()) == flat(body)
-    assert violations(assemble(trim(context, COUNTER), tools).body(caching=False)) == []
+    assert flat(assemble(replace(context, tools=tools)).body()) == flat(body)
+    assert (
+        violations(assemble(replace(trim(context, COUNTER), tools=tools)).body(caching=False)) == []
+    )
     assert repr(context) == before
     sent = repr(body)
-    for mark in ("'thinking'", "characters of #", MISSING_RESULT, "[Result of", "'tool_use'"):
+    for mark in (
+        "'thinking'",
+        "characters of #",
+        "has it whole",
+        MISSING_RESULT,
+        "[Result of",
+        "'tool_use'",
+    ):
         if mark in sent:
             event(mark)
 
@@ -57,7 +80,7 @@ def test_every_request_is_valid_and_the_same_again(context: Context, tools: list
 @settings(max_examples=150)
 def test_what_is_sent_is_what_was_measured(context: Context, tools: list[Block]) -> None:
     """But for notes and stand-ins, which the margin of 1 % is for."""
-    request = assemble(context, tools)
+    request = assemble(replace(context, tools=tools))
     sent = sum(COUNTER.count_blocks(m["content"]) for m in request.messages)
     sent += sum(COUNTER.count(block["text"]) for block in request.system)
     margin = context.limits.window // 100
@@ -78,10 +101,11 @@ def sized_contexts(draw: st.DrawFn) -> Context:
         model="claude-test",
         limits=draw(limits()),
         system_prompt="x" * draw(sizes(1, 20_000)),
-        summary="y" * draw(sizes(1, 20_000)) if first else "",
+        summary=Summary(("y" * draw(sizes(1, 20_000)), "z"), "w") if first else Summary(),
         summary_through=1 if first else 0,
         first=first,
         messages=messages,
+        pruned_through=draw(st.integers(0, len(messages))),
     )
 
 
@@ -129,14 +153,14 @@ def assert_under_target(
     made: Plan, context: Context, policy: Policy, fixed: int, first: Message | None
 ) -> None:
     """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
-    exchange was kept."""
+    exchange, or of a long one its last round of tools, was kept."""
     limits = context.limits
-    real = limits.factor.apply
-    kept = sum(real(m.tokens) for m in made.keep) + (real(first.tokens) if first else 0)
+    kept = sum(sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])
     target = int(TARGET_OF_TRIGGER * policy.trigger_tokens(limits))
     if fixed + kept + policy.chapter_tokens(limits) > target:
-        assert list(made.keep) == last_exchange(context.messages)
-        event("the last exchange alone is over the target")
+        rounds = sum(any(b["type"] == "tool_use" for b in m.blocks) for m in made.keep)
+        assert rounds == 1 or list(made.keep) == last_exchange(context.messages)
+        event("the last exchange, or its last round, alone is over the target")
 
 
 def last_exchange(messages: Sequence[Message]) -> list[Message]:
@@ -152,6 +176,7 @@ def last_exchange(messages: Sequence[Message]) -> list[Message]:
 policies = st.builds(
     Policy,
     threshold_ratio=st.sampled_from([0.5, 0.8, 1.0]),
+    threshold_tokens=st.sampled_from([0, 0, 50_000]),
     keep_first_message=st.booleans(),
     keep_recent_messages=st.sampled_from([0, 2, 6, 20]),
     keep_recent_tokens=st.sampled_from([0, 4_000, 32_000]),
@@ -163,62 +188,94 @@ policies = st.builds(
 def test_over_many_compactions_every_message_is_either_summarised_or_kept(
     data: st.DataObject, limits: Limits, policy: Policy
 ) -> None:
-    """Plan, pretend a summary, go on with new messages, plan again."""
+    """Plan, pretend a chapter, go on with new messages, preview old results, plan again."""
     context = Context(model="claude-test", limits=limits)
     said: list[Message] = []
     summarised: list[Message] = []
-    compactions = 0
+    chapters: list[Chapter] = []
     for _ in range(data.draw(st.integers(1, 12))):
         turn = data.draw(sized_turn(len(said) + 1))
         said += turn
         context = replace(context, messages=[*context.messages, *turn])
+        if pruning := plan_pruning(context.messages, context.pruned_through, limits, COUNTER):
+            assert context.pruned_through < pruning.through < said[-1].number
+            context = replace(context, pruned_through=pruning.through)
+            event("pruned")
         size = measure(context, COUNTER)
-        manual = data.draw(st.sampled_from([False, False, True]))
-        if not manual and due(size.total, limits, policy) is None:
+        trigger: Trigger | None = data.draw(st.sampled_from([None, None, "manual", "overflow"]))
+        trigger = trigger or due(State(size.total, limits), policy)
+        if trigger is None:
             continue
         fixed, first = size.system + size.summary, protected_first(context, policy)
-        made = plan(context.messages, policy, limits, fixed=fixed, first=first, manual=manual)
+        made = plan(context.messages, policy, limits, fixed=fixed, first=first, trigger=trigger)
         if made is None:
             continue
-        compactions += 1
         assert_sound(made, context.messages)
         assert_under_target(made, context, policy, fixed, first)
         summarised += made.summarise
-        context = compacted(context, made, f"Summary {compactions}.", policy)
+        first_number, through = made.summarise[0].number, made.summarise[-1].number
+        chapters.append(Chapter(f"Summary {len(chapters) + 1}.", first_number, through))
+        summary = render(chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
+        assert Summary.from_text(summary.text) == summary
+        before = summary_texts(context.summary)
+        context = compacted(context, made, summary, policy)
         assert [*summarised, *context.messages] == said
         assert context.summary_through == summarised[-1].number
         protected = policy.keep_first_message
         assert context.first == (said[0] if protected else None)
-        request = assemble(context, TOOLS)
+        request = assemble(replace(context, tools=TOOLS))
         assert violations(request.body()) == []
-        assert f"Summary {compactions}." in str(request.system)
-    event(f"{min(compactions, 4)} compactions")
+        sent = [block["text"] for block in request.system]
+        assert sent[1 : 1 + len(before)] == before
+        assert f"Summary {len(chapters)}." in sent[-1]
+    event(f"{min(len(chapters), 4)} compactions")
 
 
-@given(histories, limits(), st.booleans())
+triggers: st.SearchStrategy[Trigger] = st.sampled_from(["auto", "manual", "overflow", "iterations"])
+
+
+@given(histories, limits(), triggers)
 @settings(max_examples=80)
 def test_a_broken_history_can_be_planned_too(
-    history: list[Message], limits: Limits, manual: bool
+    history: list[Message], limits: Limits, trigger: Trigger
 ) -> None:
-    made = plan(history, Policy(), limits, fixed=0, manual=manual)
+    made = plan(history, Policy(), limits, fixed=0, trigger=trigger)
     if made:
         assert [*made.summarise, *made.keep] == history
         assert made.keep
 
 
-@given(st.lists(st.builds(text, any_texts), max_size=6), sizes(200, 20_000), limits())
+@given(histories, sizes(200, 20_000), limits())
 @settings(max_examples=100)
 def test_parts_of_a_transcript_fit_and_lose_nothing(
-    blocks: list[Block], room: int, limits: Limits
+    history: list[Message], room: int, limits: Limits
 ) -> None:
-    history = [message(n, "user", [block]) for n, block in enumerate(blocks, 1)]
-    parts = split(history, room, limits, COUNTER)
+    """A part is over its room only for one message, and for the results of its last call."""
+    parts = split(history, room, limits.factor, COUNTER)
     assert [m.number for part in parts for m in part] == [m.number for m in history]
     for part in parts:
-        # Each message's rounding up, and the note of a shortened one.
-        slack = 40 + 2 * len(part)
-        size = sum(COUNTER.count(serialise(m)) for m in part)
-        assert limits.factor.apply(size) <= room + slack * limits.factor.value
+        assert part or not history
+        movable = next(
+            (n for n in range(len(part) - 1, 0, -1) if not part[n].holds_tool_results), 0
+        )
+        size = sum(limits.factor.apply(COUNTER.count(serialise(m))) for m in part[: movable + 1])
+        assert size <= room or movable == 0
+
+
+@given(histories, sizes(2_000, 60_000))
+@settings(max_examples=100)
+def test_under_a_cap_the_first_and_the_last_message_are_read_and_what_is_missing_is_named(
+    history: list[Message], characters: int
+) -> None:
+    capped, left_out = cap(history, characters)
+    numbers = [m.number for m in capped]
+    assert [m.number for m in history[:1]] == numbers[:1]
+    assert [m.number for m in history[-1:]] == numbers[-1:]
+    missing = [m.number for m in history if m.number not in numbers]
+    assert left_out == "–".join(f"#{n}" for n in sorted({*missing[:1], *missing[-1:]}))
+    size = sum(len(serialise(m).replace("<\\/", "</")) for m in capped)
+    assert size <= characters
+    event("left out" if missing else "shortened" if capped != history else "as it is")
 
 
 # --- Folding --------------------------------------------------------------------------------------

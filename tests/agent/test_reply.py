@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.errors import AgentError
-from agent.messages import Usage
+from agent.messages import Usage, plain_text, shown_text
 from agent.reply import OUTCOMES, Event, Outcome, Reply, fold_message, outcome
 from tests.agent.conversations import call, text, thinking
 
@@ -282,8 +282,9 @@ def test_the_table_knows_all_that_the_sdk_knows() -> None:
 
 def test_a_refusal_names_its_category() -> None:
     reply = Reply(stop_reason="refusal", stop_details={"category": "cyber"}, complete=True)
-    with pytest.raises(AgentError, match=r"\(cyber\)"):
+    with pytest.raises(AgentError, match="declined") as caught:
         outcome(reply)
+    assert caught.value.said == "cyber"
 
 
 def test_a_body_folds_like_its_stream() -> None:
@@ -296,3 +297,23 @@ def test_a_body_folds_like_its_stream() -> None:
     reply = fold_message(body)
     assert reply.blocks == [text("Hi"), call("t1", a="\ufffd")]
     assert (reply.complete, reply.usage.total, outcome(reply)) == (True, 7, Outcome.TOOLS)
+
+
+def test_a_text_that_is_cut_at_a_citation_is_one_sentence() -> None:
+    cited = text("") | {"citations": []}
+    source = {"type": "web_search_result_location", "url": "https://a.example"}
+    events = [
+        *text_block(0, "It is "),
+        start(1, cited),
+        delta(1, "text_delta", text="sunny"),
+        delta(1, "citations_delta", citation=source),
+        stop(1),
+        *text_block(2, ", and warm."),
+        *text_block(3, "A new paragraph."),
+        *end(),
+    ]
+    reply = Reply()
+    shown = "".join(reply.apply(event) for event in events)
+    assert shown == "It is sunny, and warm.\n\nA new paragraph."
+    assert shown_text(reply.blocks) == shown
+    assert plain_text(reply.blocks) == f"{shown}\n\nhttps://a.example"

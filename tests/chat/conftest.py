@@ -6,11 +6,13 @@ The models are imported inside: pytest may load this file before Django is set u
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from channels.layers import get_channel_layer
+from django.core.cache import cache
 
 from tests.support.server import CeleryProcess
 from tests.support.services import free_port
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     from demo.server import DemoServer
     from tests.chat.listening import Listener
     from tests.chat.sockets import Chat
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> None:
+    """Rendered messages are cached by their ids, which every test may give anew."""
+    cache.clear()
 
 
 @pytest.fixture
@@ -83,12 +91,15 @@ def model_server(model_port: int, settings: Any) -> "Iterator[DemoServer]":
 def signed_in(user: "User", settings: Any, model_port: int) -> tuple["Conversation", str]:
     """A conversation of four short messages, and its owner's session cookie."""
     from tests.chat.factories import make_conversation, make_profile
-    from tests.chat.sockets import MAX_OUTPUT, WINDOW, sign_in
+    from tests.chat.sockets import MAX_OUTPUT, PLAIN, WINDOW, sign_in
 
     settings.ANTHROPIC_BASE_URL = f"http://127.0.0.1:{model_port}"
     make_profile(context_window=WINDOW, max_output=MAX_OUTPUT)
     # Named by its owner, so no title is asked for.
-    return make_conversation(owner=user, messages=4, title_edited=True), sign_in(user)
+    conversation = make_conversation(
+        owner=user, messages=4, title_edited=True, compaction_settings=PLAIN
+    )
+    return conversation, sign_in(user)
 
 
 @pytest.fixture
@@ -97,6 +108,7 @@ async def chat(
 ) -> "AsyncIterator[Chat]":
     """The site in the test's loop, with a person who is signed in and has a conversation."""
     from chat import llm
+    from chat.db import THREADS, in_db
     from chat.turns import runner
     from tests.chat.sockets import Chat
 
@@ -111,6 +123,9 @@ async def chat(
         for task in filter(None, tasks):
             task.cancel()
         await asyncio.gather(*filter(None, tasks), return_exceptions=True)
+        # A cancelled task leaves its thread at work, which sends its events through this loop.
+        all_there = threading.Barrier(THREADS)
+        await asyncio.gather(*(in_db(all_there.wait) for _ in range(THREADS)))
         runner.__init__()  # type: ignore[misc]  # as a new process
         await llm.client().close()
         if "flush" in get_channel_layer().extensions:

@@ -17,14 +17,17 @@ from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from accounts.models import User
+from agent.chapters import Chapter
 from agent.compaction import Plan
 from agent.messages import Block, Usage, plain_text
-from agent.summary import Result
+from agent.summary_job import Result
+from chat import versions
 from chat.contexts import load
 from chat.llm import counter, server_url
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.services import compactions, turns
-from chat.services.turns import Ending, lease
+from chat.services import compactions, endings, indexing, writing
+from chat.services.endings import Ending
+from chat.services.turns import lease
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"
@@ -129,6 +132,7 @@ def add_messages(
         rows.append(Message(conversation=conversation, **(row | values)))
     rows = Message.objects.bulk_create(rows, batch_size=500)
     before = branch.filter(position=OuterRef("position") - 1)
+    indexing.index(conversation.owner_id, rows)
     branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
     Conversation.objects.filter(pk=conversation.pk).update(
         next_number=F("next_number") + len(rows), updated_at=timezone.now()
@@ -173,35 +177,33 @@ def make_compaction(
     turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
     previous = loaded.conversation.compaction
     compaction = compactions.begin(
-        turn.pk, loaded, planned, trigger, previous=previous, focus=focus
+        loaded, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
     )
-    job = compactions.claim(compaction.pk, WORKER_PID)
+    job = writing.claim(compaction.pk, WORKER_PID)
     assert job is not None
     match status:
         case Compaction.Status.COMPLETED:
-            chapter = {
-                "text": text,
-                "first": planned.summarise[0].number,
-                "through": planned.summarise[-1].number,
-                "depth": 1,
-            }
+            chapter = Chapter(text, planned.summarise[0].number, planned.summarise[-1].number)
             result = Result(
                 chapters=[*job.chapters, chapter],
-                text=text,
-                usage=usage or Usage(input_tokens=1_000, output_tokens=200),
-                audit=audit or {"calls": 1, "messages": len(planned.summarise)},
+                engine="serialised",
+                reason="by the factory",
             )
-            assert compactions.complete(job, result, tokens_after=loaded.used // 2)
-            turns.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+            writing.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
+            summary = versions.rendered(result.chapters, loaded)
+            assert writing.complete(job, result, summary, tokens_after=loaded.used // 2)
+            if audit:
+                Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
+            endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
         case Compaction.Status.FAILED:
             compactions.fail(compaction.pk, error)
-            turns.finish(turn.pk, Ending(Turn.Status.FAILED))
+            endings.finish(turn.pk, Ending(Turn.Status.FAILED))
         case Compaction.Status.CANCELLED:
             compactions.fail(compaction.pk, compactions.CANCELLED, cancelled=True)
-            turns.finish(turn.pk, Ending(Turn.Status.CANCELLED))
+            endings.finish(turn.pk, Ending(Turn.Status.CANCELLED))
         case Compaction.Status.READY:  # no service makes these yet
             values["status"] = status
-            turns.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+            endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
     if values:
         Compaction.objects.filter(pk=compaction.pk).update(**values)
     conversation.refresh_from_db()

@@ -14,13 +14,14 @@ from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from agent.chapters import Chapter
 from agent.messages import Usage
-from agent.summary import Result
-from chat import llm
+from agent.summary_job import Result
+from chat import llm, versions
 from chat.admin import actions
 from chat.db import in_db
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.services import compactions
+from chat.services import summaries, writing
 from chat.turns import Runner
 from demo.models import Model
 from demo.server import DemoServer
@@ -239,16 +240,26 @@ def test_status_tells_current_superseded_and_reverted_apart(staff: Client) -> No
     second = make_compaction(conversation, through=6)
     third = make_compaction(conversation, through=9)
     failed = make_compaction(conversation, status=Compaction.Status.FAILED)
-    compactions.revert(third.pk)
+    summaries.revert(third.pk)
     expected = {"superseded": first, "current": second, "reverted": third, "failed": failed}
     for state, row in expected.items():
         assert listed(staff, "compaction", state=state) == [row]
         shown = html(staff.get(list_url("compaction"), {"state": state}))
         assert f'<span class="state {state}">' in shown
         assert f'<span class="state {state}">' in html(staff.get(page_url(row)))
-    compactions.revert(second.pk)
-    compactions.revert(first.pk)
+    summaries.revert(second.pk)
+    summaries.revert(first.pk)
     assert listed(staff, "compaction", state="reverted") == [third, second, first]
+
+
+def test_a_version_of_another_branch_is_not_called_reverted(staff: Client) -> None:
+    conversation = make_conversation(messages=12)
+    first = make_compaction(conversation, through=3)
+    elsewhere = make_compaction(conversation, through=6)
+    Conversation.objects.update(compaction=first)  # as a switch to a branch from #5 leaves it
+    assert listed(staff, "compaction", state="superseded") == [elsewhere]
+    assert '<span class="state superseded">' in html(staff.get(page_url(elsewhere)))
+    assert listed(staff, "compaction", state="reverted") == []
 
 
 def test_compactions_are_searched_and_filtered(staff: Client) -> None:
@@ -292,7 +303,8 @@ def test_compaction_page_shows_what_it_did(staff: Client) -> None:
         "compact-",
         "4242",
         "#3 to #5",
-        "42 GB, /mnt/x",
+        "42 GB",
+        "/mnt/x",
         "Identifiers: typed",
         "$0.0070",
     ):
@@ -469,11 +481,12 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
     assert live.task is not None
 
     def work() -> None:
-        job = compactions.claim(new.pk, pid=1)
+        job = writing.claim(new.pk, pid=1)
         assert job is not None
-        chapter = {"text": "## Overview\n\n- New [#1]", "first": 1, "through": 4, "depth": 1}
-        result = Result([chapter], chapter["text"], Usage(10, 10))
-        assert compactions.complete(job, result, tokens_after=5)
+        chapters = [Chapter("## Overview\n\n- New [#1]", 1, 4)]
+        result = Result(chapters, "serialised", "by the test")
+        summary = versions.rendered(chapters, job.loaded)
+        assert writing.complete(job, result, summary, tokens_after=5)
 
     await in_db(work)
     await asyncio.wait_for(live.task, timeout=10)

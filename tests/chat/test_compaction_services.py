@@ -1,7 +1,7 @@
 """Compactions in the database: one at a time, ended exactly once, and only a good one changes
 anything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 
@@ -10,13 +10,17 @@ from django.core import serializers
 from django.utils import timezone
 
 from accounts.models import User
+from agent.chapters import SEPARATOR, Chapter
 from agent.messages import Usage
-from agent.summary import Result
+from agent.summary_job import Result
+from chat import versions
 from chat.contexts import load
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
-from chat.services import compactions, sweep, turns
-from chat.services.turns import Ending, TurnEnded
+from chat.services import branches, compactions, endings, requests, summaries, sweep, turns, writing
+from chat.services.endings import Ending
+from chat.services.turns import TurnEnded
+from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -43,30 +47,32 @@ def stored(conversation: Conversation) -> str:
 
 def opened(conversation: Conversation, focus: str = "") -> Compaction:
     """`/compact`, not yet taken up."""
-    _, pk = compactions.open_turn(conversation.owner, conversation.pk, focus=focus, owner=OWNER)
+    _, pk = summaries.open_turn(conversation.owner, conversation.pk, focus=focus, owner=OWNER)
     return Compaction.objects.get(pk=pk)
 
 
-def claimed(conversation: Conversation) -> compactions.Job:
+def claimed(conversation: Conversation) -> writing.Task:
     """`/compact`, taken up by a worker."""
-    job = compactions.claim(opened(conversation).pk, PID)
+    job = writing.claim(opened(conversation).pk, PID)
     assert job is not None
     return job
 
 
-def written(job: compactions.Job, text: str = SUMMARY) -> Result:
+def written(job: writing.Task, text: str = SUMMARY) -> Result:
     numbers = [message.number for message in job.plan.summarise]
-    chapter = {"text": text, "first": numbers[0], "through": numbers[-1], "depth": 1}
-    return Result([*job.chapters, chapter], text, Usage(input_tokens=1_000, output_tokens=100))
+    chapter = Chapter(text, numbers[0], numbers[-1])
+    return Result([*job.chapters, chapter], "serialised", "by the test")
 
 
-def complete(job: compactions.Job) -> bool:
-    return compactions.complete(job, written(job), tokens_after=5)
+def complete(job: writing.Task, text: str = SUMMARY) -> bool:
+    result = written(job, text)
+    summary = versions.rendered(result.chapters, job.loaded)
+    return writing.complete(job, result, summary, tokens_after=5)
 
 
 def end_turn(compaction: Compaction) -> None:
     assert compaction.turn_id is not None
-    turns.finish(compaction.turn_id, Ending(Turn.Status.COMPLETED))
+    endings.finish(compaction.turn_id, Ending(Turn.Status.COMPLETED))
 
 
 # --- Beginning ------------------------------------------------------------------------------------
@@ -130,7 +136,7 @@ def test_a_busy_conversation_is_not_compacted(conversation: Conversation) -> Non
 
 def test_a_stranger_cannot_compact(conversation: Conversation) -> None:
     with pytest.raises(Conversation.DoesNotExist):
-        compactions.open_turn(make_user(), conversation.pk, focus="", owner=OWNER)
+        summaries.open_turn(make_user(), conversation.pk, focus="", owner=OWNER)
 
 
 def test_of_many_compacts_at_once_one_runs(conversation: Conversation) -> None:
@@ -144,10 +150,10 @@ def test_of_many_compacts_at_once_one_runs(conversation: Conversation) -> None:
 def test_an_ended_turn_cannot_begin_a_compaction(conversation: Conversation) -> None:
     turn = make_turn(conversation, status=Turn.Status.CANCELLED)
     loaded = load(conversation.pk)
-    planned = compactions.plan_for(loaded, manual=True)
+    planned = versions.plan_for(loaded, "manual")
     assert planned is not None
     with pytest.raises(TurnEnded):
-        compactions.begin(turn.pk, loaded, planned, Compaction.Trigger.AUTO, previous=None)
+        compactions.begin(loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None)
     assert not Compaction.objects.exists()
 
 
@@ -156,7 +162,7 @@ def test_an_ended_turn_cannot_begin_a_compaction(conversation: Conversation) -> 
 
 def test_one_worker_of_many_gets_a_compaction(conversation: Conversation) -> None:
     compaction = opened(conversation)
-    jobs = race(*[partial(compactions.claim, compaction.pk, pid) for pid in range(1, 5)])
+    jobs = race(*[partial(writing.claim, compaction.pk, pid) for pid in range(1, 5)])
     (job,) = [job for job in jobs if job is not None]
     compaction.refresh_from_db()
     assert compaction.worker_pid == job.compaction.worker_pid
@@ -167,17 +173,17 @@ def test_one_worker_of_many_gets_a_compaction(conversation: Conversation) -> Non
 
 def test_an_ended_compaction_cannot_be_claimed_nor_kept_alive(conversation: Conversation) -> None:
     compaction = opened(conversation)
-    assert compactions.beat(compaction.pk)
+    assert writing.beat(compaction.pk)
     assert compactions.fail(compaction.pk, "No.")
-    assert compactions.claim(compaction.pk, PID) is None
-    assert not compactions.beat(compaction.pk)
-    assert not compactions.beat(10**9)
+    assert writing.claim(compaction.pk, PID) is None
+    assert not writing.beat(compaction.pk)
+    assert not writing.beat(10**9)
 
 
 def test_a_beat_extends_the_lease(conversation: Conversation) -> None:
     compaction = opened(conversation)
     Compaction.objects.update(lease_expires=timezone.now())
-    assert compactions.beat(compaction.pk)
+    assert writing.beat(compaction.pk)
     compaction.refresh_from_db()
     assert compaction.lease_expires > timezone.now() + timedelta(seconds=5)
 
@@ -207,11 +213,12 @@ def test_a_completed_compaction_becomes_the_context(
 ) -> None:
     messages = serializers.serialize("json", conversation.messages.order_by("number"))
     job = claimed(conversation)
+    writing.charge(job.compaction, [(conversation.model, Usage(1_000, 100))])
     heard = listen(conversation)
     assert complete(job)
     conversation.refresh_from_db()
     compaction = Compaction.objects.get()
-    assert conversation.compressed_context == SUMMARY
+    assert conversation.compressed_context == f"**Messages #1 to #2**\n\n{SUMMARY}"
     assert conversation.compressed_through == conversation.messages.get(number=2)
     assert conversation.compressed_at == compaction.finished_at
     assert conversation.compaction == compaction
@@ -231,7 +238,7 @@ def test_a_completed_compaction_becomes_the_context(
     assert usage["totals"]["compactions"] == 1
 
     context = load(conversation.pk).context
-    assert context.summary == SUMMARY
+    assert context.summary.text == conversation.compressed_context
     assert context.first is not None
     assert context.first.number == 1
     assert [m.number for m in context.messages] == [3, 4]
@@ -243,7 +250,7 @@ def test_a_second_compaction_reads_only_what_the_first_did_not_cover(user: User)
     job = claimed(conversation)
     assert [m.number for m in job.plan.summarise] == [5, 6, 7, 8]
     assert [m.number for m in job.plan.keep] == [9, 10]
-    assert [chapter["through"] for chapter in job.chapters] == [4]
+    assert [chapter.through for chapter in job.chapters] == [4]
     assert complete(job)
     conversation.refresh_from_db()
     assert conversation.compaction is not None
@@ -344,6 +351,70 @@ def test_whoever_comes_first_ends_it_and_one_end_is_told(
         assert stored(conversation) == before
 
 
+# --- Hooks ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hooks() -> Iterator[list[tuple[str, int, str]]]:
+    """What the signals told: which, of which compaction, in which status."""
+    told: list[tuple[str, int, str]] = []
+
+    def started(compaction: Compaction, **_: object) -> None:
+        told.append(("started", compaction.pk, compaction.status))
+
+    def ended(compaction: Compaction, **_: object) -> None:
+        told.append(("ended", compaction.pk, compaction.status))
+
+    compaction_started.connect(started)
+    compaction_ended.connect(ended)
+    yield told
+    compaction_started.disconnect(started)
+    compaction_ended.disconnect(ended)
+
+
+Hooks = list[tuple[str, int, str]]
+
+
+def test_the_hooks_hear_one_beginning_and_one_end(conversation: Conversation, hooks: Hooks) -> None:
+    job = claimed(conversation)
+    assert complete(job)
+    assert not complete(job)
+    pk = job.compaction.pk
+    assert hooks == [("started", pk, "running"), ("ended", pk, "completed")]
+
+
+@pytest.mark.parametrize("end", ["swapped in", "superseded", "failed"])
+def test_the_hooks_hear_of_preparations_too(
+    conversation: Conversation, hooks: Hooks, listen: Listen, end: str
+) -> None:
+    loaded = load(conversation.pk)
+    planned = versions.plan_for(loaded, "manual")
+    assert planned is not None
+    heard = listen(conversation)
+    pk = compactions.begin(
+        loaded, planned, Compaction.Trigger.PREPARED, turn_id=None, previous=None
+    ).pk
+    if end == "failed":
+        assert compactions.fail(pk, "Overloaded.")
+    else:
+        job = writing.claim(pk, PID)
+        assert job is not None
+        assert complete(job)
+        assert hooks == [("started", pk, "running")], "it is written, and not used yet"
+        if end == "swapped in":
+            assert compactions.commit_ready(load(conversation.pk))
+        else:
+            compactions.discard_preparations(conversation)
+    status = {"swapped in": "completed", "superseded": "cancelled", "failed": "failed"}[end]
+    assert hooks == [("started", pk, "running"), ("ended", pk, status)]
+    shown = [event["type"] for event in heard.events()]
+    assert shown == (
+        ["CompressionStarted", "CompressionCompleted", "context.usage"]
+        if end == "swapped in"
+        else []
+    )
+
+
 # --- The sweep ------------------------------------------------------------------------------------
 
 
@@ -365,7 +436,7 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
         owner="dead",
     )
     assert turn is not None
-    _, message = turns.begin_answer(turn.pk)
+    message = requests.begin_answer(turn.pk).message
     assert message is not None
     turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀")])
     heard = listen(conversation)
@@ -416,8 +487,37 @@ def test_a_dead_web_process_takes_its_compaction_with_it(
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     sweep.sweep()
     assert [e["success"] for e in heard.events("CompressionCompleted")] == [False]
-    assert not compactions.beat(job.compaction.pk), "the worker notices"
+    assert not writing.beat(job.compaction.pk), "the worker notices"
     assert opened(conversation).status == Status.RUNNING
+
+
+def test_a_turn_that_is_stopped_tells_the_end_of_its_compaction_first(
+    conversation: Conversation, listen: Listen
+) -> None:
+    job = claimed(conversation)
+    heard = listen(conversation)
+    assert job.compaction.turn_id is not None
+    assert compactions.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+    kinds = [event["type"] for event in heard.events()]
+    assert kinds[:2] == ["CompressionCompleted", "turn.finished"]
+    assert not compactions.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+
+
+@pytest.mark.parametrize("round_", range(5))
+def test_a_compaction_that_begins_just_when_its_turn_is_stopped_does_not_stay(
+    conversation: Conversation, round_: int
+) -> None:
+    turn = make_turn(conversation)
+    loaded = load(conversation.pk)
+    planned = versions.plan_for(loaded, "manual")
+    assert planned is not None
+    race(
+        lambda: compactions.begin(
+            loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
+        ),
+        lambda: compactions.end_turn(turn.pk, Ending(Turn.Status.CANCELLED)),
+    )
+    assert not Compaction.objects.filter(status=Status.RUNNING).exists()
 
 
 # --- Revert and write again -----------------------------------------------------------------------
@@ -428,17 +528,17 @@ def test_revert_goes_back_one_version_and_then_to_none(user: User, listen: Liste
     first = make_compaction(conversation, "First.", through=2)
     second = make_compaction(conversation, "Second.", through=6)
     heard = listen(conversation)
-    compactions.revert(second.pk)
+    summaries.revert(second.pk)
     conversation.refresh_from_db()
     assert conversation.compaction == first
-    assert conversation.compressed_context == "First."
+    assert conversation.compressed_context == "**Messages #1 to #2**\n\nFirst."
     assert conversation.compressed_through == conversation.messages.get(number=2)
     assert conversation.compaction_held
     assert [m.number for m in load(conversation.pk).context.messages] == list(range(3, 11))
     reverted, usage = heard.events()
     assert reverted == {"type": "compaction.reverted", "id": second.pk}
     assert usage["type"] == "context.usage"
-    compactions.revert(first.pk)
+    summaries.revert(first.pk)
     conversation.refresh_from_db()
     assert conversation.compaction is None
     assert conversation.compressed_context is None
@@ -452,8 +552,8 @@ def test_only_the_current_version_can_be_reverted_or_written_again(user: User) -
     make_compaction(conversation, through=6)
     before = stored(conversation)
     for refused in (
-        lambda: compactions.revert(first.pk),
-        lambda: compactions.open_rerun(first.pk, owner=OWNER),
+        lambda: summaries.revert(first.pk),
+        lambda: summaries.open_rerun(first.pk, owner=OWNER),
     ):
         with pytest.raises(Refused) as refusal:
             refused()
@@ -468,8 +568,8 @@ def test_a_busy_conversation_is_neither_reverted_nor_written_again(
     make_turn(conversation)
     before = stored(conversation)
     for refused in (
-        lambda: compactions.revert(compaction.pk),
-        lambda: compactions.open_rerun(compaction.pk, owner=OWNER),
+        lambda: summaries.revert(compaction.pk),
+        lambda: summaries.open_rerun(compaction.pk, owner=OWNER),
     ):
         with pytest.raises(Refused) as refusal:
             refused()
@@ -483,7 +583,7 @@ def test_a_revert_that_would_not_fit_the_window_is_refused(user: User) -> None:
     compaction = make_compaction(conversation, through=8)
     before = stored(conversation)
     with pytest.raises(Refused) as refusal:
-        compactions.revert(compaction.pk)
+        summaries.revert(compaction.pk)
     assert refusal.value.code == "does_not_fit"
     assert stored(conversation) == before
 
@@ -494,7 +594,7 @@ def test_after_a_revert_automatic_compaction_waits_for_the_window(user: User) ->
     compaction = make_compaction(conversation, through=4)
     Conversation.objects.filter(pk=conversation.pk).update(context_budget=12_000)
     assert load(conversation.pk).due() is None
-    compactions.revert(compaction.pk)
+    summaries.revert(compaction.pk)
     assert load(conversation.pk).used > 0.8 * 12_000
     assert load(conversation.pk).due() is None
     add_messages(conversation, ["x" * 5_000] * 2)
@@ -506,13 +606,13 @@ def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -
     first = make_compaction(conversation, "First.", through=2)
     second = make_compaction(conversation, "Second.", through=6, focus="the bill")
     add_messages(conversation, ["More", "Yes."])
-    turn, pk = compactions.open_rerun(second.pk, owner=OWNER)
-    job = compactions.claim(pk, PID)
+    turn, pk = summaries.open_rerun(second.pk, owner=OWNER)
+    job = writing.claim(pk, PID)
     assert job is not None
     assert [m.number for m in job.plan.summarise] == [3, 4, 5, 6]
     assert [m.number for m in job.plan.keep] == [7, 8, 9, 10, 11, 12]
     assert job.compaction.focus == "the bill"
-    assert compactions.complete(job, written(job, "Second, better."), tokens_after=5)
+    assert complete(job, "Second, better.")
     conversation.refresh_from_db()
     assert conversation.compaction_id == pk
     assert conversation.compaction is not None
@@ -521,9 +621,48 @@ def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -
     assert turn.kind == Turn.Kind.COMPACT
 
 
+def rewritten(compaction: Compaction, text: str) -> Compaction:
+    _, pk = summaries.open_rerun(compaction.pk, owner=OWNER)
+    job = writing.claim(pk, PID)
+    assert job is not None
+    assert complete(job, text)
+    made = Compaction.objects.get(pk=pk)
+    end_turn(made)
+    return made
+
+
+def test_writing_an_edited_version_again_replaces_its_chapter(user: User) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    make_compaction(conversation, "First.", through=2)
+    second = make_compaction(conversation, "Second.", through=6)
+    once = summaries.edit(second.pk, f"First.{SEPARATOR}Second, edited.")
+    twice = summaries.edit(once.pk, f"First.{SEPARATOR}Second, edited again.")
+    made = rewritten(twice, "Second, better.")
+    assert [(c["text"], c["through"]) for c in made.chapters] == [
+        ("First.", 2),
+        ("Second, better.", 6),
+    ]
+
+
+def test_reverting_a_rewrite_brings_back_what_it_replaced_and_a_switch_leaves_it(
+    user: User,
+) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    make_compaction(conversation, "First.", through=2)
+    second = make_compaction(conversation, "Second.", through=6)
+    made = rewritten(second, "Second, better.")
+    summaries.revert(made.pk)
+    conversation.refresh_from_db()
+    assert conversation.compaction == second
+    summaries.revert(second.pk)
+    branches.switch(user, conversation.pk, conversation.messages.get(number=10).pk)
+    conversation.refresh_from_db()
+    assert conversation.compressed_context == "**Messages #1 to #2**\n\nFirst."
+
+
 def test_a_failed_rewrite_leaves_the_current_version(conversation: Conversation) -> None:
     compaction = make_compaction(conversation)
     before = stored(conversation)
-    _, pk = compactions.open_rerun(compaction.pk, owner=OWNER)
+    _, pk = summaries.open_rerun(compaction.pk, owner=OWNER)
     assert compactions.fail(pk, "Refused.")
     assert stored(conversation) == before

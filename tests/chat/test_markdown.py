@@ -1,30 +1,42 @@
 """Markdown: what it shows, that nothing dangerous survives, and that streaming changes nothing."""
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat import markdown
-from chat.markdown import MarkdownStream, render, utf16_length
+from chat import latex, markdown
+from chat.markdown import render
+from chat.markdown_stream import Block, MarkdownStream, utf16_length
 
 VOID = {"br", "hr", "input"}
 ATTRIBUTES = {
-    "a": {"href", "target", "rel", "class"},
+    "a": {"href", "target", "rel", "class", "id", "aria-label", "data-label"},
     "button": {"type", "class"},
-    "div": {"class"},
+    "div": {"class", "tabindex"},
     "input": {"type", "class", "checked", "disabled"},
-    "li": {"class"},
+    "li": {"class", "id"},
     "ol": {"start", "class"},
     "p": {"class"},
-    "span": {"class"},
+    "pre": {"tabindex"},
+    "section": {"class"},
+    "span": {"class", "tabindex"},
+    "sup": {"class"},
     "td": {"class"},
     "th": {"class"},
     "ul": {"class"},
+    "code": {"class"},
+    **dict.fromkeys(latex.TAGS, set()),
+    **latex.ATTRIBUTES,
+    **{tag: set(values) for tag, values in latex.ATTRIBUTE_VALUES.items()},
 }
-PLAIN_TAGS = "blockquote br code em h3 h4 h5 h6 hr pre s strong table tbody thead tr"
+PLAIN_TAGS = "blockquote br em h3 h4 h5 h6 hr label s strong table tbody thead tr"
 TAGS = {*ATTRIBUTES, *PLAIN_TAGS.split()}
+
+
+FOOTNOTE = re.compile(r"#fn(ref)?-[0-9a-f]{8}-\d+$")
 
 
 class Judge(HTMLParser):
@@ -37,11 +49,14 @@ class Judge(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in TAGS, tag
+        footnote = FOOTNOTE.match(dict(attrs).get("href") or "")
         for name, value in attrs:
             assert name in ATTRIBUTES.get(tag, ()), (tag, name)
-            if name == "href":
+            if name == "tabindex":
+                assert value == "0"
+            if name == "href" and not footnote:
                 assert (value or "").split(":")[0].lower() in {"http", "https", "mailto"}, value
-        if tag == "a":
+        if tag == "a" and not footnote:
             given = dict(attrs)
             assert given["target"] == "_blank"
             assert given["rel"] == "noopener noreferrer nofollow"
@@ -84,7 +99,7 @@ def test_highlights_code_with_classes_and_a_copy_button():
 
 def test_shows_code_of_an_unknown_language_plainly():
     html = render("```no-such-language\na < b\n```\n")
-    assert "<pre><code>a &lt; b\n</code></pre>" in html
+    assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in html
     assert "no-such-language" in html
 
 
@@ -99,7 +114,7 @@ def test_leaves_very_long_code_unhighlighted():
 )
 def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
     html = render(f"```{language}\n{code}\n```\n")
-    assert f"<pre><code>{code}\n</code></pre>" in html
+    assert f'<pre tabindex="0"><code>{code}\n</code></pre>' in html
 
 
 def test_every_listed_language_has_a_lexer():
@@ -109,12 +124,12 @@ def test_every_listed_language_has_a_lexer():
 
 
 def test_keeps_the_newlines_of_code_as_they_are():
-    assert "<pre><code>\n\na\n\n</code></pre>" in render("```\n\n\na\n\n```\n")
+    assert '<pre tabindex="0"><code>\n\na\n\n</code></pre>' in render("```\n\n\na\n\n```\n")
 
 
 def test_wraps_tables_and_aligns_by_class():
     html = render("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
-    assert html.startswith('<div class="table-scroll"><table>')
+    assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
     assert '<th class="align-center">a</th>' in html
     assert '<td class="align-right">2</td>' in html
 
@@ -130,8 +145,22 @@ def test_strikes_through():
     assert "<s>old</s>" in render("~~old~~")
 
 
-def test_headings_stand_below_those_of_the_page():
-    assert render("# a\n\n## b\n\n###### c\n") == "<h3>a</h3>\n<h4>b</h4>\n<h6>c</h6>\n"
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("# a\n## b\n###### c", "h3 h4 h5"),
+        ("### a\n## b\n### c\n# d", "h3 h3 h4 h3"),
+        ("a\n=\n# b\n## c\n### d\n#### e\n##### f", "h3 h3 h4 h5 h6 h6"),
+    ],
+)
+def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(text: str, tags: str):
+    assert re.findall(r"<(h\d)>", render(text)) == tags.split()
+
+
+def test_headings_of_a_streamed_text_keep_their_levels():
+    stream = MarkdownStream()
+    blocks = stream.feed("## a\n\ntext\n\n### b\n\n## c\n\n")
+    assert re.findall(r"<(h\d)>", "".join(b.html for b in blocks)) == ["h3", "h4", "h3"]
 
 
 def test_images_become_links():
@@ -265,7 +294,7 @@ def split(text: str, cuts: list[int]) -> list[str]:
     return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
 
 
-def stream(deltas: list[str]) -> list[markdown.Block]:
+def stream(deltas: list[str]) -> list[Block]:
     reader = MarkdownStream()
     return [block for delta in deltas for block in reader.feed(delta)]
 
@@ -301,7 +330,7 @@ def test_a_paragraph_goes_out_with_its_blank_line():
     reader = MarkdownStream()
     assert reader.feed("Hello *you*") == []
     assert reader.feed(".\n") == []
-    assert reader.feed("\nNext") == [markdown.Block(14, "<p>Hello <em>you</em>.</p>\n")]
+    assert reader.feed("\nNext") == [Block(14, "<p>Hello <em>you</em>.</p>\n")]
 
 
 def test_code_goes_out_with_its_closing_fence_and_not_before():
@@ -321,3 +350,13 @@ def test_a_list_waits_until_something_else_begins():
 def _after(text: str, units: int) -> str:
     raw = text.encode("utf-16-le", "surrogatepass")[2 * units :]
     return raw.decode("utf-16-le", "surrogatepass")
+
+
+def test_messages_of_another_conversation_are_linked_in_it():
+    other = "0b5e9f0c-6d8e-4a53-9e0c-2f4f3d1c7a10"
+    html = render(f"See [#3 #4 in {other}], [#5] and [#6 in town].")
+    assert (
+        f'[<a href="/c/{other}/#message-3">#3</a> <a href="/c/{other}/#message-4">#4</a>]' in html
+    )
+    assert '[<a href="#message-5">#5</a>]' in html
+    assert "[#6 in town]" in html

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from chat.contexts import load, usage_event
 from chat.errors import Refused
-from chat.models import Conversation
-from chat.services import conversations
+from chat.models import Conversation, Memory, Message
+from chat.services import conversations, memories, requests
 from tests.chat.factories import (
     add_messages,
     make_compaction,
@@ -76,6 +76,31 @@ def test_usage_reported_after_a_compaction_counts_again(measured: Conversation) 
     assert meter(measured) == (305, False)
 
 
+def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_is_kept_4(
+    measured: Conversation,
+) -> None:
+    measured.messages.filter(number=4).update(usage={"input_tokens": 610_000})
+    assert load(measured.pk).due() == "auto"
+    make_compaction(measured, through=2)
+    add_messages(measured, ["And another thing."])
+    loaded = load(measured.pk)
+    assert 4 in [message.number for message in loaded.context.messages]
+    assert loaded.due() is None
+
+
+@pytest.mark.parametrize(("reported", "due"), [(190_000, "auto"), (0, None)])
+def test_an_answer_that_failed_without_usage_leaves_the_meter_to_the_one_before_5(
+    conversation: Conversation, reported: int, due: str | None
+) -> None:
+    conversation.messages.filter(number=4).update(usage={"input_tokens": reported})
+    add_messages(conversation, ["And another thing."])
+    zero = {"input_tokens": 0, "output_tokens": 0}
+    add_messages(conversation, [("assistant", "")], status=Message.Status.FAILED, usage=zero)
+    loaded = load(conversation.pk)
+    assert loaded.used >= reported
+    assert loaded.due() == due
+
+
 @pytest.mark.parametrize(
     "values", [{"model": "another-model"}, {"system_prompt": "Answer in rhyme."}]
 )
@@ -85,6 +110,15 @@ def test_usage_is_stale_after_a_change_of_the_request(
     make_profile("another-model")
     conversations.change_settings(measured, values)
     assert meter(measured)[1]
+
+
+def test_what_is_newly_remembered_makes_cache_and_meter_stale(measured: Conversation) -> None:
+    assert load(measured.pk).warm
+    memories.remember(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
+    add_messages(measured, ["Where was that?"])
+    loaded = requests.begin_answer(make_turn(measured).pk).loaded
+    assert "Lisbon" in loaded.context.memory
+    assert (loaded.warm, loaded.used) == (False, loaded.size.total)
 
 
 def test_a_setting_that_leaves_the_request_alone_leaves_the_meter(measured: Conversation) -> None:
@@ -118,7 +152,7 @@ def test_the_event_adds_up(measured: Conversation) -> None:
     assert event["ratio"] == pytest.approx(0.105)
     assert event["trigger"] == 0.8
     parts = event["breakdown"]
-    assert parts["system"] + parts["summary"] + parts["conversation"] == 1_050
+    assert sum(parts[n] for n in ("system", "tools", "summary", "conversation")) == 1_050
     assert parts["reserve"] == 1_000
 
 
@@ -131,4 +165,4 @@ def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) 
     long = make_conversation(owner=conversation.owner, messages=400)
     make_compaction(long, through=394)
     add_messages(conversation, ["More", "Yes"])
-    assert queries(long) <= queries(conversation) + 1  # the protected first message
+    assert queries(long) <= queries(conversation) + 2  # the summary's end, the protected first

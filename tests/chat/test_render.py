@@ -1,5 +1,6 @@
 """Messages and dividers as HTML. Rows need no database here: rendering only reads."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -10,8 +11,11 @@ from django.core.cache import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chat.dividers import render_divider
+from chat.figures import format_tokens
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.render import MAX_TOOL_TEXT, format_tokens, render_divider, render_message
+from chat.render import render_message
+from chat.tool_rows import MAX_TOOL_TEXT
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -129,18 +133,36 @@ def test_results_alone_are_rows_and_no_bubble():
     assert "42" in page.text
 
 
-def test_server_tools_are_rows_too():
+def test_a_tool_of_the_server_is_one_row_with_the_pages_it_found():
+    found = {"type": "web_search_result", "url": "https://cats.example", "title": "All cats"}
     page = nodes(
         message(
-            {"type": "server_tool_use", "name": "web_search", "input": {"query": "cats"}},
-            {
-                "type": "web_search_tool_result",
-                "content": [{"type": "web_search_result", "url": "u"}],
-            },
+            {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "c"}},
+            {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [found]},
         )
     )
-    assert len(page.all("details")) == 2
-    assert "web search" in page.text
+    assert len(page.all("details")) == 1
+    assert [a["href"] for a in page.all("a")] == ["https://cats.example"]
+    assert "All cats" in page.text
+
+
+def test_a_fetched_page_is_its_link_and_its_text():
+    source = {"type": "text", "media_type": "text/plain", "data": "Cats sleep a lot."}
+    fetched = {
+        "type": "web_fetch_result",
+        "url": "https://cats.example",
+        "content": {"type": "document", "title": "All cats", "source": source},
+    }
+    page = nodes(
+        message(
+            {"type": "server_tool_use", "id": "s1", "name": "web_fetch", "input": {}},
+            {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": fetched},
+        )
+    )
+    assert [a["href"] for a in page.all("a")] == ["https://cats.example"]
+    assert "All cats" in page.text
+    assert "Cats sleep a lot." in page.text
+    assert "media_type" not in page.text
 
 
 def test_files_are_chips():
@@ -270,10 +292,15 @@ def compaction(summary: str, **fields: Any) -> Compaction:
         "tokens_before": 161_234,
         "tokens_after": 9_180,
         "trigger": "auto",
-        "chapters": [{"text": summary, "first": 1, "through": 15, "depth": 0}],
+        "summary": summary,
         "finished_at": NOON,
     }
     return Compaction(**(values | fields))
+
+
+def test_a_cached_divider_follows_its_summary():
+    assert "Trees" in render_divider(compaction("Trees"))
+    assert "The summary was removed" in render_divider(compaction(""))
 
 
 def test_the_divider_tells_what_happened():
@@ -322,3 +349,13 @@ def test_the_summary_is_sanitised():
 )
 def test_token_counts_are_short(count: int | None, words: str):
     assert format_tokens(count) == words
+
+
+def test_the_divider_leaves_out_sections_that_say_none():
+    text = "## Overview\n\nTrees.\n\n## Files\nNone.\n\n## Goals\n- None. Of these\n\n"
+    text += "## Errors\n\nNone.\n"
+    html = render_divider(compaction(text))
+    assert re.findall("<h4>(.*?)</h4>", html) == ["Overview", "Goals"]
+    assert "None. Of these" in html
+    only = render_divider(compaction("## Overview\nNone."))
+    assert "<h4>Overview</h4>" in only

@@ -2,33 +2,31 @@
 process of its own where there is Redis."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from agent.summary import HEADINGS
+from agent.summary_requests import HEADINGS
+from chat import tasks
 from chat.contexts import load
 from chat.db import in_db
-from chat.models import Conversation
+from chat.models import Compaction, Conversation, ModelProfile
+from chat.services import attachments, preparing
+from chat.waiting import wait_for
 from demo.models import Model
 from demo.protocol import Reply, refusal, text, tool_use
 from demo.recording import RecordedRequest
 from demo.script import Script, is_chat, is_summary, is_title
 from demo.server import DemoServer
-from tests.chat.factories import add_messages, make_profile
-from tests.chat.sockets import (
-    MAX_OUTPUT,
-    SUMMARY,
-    WINDOW,
-    Chat,
-    Event,
-    Tab,
-    long_text,
-)
+from tests.chat.factories import add_messages, make_compaction, make_profile
+from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
 pytestmark = pytest.mark.usefixtures("worker")
 
+AUTO = Compaction.Trigger.AUTO
+TOO_LONG = "prompt is too long: 20000 tokens > 16000 maximum"
 HISTORY = [long_text(number) for number in range(1, 11)]  # 14,300 tokens: over 80 %, it still fits
 
 
@@ -38,8 +36,10 @@ def shown_messages(request: RecordedRequest) -> list[int]:
     return [number for number in range(1, 40) if f"Message {number}: " in content]
 
 
-def one_end(tab: Tab) -> Event:
-    """The only CompressionCompleted, which belongs to the only CompressionStarted."""
+async def one_end(tab: Tab) -> Event:
+    """The only CompressionCompleted, which belongs to the only CompressionStarted. The worker sends
+    it, so that it may come a little after what the web process sends."""
+    await tab.until(lambda: tab.all("CompressionCompleted"))
     (started,) = tab.all("CompressionStarted")
     (completed,) = tab.all("CompressionCompleted")
     assert completed["compaction_id"] == started["compaction_id"]
@@ -47,6 +47,12 @@ def one_end(tab: Tab) -> Event:
 
 
 # --- Automatic ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def no_tools(signed_in: object) -> None:
+    """The histories here fill the small window to the token; tools would take a tenth of it."""
+    ModelProfile.objects.update(tools=False)
 
 
 async def test_at_eighty_percent_the_turn_compacts_first(chat: Chat) -> None:
@@ -61,7 +67,7 @@ async def test_at_eighty_percent_the_turn_compacts_first(chat: Chat) -> None:
     await other.next("turn.finished")
 
     for each in (tab, other):
-        completed = one_end(each)
+        completed = await one_end(each)
         assert (completed["success"], completed["error"]) == (True, "")
         kinds = [frame["type"] for frame in each.frames]
         assert kinds.index("CompressionCompleted") < kinds.index("turn.delta")
@@ -73,7 +79,7 @@ async def test_at_eighty_percent_the_turn_compacts_first(chat: Chat) -> None:
     assert completed["tokens_before"] == compaction.tokens_before > 12_800
     assert completed["tokens_after"] == compaction.tokens_after < 8_000
     assert completed["after_message_id"] == compaction.through_id
-    assert "Of “Overview”" in completed["html"]
+    assert "Lorem ipsum of “Overview”" in completed["html"]
 
     summary, answer = chat.script.requests
     cut = compaction.through.number
@@ -107,11 +113,12 @@ async def test_a_second_compaction_reads_only_what_came_since(chat: Chat) -> Non
     _, second = await chat.compactions()
     assert second.previous == first
     summary, answer = chat.script.requests[2:]
-    assert shown_messages(summary) == [
+    read = re.findall(r"\[#(\d+) \w+\]\nMessage", summary.last_user_text)
+    assert [int(n) for n in read] == [
         n for n in range(first.through.number + 1, second.through.number + 1) if n not in (11, 12)
     ]
     assert "<previous_summary>" in summary.last_user_text
-    assert "Of “Overview”" in summary.last_user_text
+    assert "Lorem ipsum of “Overview”" in summary.last_user_text
     assert [(c["first"], c["through"]) for c in second.chapters] == [
         (1, first.through.number),
         (first.through.number + 1, second.through.number),
@@ -133,7 +140,7 @@ async def test_a_message_during_a_compaction_is_refused_in_every_tab(chat: Chat)
     other = await chat.open()
     lock = other.all("snapshot")[0]
     assert lock["turn"]["status"] == "compacting"
-    assert lock["compaction"] == tab.all("CompressionStarted")[0] | {
+    assert lock["compaction"] == await tab.next("CompressionStarted") | {
         "elapsed": lock["compaction"]["elapsed"]
     }
     client_id = other.say("Me too")
@@ -193,7 +200,7 @@ async def test_cancel_ends_a_manual_compaction_and_changes_nothing(chat: Chat) -
     assert finished["status"] == "cancelled"
     assert await chat.compressed() == before
     assert await chat.is_idle()
-    one_end(tab)
+    await one_end(tab)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
     tab.send("compact.cancel")
     assert (await tab.next("error"))["code"] == "nothing_to_stop"
@@ -217,7 +224,7 @@ async def test_cancel_of_a_stalled_summary_lets_the_answer_go_on(chat: Chat) -> 
     assert {k: v for k, v in after.items() if k != "messages"} == {
         k: v for k, v in before.items() if k != "messages"
     }
-    one_end(tab)
+    await one_end(tab)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
 
 
@@ -231,7 +238,7 @@ async def test_stop_during_a_compaction_ends_turn_and_compaction(chat: Chat) -> 
     await tab.next("CompressionCompleted", cancelled=True)
     await tab.next("turn.finished", status="cancelled")
     assert await chat.is_idle()
-    one_end(tab)
+    await one_end(tab)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
 
 
@@ -255,14 +262,22 @@ async def test_stop_at_any_moment_of_a_compaction_leaves_nothing_running(chat: C
 
 # --- Failing --------------------------------------------------------------------------------------
 
+
+def always(answer: Any) -> Callable[[Script], Any]:
+    return lambda script: script.reply(answer, when=is_summary, always=True)
+
+
 FAILURES: dict[str, tuple[Callable[[Script], Any], str]] = {
-    "empty": (lambda s: s.reply("", when=is_summary), "summary is empty"),
-    "no headings": (lambda s: s.reply("They talked.", when=is_summary), "lacks the heading"),
-    "refused": (lambda s: s.reply(refusal(), when=is_summary), "refused to summarise"),
-    "tool call": (lambda s: s.reply(tool_use("search", {}), when=is_summary), "called a tool"),
-    "too long": (lambda s: s.reply(SUMMARY + "blah " * 40_000, when=is_summary), "longer than"),
-    "server error": (lambda s: s.error(500, when=is_summary), "failed (500)"),
-    "cut": (lambda s: s.cut(SUMMARY[:200], when=is_summary), "cut off"),
+    "empty": (always(""), "it is empty"),
+    "no headings": (always("They talked."), "the heading “Overview” is missing"),
+    "refused": (always(refusal()), "refused to summarise"),
+    "tool call": (always(tool_use("search", {})), "calls a tool"),
+    "too long": (always(SUMMARY + "blah " * 40_000), "longer than"),
+    "server error": (
+        lambda s: s.error(500, when=is_summary, always=True),
+        "500 Internal server error",
+    ),
+    "cut": (lambda s: s.cut(SUMMARY[:200], when=is_summary, always=True), "cut off"),
 }
 
 
@@ -278,7 +293,7 @@ async def test_a_failed_summary_changes_nothing_is_told_and_the_turn_goes_on(
     tab.say("And now?")
     finished = await tab.next("turn.finished")
     assert (finished["status"], tab.text) == ("completed", "Without it.")
-    completed = one_end(tab)
+    completed = await one_end(tab)
     assert (completed["success"], completed["cancelled"]) == (False, False)
     assert words in completed["error"]
     (compaction,) = await chat.compactions()
@@ -290,18 +305,18 @@ async def test_a_failed_summary_changes_nothing_is_told_and_the_turn_goes_on(
 
 
 async def test_a_failed_manual_compaction_is_a_failed_turn(chat: Chat) -> None:
-    chat.script.error(529)
+    chat.script.error(529, always=True)
     before = await chat.compressed()
     tab = await chat.open()
     tab.send("compact")
     finished = await tab.next("turn.finished")
     assert (finished["status"], finished["error"]["code"]) == ("failed", "compaction_failed")
-    assert "overloaded" in one_end(tab)["error"]
+    assert "overloaded" in (await one_end(tab))["error"]
     assert await chat.compressed() == before
 
 
 async def test_a_failed_second_compaction_keeps_the_first(chat: Chat) -> None:
-    chat.script.reply(SUMMARY).reply("No summary.")
+    chat.script.reply(SUMMARY).reply("No summary.", always=True)
     tab = await chat.open()
     await chat.start([long_text(n) for n in range(1, 7)])
     tab = await chat.open()
@@ -315,6 +330,34 @@ async def test_a_failed_second_compaction_keeps_the_first(chat: Chat) -> None:
     assert before["compressed_context"]
 
 
+async def test_a_preparation_that_the_model_cannot_write_fails_and_is_no_extract(
+    chat: Chat, settings: Any
+) -> None:
+    """Nobody waits for it, and the next reply begins another."""
+    settings.MODEL_RETRIES = 0
+    await chat.start(HISTORY[:8], compaction_settings={})
+    chat.script.error(529, when=is_summary, always=True)
+    pk = await in_db(lambda: preparing.prepare_if_due(load(chat.conversation.pk)))
+    ended = await wait_for(await in_db(Compaction.objects.get, pk=pk))
+    assert (ended.trigger, ended.status, ended.chapters) == ("prepared", "failed", [])
+    assert "overloaded" in ended.error
+    assert await in_db(lambda: preparing.prepare_if_due(load(chat.conversation.pk)))
+
+
+async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> None:
+    await chat.start(0, compaction_settings=PLAIN | {"engine": "serialised"})
+    note = await in_db(attachments.store, chat.user, "note.txt", b"The port is 48151.")
+    chat.script.reply("I see.", when=is_chat).reply(SUMMARY, when=is_summary)
+    tab = await chat.open()
+    tab.say("Read it.", attachments=[str(note.pk)])
+    await tab.next("turn.finished", status="completed")
+    await in_db(add_messages, chat.conversation, HISTORY[:6])
+    tab.send("compact")
+    await tab.next("turn.finished", status="completed")
+    asked = chat.script.requests[-1].last_user_text
+    assert "[Attached document: note.txt]\nThe port is 48151." in asked
+
+
 # --- Overflow -------------------------------------------------------------------------------------
 
 
@@ -322,14 +365,13 @@ async def test_a_prompt_that_the_server_finds_too_long_is_compacted_and_answered
     chat: Chat,
 ) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])
-    too_long = "prompt is too long: 20000 tokens > 16000 maximum"
-    chat.script.error(400, message=too_long, when=is_chat)
+    chat.script.error(400, message=TOO_LONG, when=is_chat)
     chat.script.reply(SUMMARY, when=is_summary).reply("Fits now.", when=is_chat)
     tab = await chat.open()
     tab.say("And now?")
     finished = await tab.next("turn.finished")
     assert (finished["status"], tab.text) == ("completed", "Fits now.")
-    assert one_end(tab)["success"]
+    assert (await one_end(tab))["success"]
     assert tab.all("CompressionStarted")[0]["trigger"] == "overflow"
     first, _, last = chat.script.requests
     assert len(shown_messages(first)) > len(shown_messages(last))
@@ -348,13 +390,125 @@ async def test_an_overflow_in_the_window_compacts_too(chat: Chat) -> None:
     assert tab.all("CompressionStarted")[0]["trigger"] == "overflow"
 
 
+async def test_an_overflow_whose_compaction_fails_is_trimmed_and_answered(chat: Chat) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)])
+    chat.script.error(400, message=TOO_LONG, when=is_chat)
+    chat.script.reply("No summary.", when=is_summary, always=True)
+    chat.script.reply("Without it.", when=is_chat)
+    tab = await chat.open()
+    tab.say("And now?")
+    assert "left out" in (await tab.next("turn.notice"))["text"]
+    finished = await tab.next("turn.finished")
+    assert (finished["status"], tab.text) == ("completed", "Without it.")
+    assert not (await one_end(tab))["success"]
+    assert len(shown_messages(chat.script.requests[-1])) < 6
+
+
+async def test_the_limit_of_overflows_is_for_the_whole_turn(chat: Chat) -> None:
+    """A compaction a turn is allowed here: the second overflow, a round later, is trimmed."""
+    await in_db(ModelProfile.objects.update, tools=True)
+    texts = [long_text(n) for n in range(1, 7)]
+    await chat.start(texts, compaction_settings=PLAIN | {"overflow_tries": 1})
+    chat.script.error(400, message=TOO_LONG, when=is_chat)
+    chat.script.reply(SUMMARY, when=is_summary)
+    chat.script.reply(tool_use("read_messages", {"numbers": [1]}), when=is_chat)
+    chat.script.error(400, message=TOO_LONG, when=is_chat).reply("Done.", when=is_chat)
+    tab = await chat.open()
+    tab.say("And now?")
+    await tab.next("turn.finished", status="completed")
+    (compaction,) = await chat.compactions()
+    assert (compaction.trigger, compaction.status) == ("overflow", "completed")
+
+
+async def test_while_automatic_compaction_rests_an_overflow_is_trimmed(chat: Chat) -> None:
+    conversation = await chat.start([long_text(n) for n in range(1, 7)])
+
+    def fail_often() -> None:
+        for _ in range(3):
+            make_compaction(conversation, status=Compaction.Status.FAILED, trigger=AUTO)
+
+    await in_db(fail_often)
+    chat.script.error(400, message=TOO_LONG, when=is_chat).reply("Trimmed.", when=is_chat)
+    tab = await chat.open()
+    tab.say("And now?")
+    await tab.next("turn.finished", status="completed")
+    assert tab.all("CompressionStarted") == []
+
+
+async def test_an_overflow_takes_what_is_prepared(chat: Chat) -> None:
+    settings = PLAIN | {"prepare_ratio": 0.1}
+    conversation = await chat.start([long_text(n) for n in range(1, 7)])
+    chat.script.reply(SUMMARY, when=is_summary)
+
+    def prepare() -> int | None:
+        Conversation.objects.filter(pk=conversation.pk).update(compaction_settings=settings)
+        return preparing.prepare_if_due(load(conversation.pk))
+
+    pk = await in_db(prepare)
+    await asyncio.to_thread(tasks.compact, pk)
+    await in_db(Conversation.objects.update, compaction_settings=PLAIN)
+    chat.script.error(400, message=TOO_LONG, when=is_chat).reply("Fits.", when=is_chat)
+    tab = await chat.open()
+    tab.say("And now?")
+    await tab.next("turn.finished", status="completed")
+    (compaction,) = await chat.compactions()
+    assert (compaction.pk, compaction.status) == (pk, "completed")
+    assert (await one_end(tab))["success"]
+
+
 async def test_an_overflow_that_nothing_can_help_fails_with_its_words(chat: Chat) -> None:
     await chat.start(0)
-    chat.script.error(400, message="prompt is too long: 20000 tokens > 16000 maximum")
+    chat.script.error(400, message=TOO_LONG)
     tab = await chat.open()
     tab.say("Hello")
     finished = await tab.next("turn.finished", status="failed")
     assert finished["error"]["code"] == "too_long"
+
+
+@pytest.mark.parametrize(("tries", "compactions"), [(0, 0), (1, 1), (3, 2)])
+async def test_an_overflow_is_compacted_so_many_times_and_then_told_10(
+    chat: Chat, settings: Any, tries: int, compactions: int
+) -> None:
+    """Or until there is nothing left to compact, as after two here; then trimmed once."""
+    settings.COMPACTION = settings.COMPACTION | {"overflow_tries": tries}
+    await chat.start([long_text(n) for n in range(1, 7)])
+    too_long = "prompt is too long: 20000 tokens > 16000 maximum"
+    chat.script.error(400, message=too_long, when=is_chat, always=True)
+    chat.script.reply(SUMMARY, when=is_summary, always=True)
+    tab = await chat.open()
+    tab.say("And now?")
+    finished = await tab.next("turn.finished", status="failed")
+    assert finished["error"]["code"] == "too_long"
+    assert [row.status for row in await chat.compactions()] == ["completed"] * compactions
+    assert len([r for r in chat.script.requests if is_chat(r)]) == compactions + 2
+
+
+async def test_a_summary_that_makes_the_context_larger_is_not_used_and_soon_not_asked_for_7(
+    chat: Chat, settings: Any
+) -> None:
+    """Messages of a few words; by hand it can be asked for at any time."""
+    settings.COMPACTION = settings.COMPACTION | {"threshold_tokens": 40, "prepare_ratio": 0}
+    await chat.start(6)
+    chat.script.reply(SUMMARY, when=is_summary, always=True)
+    chat.script.reply("Yes.", when=is_chat, always=True)
+    tab = await chat.open()
+
+    async def calls() -> int:
+        """Of the summariser, for one more message."""
+        before = len(chat.script.requests)
+        tab.say("And now?")
+        await tab.next("turn.finished", status="completed")
+        return len([r for r in chat.script.requests[before:] if is_summary(r)])
+
+    assert [await calls() for _ in range(4)] == [1, 1, 1, 0]
+    rows = await chat.compactions()
+    assert [row.status for row in rows] == ["failed"] * 3
+    assert all("would not have made the context smaller" in row.error for row in rows)
+    assert (await chat.compressed())["compressed_context"] is None
+    before = len(chat.script.requests)
+    tab.send("compact")
+    await tab.next("turn.finished", status="failed")
+    assert len(chat.script.requests) == before + 1
 
 
 # --- Other servers, titles ------------------------------------------------------------------------
@@ -376,7 +530,7 @@ async def test_a_server_like_ollama_chats_and_compacts(
         tab.say("Und jetzt?")
         await tab.next("turn.finished", status="completed")
         assert tab.text == "Ja."
-        assert one_end(tab)["success"]
+        assert (await one_end(tab))["success"]
         message = await chat.last()
         assert set(message.usage or {}) == {"input_tokens", "output_tokens"}
         usage = (await tab.sync())["usage"]
@@ -424,7 +578,7 @@ async def test_the_context_after_a_compaction_is_what_was_announced(chat: Chat) 
     usage = await tab.next("context.usage")
     loaded = await in_db(load, chat.conversation.pk)
     assert usage["used"] == loaded.used
-    assert all(heading in loaded.context.summary for heading in HEADINGS)
+    assert all(heading in loaded.context.summary.text for heading in HEADINGS)
 
 
 def test_texts_are_what_the_tests_take_them_for() -> None:

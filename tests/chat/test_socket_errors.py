@@ -34,11 +34,11 @@ CASES = {
         "unknown_model", lambda s: s.error(404), "does not know this model", False
     ),
     "rate limit": Case(
-        "rate_limited", lambda s: s.error(429, retry_after=30), "Try again in 30 s", retry_after=30
+        "rate_limited", lambda s: s.error(429, retry_after=30), "Try again later", retry_after=30
     ),
     "spend limit": Case("rate_limited", lambda s: s.error(429), "Try again later"),
     "overloaded": Case("overloaded", lambda s: s.error(529), "overloaded"),
-    "server error": Case("server_error", lambda s: s.error(500), "failed (500)"),
+    "server error": Case("server_error", lambda s: s.error(500), "server failed"),
     "too large": Case("request_too_large", lambda s: s.error(413), "size limit", False),
     "bad request": Case(
         "bad_request", lambda s: s.error(400, message="tools.0: wrong"), "tools.0: wrong", False
@@ -77,11 +77,12 @@ async def test_a_failure_has_its_own_words_keeps_the_text_and_can_be_retried(
     finished = await tab.next("turn.finished")
     error = finished["error"]
     assert (finished["status"], error["code"]) == ("failed", case.code)
-    assert case.says in error["message"]
+    assert case.says in f"{error['message']} {error['said']}"
     assert (error["retryable"], error["retry_after"]) == (case.retryable, case.retry_after)
     assert f'data-code="{case.code}"' in finished["html"]
     assert case.kept in finished["html"]
     assert ('data-action="retry"' in finished["html"]) == case.retryable
+    assert ("Continue" in finished["html"]) == (case.retryable and bool(case.kept))
     message = await chat.last()
     assert (message.role, message.status, message.text) == ("assistant", "failed", case.kept)
     assert await chat.is_idle()
@@ -132,14 +133,44 @@ async def test_nothing_is_tried_again_once_there_is_text(chat: Chat, settings: A
     assert len(chat.script.requests) == 1
 
 
-async def test_too_long_without_compaction_says_what_the_server_said(chat: Chat) -> None:
-    await chat.start(4, compaction_enabled=False)
-    chat.script.error(400, message="prompt is too long: 20000 tokens > 16000 maximum")
+TOO_LONG = "prompt is too long: 20000 tokens > 10000 maximum"
+
+
+async def test_too_long_without_compaction_is_trimmed_to_what_the_server_takes(chat: Chat) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)], compaction_enabled=False)
+    chat.script.error(400, message=TOO_LONG).reply("Here.")
+    tab = await chat.open()
+    tab.say("Tell me")
+    assert "left out" in (await tab.next("turn.notice"))["text"]
+    await tab.next("turn.finished", status="completed")
+    first, second = chat.script.requests
+    sizes = [sum(f"Message {n}:" in str(r.messages) for n in range(1, 7)) for r in (first, second)]
+    assert sizes == [6, 2], "half of what was sent, and less to be sure"
+    assert second.last_user_text == "Tell me"
+
+
+@pytest.mark.parametrize("said", ["The prompt is too long.", "prompt is too long: 0 tokens > 0"])
+async def test_too_long_without_a_limit_leaves_a_quarter_out(chat: Chat, said: str) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)], compaction_enabled=False)
+    chat.script.error(400, message=said).reply("Here.")
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    assert "Message 2:" not in str(chat.script.requests[-1].messages)
+    assert "Message 3:" in str(chat.script.requests[-1].messages)
+
+
+async def test_too_long_again_says_what_the_server_said(chat: Chat) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)], compaction_enabled=False)
+    chat.script.error(400, message=TOO_LONG, always=True)
     tab = await chat.open()
     tab.say("Tell me")
     finished = await tab.next("turn.finished", status="failed")
     assert finished["error"]["code"] == "too_long"
-    assert "prompt is too long" in finished["error"]["message"]
+    assert "prompt is too long" in finished["error"]["said"]
+    assert "The server said: “prompt is too long" in finished["html"]
+    assert 'data-action="compact-retry"' in finished["html"]
+    assert len(chat.script.requests) == 2
 
 
 async def test_one_message_that_cannot_fit_is_not_sent(chat: Chat) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from chat import markdown
-from chat.db import in_db
+from chat import broadcast, live, markdown
+from chat.db import in_db, unbroken
 from chat.models import Conversation, Message, Turn
 from chat.turns import runner
-from demo.protocol import Reply, text, thinking
+from demo.protocol import Reply, text, thinking, tool_use
+from demo.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user
-from tests.chat.sockets import Chat, Tab, joined, sign_in, units
+from tests.chat.sockets import PATIENCE, Chat, Tab, joined, sign_in, units
 
 # Paragraphs, a list, code, a table; characters of one, two and four bytes, some of two units.
 ANSWER = """\
@@ -162,6 +163,29 @@ async def test_an_answer_cut_at_its_limit_is_kept_and_says_so(chat: Chat) -> Non
     assert "length limit" in finished["html"]
 
 
+async def test_an_answer_that_ends_at_a_stop_sequence_is_complete(chat: Chat) -> None:
+    chat.script.reply(
+        Reply((text("One, two"),), stop_reason="stop_sequence", stop_sequence="three")
+    )
+    tab = await chat.open()
+    tab.say("Count")
+    finished = await tab.next("turn.finished", status="completed")
+    assert (finished["stop_reason"], finished["error"]) == ("stop_sequence", None)
+    assert "turn-notice" not in finished["html"]
+    assert (await chat.last()).text == "One, two"
+
+
+async def test_an_answer_that_fills_the_window_in_mid_text_is_kept_and_says_so(chat: Chat) -> None:
+    full = "model_context_window_exceeded"
+    chat.script.reply(Reply((text("And so it"),), stop_reason=full))
+    tab = await chat.open()
+    tab.say("Go on")
+    finished = await tab.next("turn.finished", status="completed")
+    assert "And so it" in finished["html"]
+    assert "length limit" in finished["html"]
+    assert await chat.compactions() == [], "what was shown is not written again"
+
+
 # --- Stop -----------------------------------------------------------------------------------------
 
 
@@ -210,6 +234,84 @@ async def test_stop_at_any_moment_ends_the_turn_once_and_unlocks(chat: Chat) -> 
     assert len(ended) == len(set(ended)) == 12
 
 
+async def test_a_stop_that_gets_lost_is_repeated(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `asyncio.wait_for` loses a cancellation that comes when what it waits for has ended."""
+    sending, lost = asyncio.Event(), 0
+
+    async def send(group: str, event: dict[str, Any]) -> None:
+        nonlocal lost
+        if event["type"] == "turn.delta" and not lost:
+            sending.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                lost += 1
+        await broadcast.send(group, event)
+
+    monkeypatch.setattr(live, "send", send)
+    gate = chat.script.stall("One mo", then="ment.")
+    tab = await chat.open()
+    tab.say("Hello")
+    await asyncio.wait_for(sending.wait(), PATIENCE)
+    tab.send("turn.stop")
+    finished = await tab.next("turn.finished")
+    assert (finished["status"], lost) == ("cancelled", 1)
+    gate.release()
+
+
+async def test_what_may_not_be_broken_off_outlasts_every_cancellation() -> None:
+    finish, done = asyncio.Event(), False
+
+    async def work() -> None:
+        nonlocal done
+        await finish.wait()
+        done = True
+
+    task = asyncio.create_task(unbroken(work()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.sleep(0)
+    finish.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done
+
+
+async def test_stop_at_any_moment_of_a_round_of_tools_leaves_no_call_without_a_result(
+    chat: Chat,
+) -> None:
+    def round_(request: RecordedRequest) -> Any:
+        called = request.messages[-1]["content"][0]["type"] == "tool_result"
+        return "Done." if called else [text("I look. " * 5), tool_use("recall", {"query": "x"})]
+
+    chat.script.reply(round_, always=True, interval_s=0.001)
+    tab = await chat.open()
+    for attempt in range(16):
+        tab.say(f"Attempt {attempt}")
+        await tab.next("turn.started")
+        await asyncio.sleep(attempt * 0.004)  # a different moment each time
+        tab.send("turn.stop")
+        await tab.next("turn.finished")
+        await tab.sync()
+        assert await chat.is_idle()
+
+    def unanswered() -> list[int]:
+        done = Message.objects.filter(conversation=chat.conversation, status="complete")
+        rows = list(done.order_by("number"))
+        results = {b["tool_use_id"] for row in rows for b in row.blocks if "tool_use_id" in b}
+        return [
+            row.number
+            for row in rows
+            for block in row.blocks
+            if block["type"] == "tool_use" and not {block["id"]} <= results & row.calls.keys()
+        ]
+
+    assert await in_db(unanswered) == []
+
+
 # --- Locks ----------------------------------------------------------------------------------------
 
 
@@ -240,7 +342,9 @@ async def test_a_repeated_frame_is_answered_with_a_snapshot(chat: Chat) -> None:
     tab.say("Hello", client_id="once")
     snapshot = await tab.next("snapshot")
     assert snapshot["head"] == 6
-    assert len(tab.all("message.created")) == 2
+    created = await tab.next("message.created", client_id="once", html="")
+    assert created["number"] == 5, "the frame that says it is stored"
+    assert len(tab.all("message.created")) == 3
 
 
 async def test_a_message_from_a_tab_that_is_behind_is_not_merged(chat: Chat) -> None:

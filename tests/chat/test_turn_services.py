@@ -9,8 +9,9 @@ from accounts.models import User
 from agent.errors import AgentError
 from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.services import turns
-from chat.services.turns import Ending, TurnEnded
+from chat.services import endings, requests, turns
+from chat.services.endings import Ending
+from chat.services.turns import TurnEnded
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
@@ -42,8 +43,8 @@ def answered(conversation: Conversation, status: Turn.Status = Turn.Status.COMPL
     """A turn that went the whole way."""
     turn = post(conversation, client_id=None)
     assert turn is not None
-    turns.begin_answer(turn.pk)
-    assert turns.finish(turn.pk, Ending(status, blocks=ANSWER, usage=USAGE))
+    requests.begin_answer(turn.pk)
+    assert endings.finish(turn.pk, Ending(status, blocks=ANSWER, usage=USAGE))
     turn.refresh_from_db()
     return turn
 
@@ -212,11 +213,12 @@ def test_an_answer_opens_one_row_however_often_it_begins(
     turn = post(conversation)
     assert turn is not None
     heard = listen(conversation)
-    loaded, message = turns.begin_answer(turn.pk)
+    opening = requests.begin_answer(turn.pk)
+    loaded, message = opening.loaded, opening.message
     assert message is not None
     assert (message.role, message.status, message.number) == ("assistant", "streaming", 6)
     assert [m.number for m in loaded.context.messages] == [1, 2, 3, 4, 5]
-    _, again = turns.begin_answer(turn.pk)
+    again = requests.begin_answer(turn.pk).message
     assert again == message
     turn.refresh_from_db()
     assert turn.status == Turn.Status.RUNNING
@@ -229,16 +231,16 @@ def test_an_answer_waits_where_a_compaction_is_due(user: User) -> None:
     conversation = make_conversation(owner=user, messages=["x" * 5_000] * 10, model="small")
     turn = post(conversation)
     assert turn is not None
-    _, message = turns.begin_answer(turn.pk)
+    message = requests.begin_answer(turn.pk).message
     assert message is None
-    _, message = turns.begin_answer(turn.pk, compact_first=False)
+    message = requests.begin_answer(turn.pk, may_compact=False).message
     assert message is not None
 
 
 def test_an_ended_turn_cannot_begin(conversation: Conversation) -> None:
     turn = answered(conversation)
     with pytest.raises(TurnEnded):
-        turns.begin_answer(turn.pk)
+        requests.begin_answer(turn.pk)
     assert conversation.messages.count() == 6
 
 
@@ -250,10 +252,10 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
 ) -> None:
     turn = post(conversation)
     assert turn is not None
-    turns.begin_answer(turn.pk)
+    requests.begin_answer(turn.pk)
     heard = listen(conversation)
     ending = Ending(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
-    assert turns.finish(turn.pk, ending)
+    assert endings.finish(turn.pk, ending)
 
     message = conversation.messages.get(number=6)
     assert message.blocks == ANSWER
@@ -275,14 +277,14 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
 def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, listen: Listen) -> None:
     turn = post(conversation)
     assert turn is not None
-    turns.begin_answer(turn.pk)
+    requests.begin_answer(turn.pk)
     heard = listen(conversation)
-    endings = [
+    ways = [
         Ending(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
         for status in ("completed", "cancelled", "failed", "interrupted")
     ]
-    results = race(*[lambda e=e: turns.finish(turn.pk, e) for e in endings])
-    assert sorted(results) == [False, False, False, True]
+    results = race(*[lambda e=e: endings.finish(turn.pk, e) for e in ways])
+    assert sum(result is not None for result in results) == 1
     turn.refresh_from_db()
     (finished,) = heard.events("turn.finished")
     assert finished["status"] == turn.status
@@ -295,7 +297,7 @@ def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Con
     turn = post(conversation)
     assert turn is not None
     error = AgentError("bad_key", "The API key was not accepted.")
-    assert turns.finish(turn.pk, Ending(Turn.Status.FAILED, error=error))
+    assert endings.finish(turn.pk, Ending(Turn.Status.FAILED, error=error))
     message = conversation.messages.get(number=6)
     assert (message.role, message.status, message.blocks) == ("assistant", "failed", [])
     turn.refresh_from_db()
@@ -305,9 +307,9 @@ def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Con
 def test_the_model_learns_its_token_factor_from_usage(conversation: Conversation) -> None:
     turn = post(conversation)
     assert turn is not None
-    turns.begin_answer(turn.pk)
+    requests.begin_answer(turn.pk)
     usage = {"input_tokens": 1_500, "output_tokens": 5}
-    turns.finish(
+    endings.finish(
         turn.pk, Ending(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
     )
     profile = ModelProfile.objects.get(name=conversation.model)
@@ -322,7 +324,7 @@ def test_a_checkpoint_keeps_text_and_lease_and_tells_who_should_stop(
 ) -> None:
     turn = post(conversation)
     assert turn is not None
-    _, message = turns.begin_answer(turn.pk)
+    message = requests.begin_answer(turn.pk).message
     assert message is not None
     lost = make_turn(make_conversation(owner=user))
     before = Turn.objects.get(pk=turn.pk).lease_expires
@@ -355,7 +357,7 @@ def test_retry_sets_the_unfinished_answer_aside(
     old = conversation.messages.get(number=6)
     heard = listen(conversation)
     turn = turns.retry(conversation, owner=OWNER)
-    _, fresh = turns.begin_answer(turn.pk)
+    fresh = requests.begin_answer(turn.pk).message
     old.refresh_from_db()
     assert not old.active
     assert old.text == "Hi! How can I help?"

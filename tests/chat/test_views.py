@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import AsyncClient, Client
+from django.urls import reverse
 
 from accounts.models import User
+from chat import answering, metrics, pages
 from chat.db import in_db
 from chat.models import Conversation
 from demo.script import is_chat
@@ -69,7 +71,7 @@ def test_a_page_has_the_newest_messages_and_the_way_to_earlier_ones(
     page = client.get(conversation.get_absolute_url())
     assert shown(page.content) == list(range(46, 76))
     seen = shown(page.content)
-    while match := re.search(rb'hx-get="([^"]+/messages/[^"]+)"', page.content):
+    while match := re.search(rb'id="earlier"[^>]+data-url="([^"]+)"', page.content):
         page = client.get(match[1].decode())
         seen = shown(page.content) + seen
     assert seen == list(range(1, 76))
@@ -137,7 +139,14 @@ def test_only_offered_models_can_be_chosen(client: Client, conversation: Convers
 def test_settings_are_saved_or_say_why_not(client: Client, conversation: Conversation) -> None:
     address = f"/c/{conversation.pk}/settings/"
     assert b"system_prompt" in client.get(address).content
-    form = {"system_prompt": "Rhyme.", "context_budget": "75000", "compaction_enabled": "on"}
+    form = {
+        "system_prompt": "Rhyme.",
+        "compaction_enabled": "on",
+        "threshold": "80",
+        "context_budget": "75000",
+        "keep_recent_messages": "6",
+        "summary_max_tokens": "2000",
+    }
     assert client.post(address, form).status_code == 204
     conversation.refresh_from_db()
     assert conversation.system_prompt == "Rhyme."
@@ -153,6 +162,37 @@ def test_settings_are_saved_or_say_why_not(client: Client, conversation: Convers
     assert conversation.system_prompt == "Rhyme."
 
 
+def test_pinned_chats_are_listed_however_old_they_are_and_older_ones_can_be_asked_for(
+    client: Client, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "SIDEBAR", 2)
+    make_conversation(owner=user, title="Old and pinned", pinned=True)
+    for number in range(4):
+        make_conversation(owner=user, title=f"Chat {number}")
+    first = client.get("/sidebar/").content
+    assert re.findall(rb'title="([^"]+)"', first) == [b"Old and pinned", b"Chat 3"]
+    assert b"&quot;count&quot;: &quot;4&quot;" in first or b'"count": "4"' in first
+    second = client.get("/sidebar/?count=4").content
+    assert re.findall(rb'title="(Chat \d)"', second) == [b"Chat 3", b"Chat 2", b"Chat 1"]
+    assert b'name="count" value="4"' in second, "a refresh shows as many"
+    assert b"Show older" not in client.get("/sidebar/?count=6").content
+    assert client.get("/sidebar/?count=x").status_code == 200
+
+
+def test_the_start_page_shows_what_was_searched_for(client: Client, user: User) -> None:
+    make_conversation(owner=user, title="Lisbon in May")
+    make_conversation(owner=user, title="The bill")
+    page = client.get("/?q=lisbon").content
+    assert b"Lisbon in May" in page
+    assert b"The bill" not in page
+    assert b'value="lisbon"' in page
+
+
+def test_who_signed_in_to_send_a_first_message_gets_the_start_page(client: Client) -> None:
+    response = client.get("/c/")
+    assert (response.status_code, response["location"]) == (302, "/")
+
+
 def test_the_sidebar_lists_ones_own_by_title(client: Client, user: User) -> None:
     make_conversation(owner=user, title="Lisbon in May")
     make_conversation(owner=user, title="The bill")
@@ -161,6 +201,30 @@ def test_the_sidebar_lists_ones_own_by_title(client: Client, user: User) -> None
     response = client.get("/sidebar/?q=LISBON")
     assert re.findall(rb">(Lisbon[^<]*)</a>", response.content) == [b"Lisbon in May"]
     assert b"The bill" in client.get("/sidebar/").content
+
+
+def test_the_sidebar_leads_to_archived_conversations_where_there_are_any(
+    client: Client, user: User
+) -> None:
+    talk = make_conversation(owner=user)
+    make_conversation(archived=True)
+    for address in "/", "/sidebar/", talk.get_absolute_url():
+        assert b"Archived conversations" not in client.get(address).content
+    Conversation.objects.filter(pk=talk.pk).update(archived=True)
+    for address in "/", "/sidebar/", talk.get_absolute_url():
+        assert b"Archived conversations" in client.get(address).content
+    assert b"Archived conversations" not in client.get("/sidebar/?archived=1").content
+
+
+def test_a_demo_says_so_and_tells_staff_what_to_do(
+    client: Client, user: User, settings: Any
+) -> None:
+    settings.DEMO = True
+    page = client.get("/").content
+    assert b"Demo server" in page
+    assert b"ANTHROPIC_API_KEY" not in page
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    assert b"ANTHROPIC_API_KEY" in client.get("/").content
 
 
 def test_health_needs_no_account(transactional_db: None) -> None:
@@ -195,6 +259,29 @@ async def test_a_first_message_that_cannot_be_sent_stays_in_the_box(chat: Chat, 
     assert text.strip()[:1000] in content
 
 
+async def test_a_refused_temporary_chat_stays_temporary(chat: Chat) -> None:
+    response = await chat.http.post("/c/", {"text": "", "temporary": "1"})
+    assert re.search(rb'name="temporary"[^>]+ checked', response.content)
+    page = await chat.http.get("/")
+    assert not re.search(rb'name="temporary"[^>]+ checked', page.content)
+
+
+async def test_the_pages_script_gets_the_address_of_a_new_chat_or_words(chat: Chat) -> None:
+    scripted = {"x-requested-with": "fetch"}
+    refused = await chat.http.post("/c/", {"text": " "}, headers=scripted)
+    assert (refused.status_code, refused.content) == (422, b"Write a message first.")
+    gate = chat.script.stall("Hi", then="!", when=is_chat)
+    made = await chat.http.post("/c/", {"text": "Hello"}, headers=scripted)
+    assert made.status_code == 201
+    await gate.wait_reached()
+    pk = made["location"].split("/")[2]
+    conversation = await in_db(Conversation.objects.get, pk=pk)
+    await in_db(Conversation.objects.filter(pk=pk).update, title_edited=True)
+    tab = await chat.open(conversation)
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+
+
 async def test_delete_asks_first(chat: Chat) -> None:
     address = f"/c/{chat.conversation.pk}/delete/"
     question = await chat.http.get(address)
@@ -209,3 +296,45 @@ async def test_posting_needs_the_token_of_the_page(chat: Chat) -> None:
     client.cookies["sessionid"] = chat.cookie
     for address in ("/c/", f"/c/{chat.conversation.pk}/delete/"):
         assert (await client.post(address, {"text": "Hello"})).status_code == 403
+
+
+# --- Metrics --------------------------------------------------------------------------------------
+
+
+def test_metrics_are_for_staff_and_for_who_has_the_token(user: User, settings: Any) -> None:
+    url, browser = reverse("metrics"), Client()
+    assert browser.get(url).status_code == 403
+    assert browser.get(url, headers={"authorization": "Bearer "}).status_code == 403
+    browser.force_login(user)
+    assert browser.get(url).status_code == 403
+    settings.METRICS_TOKEN = "a-token"
+    anybody = Client()
+    assert anybody.get(url, headers={"authorization": "Bearer a-token"}).status_code == 200
+    assert anybody.get(url, headers={"authorization": "Bearer another"}).status_code == 403
+    browser.force_login(make_user(staff=True))
+    assert browser.get(url).status_code == 200
+
+
+def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings: Any) -> None:
+    settings.METRICS_TOKEN = "a-token"
+    conversation = make_conversation(owner=user, messages=6)
+    make_compaction(conversation, cost=0.25)
+    make_turn(conversation, status="completed", notice=answering.TRIMMED_NOTICE)
+    make_turn(conversation, status="failed", notice='Left out: "a\\b".')
+    metrics.count("request_repaired")
+    response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
+    assert response["Content-Type"].startswith("text/plain; version=0.0.4")
+    lines = response.content.decode().splitlines()
+    labels = 'status="completed",trigger="manual",engine="serialised"'
+    for line in (
+        'everlong_turns{kind="answer",status="completed"} 1',
+        'everlong_turns{kind="answer",status="failed"} 1',
+        'everlong_degraded_turns{mode="trimmed"} 1',
+        'everlong_degraded_turns{mode="other"} 1',
+        'everlong_degraded_turns{mode="compaction_rests"} 0',
+        f"everlong_compactions{{{labels}}} 1",
+        "everlong_compaction_dollars 0.25",
+        f"everlong_request_repaired_total {metrics.counted('request_repaired')}",
+        "# TYPE everlong_request_refused_total counter",
+    ):
+        assert line in lines

@@ -3,16 +3,18 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
 
-from agent.context import Context, Limits, Request, assemble
+from agent.context import Context, assemble
 from agent.errors import AgentError
+from agent.limits import Limits
 from agent.llm import Client, require_end
 from agent.messages import Block, Message
 from agent.reply import Outcome, Reply, outcome
+from agent.request import Request
 from agent.tokens import Factor
 from demo.validator import violations
 
@@ -129,7 +131,7 @@ def sendable(
     broken = []
     for name, messages in follow_ups.items():
         for given in (declared, []):
-            body = assemble(_context(messages), given).body()
+            body = assemble(replace(_context(messages), tools=given)).body()
             broken += [
                 f"{name}, {len(given)} tools: {rule}" for rule in violations(body, window=1_000_000)
             ]

@@ -15,15 +15,18 @@ import django
 django.setup()
 
 from django.test import Client as Browser  # noqa: E402
+from django.urls import reverse  # noqa: E402
 
 from accounts.models import User  # noqa: E402
 from agent.messages import Block, sound  # noqa: E402
-from chat.models import Compaction, Conversation, ModelProfile, Turn  # noqa: E402
+from chat.models import Compaction, Conversation, Memory, ModelProfile, Turn  # noqa: E402
+from chat.services import memories  # noqa: E402
 from tests.chat import factories  # noqa: E402
 from tests.data import corpus  # noqa: E402
 
 MESSAGES = 30  # one page
 TITLES = 100  # one sidebar
+FACTS = 150  # of the most that are remembered
 # Every element that a harmless text may bring.
 MARKDOWN = (
     "\n\n# a\n\n- [ ] b\n\n1. c\n\n> d\n\n|e|\n|:-|\n|f|\n\n```py\ng\n```\n\n---\n\n"
@@ -61,6 +64,7 @@ def fill(user: User, texts: Sequence[str]) -> dict[str, str]:
         "results": transcript(user, texts[::4], "user", results),
         "summary": summary(user, texts),
         "titles": titles(user, texts),
+        "memories": remembered(user, texts),
     }
 
 
@@ -100,6 +104,12 @@ def titles(user: User, texts: Sequence[str]) -> str:
         for text in texts[:: len(texts) // TITLES][:TITLES]
     ]
     return made[-1].get_absolute_url()
+
+
+def remembered(user: User, texts: Sequence[str]) -> str:
+    for text in texts[:: len(texts) // FACTS][:FACTS]:
+        memories.remember(user.pk, text[: memories.MAX_CHARACTERS], Memory.Source.USER)
+    return reverse("memories")
 
 
 def account(kind: str, name: str, texts: Sequence[str]) -> dict[str, Any]:

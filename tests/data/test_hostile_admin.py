@@ -64,6 +64,7 @@ def test_the_admin_shows_every_text_as_text(
     seed(server, data_directory, "hostile")
     everything = pages(page, searches)
     known = {item for shape in harmless for item in shape["shape"]}
+    known.add("BUTTON data-url")  # a result longer than its row
     strange = {
         shape["address"]: odd
         for shape in everything

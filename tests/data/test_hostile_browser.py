@@ -77,3 +77,15 @@ def test_nothing_runs_and_nothing_breaks_the_layout(
     assert not overflow, "\n".join(overflow[:20])
     if place in ("answers", "prompts"):
         assert texts > len(hostile.texts) * 0.97
+
+
+def test_nothing_runs_among_the_memories(watched: Watched, page: Page, site_of_texts: Site) -> None:
+    page.goto(site_of_texts.server.url + site_of_texts.hostile["pages"]["memories"])
+    assert page.locator(".memory-list textarea").count() > 100
+    overflow = []
+    for width, height in WIDTHS:
+        page.set_viewport_size({"width": width, "height": height})
+        overflow += [f"{width} px: {what}" for what in page.evaluate(OVERFLOW)]
+    noticed = watched.problems(page)
+    assert not noticed, "\n".join(noticed[:20])
+    assert not overflow, "\n".join(overflow[:20])

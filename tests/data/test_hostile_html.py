@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction import Chapter
+from agent.chapters import Chapter, render
+from agent.identifiers import Entry
+from agent.pins import Pin
 from chat import markdown
+from chat.dividers import render_divider
+from chat.llm import counter
+from chat.markdown_stream import MarkdownStream
 from chat.models import Compaction, Message
-from chat.render import render_divider, render_message
+from chat.render import render_message
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers
 
@@ -47,8 +52,14 @@ def unknown(text: str) -> dict[str, object]:
 
 
 def divider(text: str) -> str:
-    chapter: Chapter = {"text": f"{text} [#1 #2]", "first": 1, "through": 2, "depth": 1}
-    return render_divider(Compaction(pk=1, chapters=[chapter], messages=2, trigger="manual"))
+    """In a chapter, a pin, a value of the index and what went wrong."""
+    line = " ".join(text.split())
+    values = {"pins": (Pin(1, line),), "index": (Entry(line, 1, line),)}
+    chapter = Chapter(f"{text} [#1 #2]", 1, 2, **values)
+    summary = render([chapter], pin_tokens=10_000, index_tokens=10_000, counter=counter())
+    audit = {"failures": [f"serialised: {text}"]}
+    row = Compaction(pk=1, summary=summary.text, audit=audit, messages=2, trigger="manual")
+    return render_divider(row)
 
 
 def fence(text: str) -> str:
@@ -57,7 +68,7 @@ def fence(text: str) -> str:
 
 def pieces(text: str) -> str:
     """What goes out while an answer is written."""
-    return "".join(block.html for block in markdown.MarkdownStream().feed(text + "\n\n\n"))
+    return "".join(block.html for block in MarkdownStream().feed(text + "\n\n\n"))
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
@@ -108,7 +119,9 @@ def test_the_scan_sees_what_is_dangerous(page: Page) -> None:
         "<p id=scroller>x</p>",
         "<meta http-equiv=refresh content='0'>",
         "<button type=submit>x</button>",
-        "<math><mtext></mtext></math>",
+        "<math><maction actiontype=toggle><mi>x</mi></maction></math>",
+        "<math><mi href='https://x.example'>x</mi></math>",
+        "<math><annotation-xml encoding=text/html><p>x</p></annotation-xml></math>",
     ]
     assert set(dangers(page, bad)) == set(range(len(bad)))
     good = [

@@ -9,11 +9,14 @@ from django.utils.html import escape
 
 from agent.context import assemble
 from agent.messages import sound_text
+from agent.search import parse
+from agent.tokens import Factor
 from chat.contexts import load
 from chat.errors import Refused
-from chat.models import Conversation, Message, Turn
-from chat.services import conversations, turns
-from chat.services.turns import Ending
+from chat.models import Conversation, Memory, Message, Turn
+from chat.search import find
+from chat.services import conversations, endings, memories, requests, turns
+from chat.services.endings import Ending
 from demo.validator import violations
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
@@ -75,10 +78,10 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
             owner=OWNER,
         )
         assert turn
-        turns.begin_answer(turn.pk, compact_first=False)
+        requests.begin_answer(turn.pk, may_compact=False)
         # As the fold leaves them.
         blocks = [{"type": "text", "text": sound_text(text)}]
-        assert turns.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
+        assert endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
     context = load(conversation.pk).context
     assert len(context.messages) == 2 * len(texts)
     assert violations(assemble(context).body()) == []
@@ -135,13 +138,27 @@ def test_searching_for_every_text_answers(hostile: Corpus, client: Browser) -> N
             assert response.status_code == 200, repr(text)
 
 
+def test_every_text_is_found_by_itself(hostile: Corpus) -> None:
+    texts = [text for text in sent_texts(hostile) if sound_text(text).strip()]
+    conversation = make_conversation(messages=[("user", sound_text(text)) for text in texts])
+    missed = []
+    for number, text in enumerate(texts, 1):
+        query = parse(sound_text(text).strip())
+        # All: many differ in punctuation alone.
+        hits = find(conversation.owner_id, query, conversation_id=conversation.pk, limit=len(texts))
+        if number not in {hit.number for hit in hits}:
+            missed.append(text[:60])
+    assert missed == []
+
+
 def test_forms_take_every_text(hostile: Corpus, client: Browser) -> None:
     conversation = make_conversation()
     client.force_login(conversation.owner)
     settings = reverse("conversation_settings", args=[conversation.pk])
+    others = {"threshold": 80, "keep_recent_messages": 6, "summary_max_tokens": 2_000}
     for text in searched(hostile)[::3]:
         text = sound_text(text)
-        response = client.post(settings, {"system_prompt": text, "context_budget": ""})
+        response = client.post(settings, others | {"system_prompt": text})
         assert response.status_code == 204, repr(text)
         conversation.refresh_from_db()
         assert conversation.system_prompt == text.strip().replace("\r\n", "\n")
@@ -150,6 +167,39 @@ def test_forms_take_every_text(hostile: Corpus, client: Browser) -> None:
         name = {"title": text}
         status = client.post(reverse("conversation_rename", args=[conversation.pk]), name)
         assert status.status_code in (302, 422)
+
+
+def test_every_text_can_be_remembered_edited_recalled_and_told(
+    hostile: Corpus, client: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memories, "MAX_MEMORIES", 10_000)
+    user = make_user()
+    client.force_login(user)
+    kept: dict[int, str] = {}
+    for text in sent_texts(hostile):
+        wanted = " ".join(sound_text(text).split())
+        try:
+            memory, new = memories.remember(user.pk, text, Memory.Source.AGENT)
+        except Refused:
+            assert not 0 < len(wanted) <= memories.MAX_CHARACTERS, repr(text[:60])
+            continue
+        assert memory.text == wanted or not new
+        kept[memory.pk] = memory.text
+        memories.edit(memory, f"Now: {text}"[: memories.MAX_CHARACTERS])
+        memories.recall(user.pk, text)
+        told = memories.prompt_text(user.pk, Factor(1.0, 0))
+        assert told.count("</memories>") == 1, repr(text[:60])
+        assert memories.forget(user.pk, memory.pk).startswith("Now: ")
+    for text in dict.fromkeys(kept.values()):
+        memories.remember(user.pk, text, Memory.Source.USER)
+    html = client.get(reverse("memories")).content.decode()
+    for memory in memories.recall(user.pk):
+        assert f">{escape(memory.text)}</textarea>" in html
+    for text in searched(hostile)[::4]:
+        response = client.post(
+            reverse("memories"), {"text": text.encode("utf-8", "replace").decode()}
+        )
+        assert response.status_code in (302, 422), repr(text[:60])
 
 
 def sent_texts(hostile: Corpus) -> list[str]:

@@ -103,13 +103,16 @@ def start(
 
 def reloaded(page: Page) -> list[str]:
     """The answers of the whole transcript, back to the first."""
+    page.bring_to_front()  # a tab behind another one draws once a second
     page.wait_for_function("() => document.querySelector('#gauge-text').textContent !== '– %'")
     articles = "#transcript article"
     while (earlier := page.locator("#earlier")).count():
         shown = page.locator(articles).count()
-        earlier.click()
+        # Not a click: what comes near is loaded by itself, and the button may be gone by then.
+        earlier.evaluate_all("buttons => buttons.forEach(button => button.scrollIntoView())")
         page.wait_for_function(
-            "([articles, shown]) => document.querySelectorAll(articles).length > shown",
+            """([articles, shown]) => !document.querySelector("#earlier")
+                || document.querySelectorAll(articles).length > shown""",
             arg=[articles, shown],
         )
     found: Any = page.locator(f"{articles}[data-role=assistant]").evaluate_all(

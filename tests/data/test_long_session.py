@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.management import call_command
 from django.test import Client as Browser
 from pytest_django import Settings
@@ -15,12 +17,12 @@ from pytest_django import Settings
 from accounts.models import User
 from agent.context import assemble, measure
 from agent.messages import Usage
-from agent.summary import HEADINGS
+from agent.summary_requests import HEADINGS
 from chat.contexts import load
 from chat.llm import counter
 from chat.models import Compaction, Conversation, Message
-from chat.services import compactions, turns
-from chat.services.turns import Ending
+from chat.services import endings, summaries
+from chat.services.endings import Ending
 from chat.sessions import parse
 from chat.tasks import compact
 from demo.script import is_summary
@@ -51,6 +53,7 @@ def user(settings: Settings, vocabulary_directory: Path) -> User:
     # Real counts: the estimate is compared with what the API reported.
     settings.DATA_DIR = vocabulary_directory.parent
     counter.cache_clear()
+    cache.clear()  # other tests' messages had the same keys
     make_profile(MODEL, context_window=WINDOW, max_output=64_000, token_factor=1.12)
     return make_user()
 
@@ -96,7 +99,7 @@ def test_it_opens_pages_and_counts(
     # The agent's own system prompt and tools are not in the file, and old results were cut.
     assert abs(estimate / loaded.used - 1) < 0.15
     assert abs(median) < 0.15
-    assert violations(assemble(loaded.context, tools(conversation)).body()) == []
+    assert violations(assemble(replace(loaded.context, tools=tools(conversation))).body()) == []
     assert violations(assemble(loaded.context).body(), window=WINDOW) == []
 
 
@@ -105,7 +108,7 @@ def pages_back(client: Browser, user: User, conversation: Conversation) -> list[
     client.force_login(user)
     html = client.get(conversation.get_absolute_url()).content.decode()
     pages = [html]
-    while earlier := re.search(r'hx-get="([^"]+before=\d+)"', pages[-1]):
+    while earlier := re.search(r'id="earlier"[^>]* data-url="([^"]+before=\d+)"', pages[-1]):
         pages.append(client.get(earlier[1]).content.decode())
     assert len(pages) > 25
     shown = [[int(n) for n in re.findall(r'data-number="(\d+)"', page)] for page in pages]
@@ -148,7 +151,7 @@ def test_it_compacts_and_the_next_request_is_small(
     with DemoServer() as server:
         settings.ANTHROPIC_BASE_URL = server.base_url
         server.script.reply(SUMMARY, when=is_summary, always=True)
-        turn, compaction_id = compactions.open_turn(
+        turn, compaction_id = summaries.open_turn(
             user, conversation.pk, focus="the theme", owner=OWNER
         )
         compact(compaction_id)
@@ -156,9 +159,9 @@ def test_it_compacts_and_the_next_request_is_small(
         assert server.script.problems() == []
     compaction = Compaction.objects.get()
     assert compaction.status == Compaction.Status.COMPLETED, compaction.error
-    assert turns.finish(turn.pk, Ending(turn.Status.COMPLETED))
+    assert endings.finish(turn.pk, Ending(turn.Status.COMPLETED))
     after = load(conversation.pk)
-    request = assemble(after.context, tools(conversation))
+    request = assemble(replace(after.context, tools=tools(conversation)))
     assert violations(request.body(), window=WINDOW) == []
     assert after.used < 0.5 * after.policy.trigger_tokens(after.limits)
     assert after.due() is None

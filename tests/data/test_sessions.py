@@ -2,6 +2,7 @@
 assembled, and judged by the validator before every answer."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from agent.context import assemble
 from agent.messages import Usage
 from chat.contexts import load
 from chat.models import Conversation, Turn
-from chat.services import turns
-from chat.services.turns import Ending
+from chat.services import endings, requests, turns
+from chat.services.endings import Ending
 from demo.validator import violations
 from tests.chat.factories import (
     OWNER,
@@ -75,10 +76,11 @@ def exchange(
 ) -> None:
     """Store what the user's side sent and the recorded answer, and check the request between."""
     turn = post(user, conversation, [m for m in new if m["role"] != "system"])
-    loaded, message = turns.begin_answer(turn.pk, compact_first=False)
+    opening = requests.begin_answer(turn.pk, may_compact=False)
+    loaded, message = opening.loaded, opening.message
     assert message is not None
     rows = [{"content": m.blocks} for m in loaded.context.messages]
-    request = assemble(loaded.context, declared_tools(rows, record.tools))
+    request = assemble(replace(loaded.context, tools=declared_tools(rows, record.tools)))
     assert violations(request.body(), window=WINDOW) == [], record.id
     # The tools may be gone when the user comes back.
     assert violations(assemble(loaded.context).body(), window=WINDOW) == [], record.id
@@ -88,7 +90,7 @@ def exchange(
         stop_reason=answer.reply.stop_reason,
         usage=answer.reply.raw_usage,
     )
-    assert turns.finish(turn.pk, ending)
+    assert endings.finish(turn.pk, ending)
     check_meter(conversation, answer.reply.raw_usage, record)
 
 

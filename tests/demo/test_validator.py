@@ -41,6 +41,12 @@ def thought(**more: Any) -> Body:
     return {"type": "thinking", "thinking": "Hm.", "signature": "s", **more}
 
 
+SEARCHED: list[Body] = [
+    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
+]
+
+
 def tool(name: str) -> Body:
     return {"name": name, "input_schema": {"type": "object", "properties": {}}}
 
@@ -107,6 +113,12 @@ GOOD: dict[str, Body] = {
             said([result("a")]),
         ]
     ),
+    "a search of the server": changed(
+        messages=[said("Go"), answered(*SEARCHED, text("So.")), said("And?")]
+    ),
+    "a pause in a search": changed(
+        messages=[said("Go"), answered(SEARCHED[0], call("a")), said([result("a")])]
+    ),
     "adaptive thinking": changed(thinking={"type": "adaptive"}, tool_choice={"type": "auto"}),
 }
 
@@ -170,6 +182,8 @@ CORRUPTIONS: dict[str, tuple[Callable[[Body], None], str]] = {
     "results_missing_altogether": (message(6, said("Well?")), "without a tool_result"),
     "call_left_open_at_the_end": (lambda b: b["messages"].pop() and None, "in the next message"),
     "orphan_result": (insert(4, 0, result("t9")), "without a tool_use"),
+    "server_call_left_open": (insert(3, 0, SEARCHED[0]), "server_tool_use without its result: s1"),
+    "orphan_server_result": (insert(3, 0, SEARCHED[1]), "without a server_tool_use: s1"),
     "result_twice": (insert(6, 0, result("t1")), "more than one"),
     "result_after_text": (insert(6, 0, text("first")), "before all other"),
     "call_id_twice": (block(5, 3, id="t1"), "unique"),

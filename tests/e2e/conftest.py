@@ -1,13 +1,16 @@
 """What the walks share: a scripted model, and the steps that a person takes."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
-from agent.summary import HEADINGS
+from agent.summary_requests import HEADINGS
+from demo.models import Model
 from demo.script import is_title
 from demo.server import DemoServer
+from tests.conftest import processes
 from tests.support.server import EverlongProcess
 
 PASSWORD = "correct horse battery"
@@ -27,6 +30,80 @@ def model() -> Iterator[DemoServer]:
         server.script.assert_done()
 
 
+@pytest.fixture(scope="session")
+def scripted() -> Iterator[DemoServer]:
+    """The scripted models of `server`."""
+    models = [
+        Model(id="test-model", window=16_000, display_name="Test model"),
+        Model(id="other-model", window=32_000, display_name="Other model"),
+    ]
+    with DemoServer(models=models) as model:
+        yield model
+
+
+@pytest.fixture(scope="session")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, site: Path, scripted: DemoServer
+) -> Iterator[EverlongProcess]:
+    """A server for all walks that need no settings of their own: starting one takes seconds."""
+    process = EverlongProcess(
+        tmp_path_factory.mktemp("shared"),
+        site,
+        ANTHROPIC_BASE_URL=scripted.base_url,
+        DEFAULT_MODEL="test-model",
+        MODEL_RETRIES="0",
+        MESSAGES_PER_MINUTE="1000",
+    ).start()
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="session")
+def state(browser: Browser, server: EverlongProcess) -> StorageState:
+    """The cookies of the administrator of `server`, who used the set-up link."""
+    context = browser.new_context()
+    set_up(context.new_page(), server)
+    cookies = context.storage_state()
+    context.close()
+    return cookies
+
+
+@pytest.fixture
+def tab(
+    page: Page,
+    server: EverlongProcess,
+    scripted: DemoServer,
+    state: StorageState,
+    request: pytest.FixtureRequest,
+) -> Iterator[Page]:
+    """A tab of the administrator of `server`, on the start page; the script is fresh, and done in
+    the end. Conversations of other walks may be listed."""
+    request.node.stash.setdefault(processes, []).append(server)  # its log, if the walk fails
+    scripted.script.clear()
+    scripted.script.reply("A title", when=is_title, always=True)
+    page.context.add_cookies(state["cookies"])
+    page.goto(server.url)
+    yield page
+    scripted.script.assert_done()
+
+
+@pytest.fixture
+def second_window(browser: Browser) -> Iterator[Callable[[Page], Page]]:
+    """`second_window(page)`: the same page for the same person, in a window of its own. Of two tabs
+    in one window the one behind is drawn once a second, and every click in it waits for that."""
+    contexts: list[BrowserContext] = []
+
+    def opened(page: Page) -> Page:
+        contexts.append(browser.new_context(storage_state=page.context.storage_state()))
+        other = contexts[-1].new_page()
+        other.goto(page.url)
+        return other
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
 @pytest.fixture
 def small_window(model: DemoServer) -> dict[str, str]:
     """The environment of a server that compacts after three long answers."""
@@ -34,7 +111,7 @@ def small_window(model: DemoServer) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": model.base_url,
         "ANTHROPIC_API_KEY": "test",
         "DEFAULT_MODEL": "claude-sonnet-5-5",
-        "MODEL_WINDOWS": "claude-sonnet-5-5=17000",
+        "MODEL_WINDOWS": "claude-sonnet-5-5=18400",
         "MODEL_RETRIES": "0",
         "MESSAGES_PER_MINUTE": "1000",
     }
@@ -66,7 +143,7 @@ def answers(page: Page):  # type: ignore[no-untyped-def]
 
 def wait_for_answer(page: Page, number: int) -> None:
     """The answer with that number, 1 for the first, is complete and the composer free."""
-    expect(answers(page)).to_have_count(number, timeout=20_000)
+    expect(answers(page)).to_have_count(number)
     expect(page.locator("#send")).to_be_visible()
 
 
@@ -76,3 +153,4 @@ def gauge(page: Page) -> int:
 
 
 Start = Callable[..., EverlongProcess]
+SecondWindow = Callable[[Page], Page]

@@ -1,13 +1,14 @@
 """The whole path in the browser: first run, chat, both ways of compaction, reload, admin."""
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from demo.script import is_chat, is_summary
 from demo.server import DemoServer
 from tests.e2e.conftest import (
     LONG_ANSWER,
     SUMMARY,
+    SecondWindow,
     Start,
     answers,
     composer,
@@ -40,8 +41,8 @@ def locked(page: Page) -> None:
 
 
 def unlocked(page: Page) -> None:
-    expect(composer(page)).to_be_editable(timeout=20_000)
-    expect(page.locator("#send")).to_be_visible(timeout=20_000)
+    expect(composer(page)).to_be_editable()
+    expect(page.locator("#send")).to_be_visible()
 
 
 def raw_message(page: Page) -> str:
@@ -65,15 +66,16 @@ def fill_context(page: Page, model: DemoServer) -> None:
 
 
 def test_from_the_first_run_to_the_admin(
-    start_everlong: Start, small_window: dict[str, str], model: DemoServer, context: BrowserContext
+    page: Page,
+    start_everlong: Start,
+    small_window: dict[str, str],
+    model: DemoServer,
+    second_window: SecondWindow,
 ) -> None:
     server = start_everlong(**small_window, COMPACTION_PREPARE="0")
-    page = context.new_page()
     set_up(page, server)
     fill_context(page, model)
-    url = page.url
-    second = context.new_page()
-    second.goto(url)
+    second = second_window(page)
 
     # The summary stalls: both tabs are locked, and the server holds the lock, not the page.
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
@@ -104,7 +106,7 @@ def test_from_the_first_run_to_the_admin(
         SUMMARY.replace("They counted words.", "They kept the count."), when=is_summary
     )
     say(page, "/compact the count")
-    expect(page.locator(".divider")).to_have_count(2, timeout=20_000)
+    expect(page.locator(".divider")).to_have_count(2)
     unlocked(page)
     summariser = model.script.requests[-1]
     assert "the count" in summariser.last_user_text
@@ -119,7 +121,7 @@ def test_from_the_first_run_to_the_admin(
         expect(live).to_contain_text(LONG_ANSWER[2_900:2_990])
     gate.release()
     for tab in (page, second):
-        expect(tab.locator("article[data-status=streaming]")).to_have_count(0, timeout=20_000)
+        expect(tab.locator("article[data-status=streaming]")).to_have_count(0)
         text = answers(tab).last.locator(".body").inner_text()
         assert " ".join(text.split()) == LONG_ANSWER
 
@@ -134,7 +136,8 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
     start_worker,  # type: ignore[no-untyped-def]
     small_window: dict[str, str],
     model: DemoServer,
-    context: BrowserContext,
+    page: Page,
+    second_window: SecondWindow,
     postgres_server,  # type: ignore[no-untyped-def]
     redis_server,  # type: ignore[no-untyped-def]
 ) -> None:
@@ -147,11 +150,9 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
         COMPACTION_PREPARE="0",
     )
     worker: CeleryProcess = start_worker(server)
-    page = context.new_page()
     set_up(page, server)
     fill_context(page, model)
-    second = context.new_page()
-    second.goto(page.url)
+    second = second_window(page)
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
     model.script.reply("Without a summary.", when=is_chat)
     say(page, "And once more.")
@@ -168,7 +169,7 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
     start_worker(server)
     model.script.reply(SUMMARY, when=is_summary)
     say(page, "/compact")
-    expect(page.locator(".divider")).to_have_count(1, timeout=20_000)
+    expect(page.locator(".divider")).to_have_count(1)
 
 
 def test_the_demo_compacts_within_ten_messages(start_everlong: Start, page: Page) -> None:

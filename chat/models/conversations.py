@@ -1,62 +1,12 @@
-"""The data. `docs/architecture.md` says how the rows of one turn and one compaction come about.
-
-Message content is immutable: an edit or a retry makes a sibling and switches which one is `active`.
-Only `chat.services` writes.
-"""
+"""Conversations, their messages, and the turns that answer them."""
 
 import uuid
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.urls import reverse
-
-from agent.compaction import render_chapters
-from agent.messages import Usage
-
-
-class ModelProfile(models.Model):
-    """What is known of a model: limits in tokens, prices in US dollars per million tokens.
-
-    Filled from the server's model list or the built-in table; edited values are kept.
-    """
-
-    name = models.CharField(max_length=200, unique=True, help_text="The id sent to the API.")
-    display_name = models.CharField(max_length=200, blank=True)
-    context_window = models.PositiveIntegerField()
-    max_output = models.PositiveIntegerField()
-    input_price = models.FloatField(default=0.0)
-    output_price = models.FloatField(default=0.0)
-    cache_read_price = models.FloatField(default=0.0)
-    cache_write_price = models.FloatField(default=0.0)
-    token_factor = models.FloatField(
-        default=1.5, help_text="Real tokens per cl100k_base token; learned from reported usage."
-    )
-    token_samples = models.PositiveIntegerField(
-        default=0, help_text="Replies that the factor was learned from."
-    )
-    base_url = models.URLField(
-        blank=True, help_text="The server that listed this model; the key is sent nowhere else."
-    )
-    enabled = models.BooleanField(default=True, help_text="Offered in the model picker.")
-    edited = models.BooleanField(
-        default=False, help_text="Changed by an administrator; a refresh leaves it alone."
-    )
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.display_name or self.name
-
-    def price(self, usage: Usage) -> float:
-        """US dollars for one call's usage."""
-        return (
-            usage.input_tokens * self.input_price
-            + usage.output_tokens * self.output_price
-            + usage.cache_read_input_tokens * self.cache_read_price
-            + usage.cache_creation_input_tokens * self.cache_write_price
-        ) / 1_000_000
+from django.utils.translation import gettext
 
 
 class Conversation(models.Model):
@@ -75,6 +25,9 @@ class Conversation(models.Model):
     system_prompt = models.TextField(blank=True)
     pinned = models.BooleanField(default=False)
     archived = models.BooleanField(default=False)
+    temporary = models.BooleanField(
+        default=False, help_text="Not listed; deleted when it is left, at the latest after a day."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, help_text="The last message.")
 
@@ -109,6 +62,22 @@ class Conversation(models.Model):
     keep_first_message = models.BooleanField(
         default=True, help_text="The first user message is always sent verbatim."
     )
+    compaction_settings = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Fields of agent.compaction.Policy that differ from the site's.",
+    )
+    pruned_through = models.PositiveIntegerField(
+        default=0, help_text="Large tool results up to this number are sent as previews."
+    )
+    tool_settings = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="{web: bool, mcp: [names of servers]}: what the user has switched on.",
+    )
+    memory_text = models.TextField(
+        blank=True, help_text="What the model was told of the user when the last turn began."
+    )
     next_number = models.PositiveIntegerField(default=1, help_text="Of the next message.")
     meter_valid_from = models.PositiveIntegerField(
         default=0,
@@ -129,7 +98,7 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or "New conversation"
+        return self.title or gettext("New conversation")
 
     def get_absolute_url(self) -> str:
         return reverse("conversation", args=[self.pk])
@@ -162,7 +131,10 @@ class Turn(models.Model):
     owner = models.CharField(max_length=64, help_text="The web process that runs it.")
     lease_expires = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
-    focus = models.TextField(blank=True, help_text="What /compact asked to keep in particular.")
+    focus = models.TextField(blank=True, help_text="What a compaction is asked to keep.")
+    compaction_wanted = models.BooleanField(
+        default=False, help_text="The model asked for a compaction before its next request."
+    )
     error = models.JSONField(
         null=True, blank=True, help_text="{code, message, retryable, retry_after}"
     )
@@ -213,13 +185,20 @@ class Message(models.Model):
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="children"
     )
     number = models.PositiveIntegerField(help_text="Counts up in the conversation; never changes.")
-    position = models.PositiveIntegerField(help_text="Place on its branch, from 0.")
+    position = models.PositiveIntegerField(
+        help_text="Counts up along its branch, from 0; a deleted message leaves a gap."
+    )
     active = models.BooleanField(default=True, help_text="On the branch that is shown and sent.")
     role = models.CharField(max_length=10, choices=Role)
     blocks = models.JSONField(default=list)
     text = models.TextField(blank=True, help_text="Plain text, for search, export and previews.")
     tokens = models.PositiveIntegerField(
         default=0, help_text="Raw cl100k_base count, before the model's factor."
+    )
+    calls = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="How its tool calls ended, by id: {text, omitted, failed, seconds}.",
     )
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     stop_reason = models.CharField(max_length=40, blank=True)
@@ -243,107 +222,14 @@ class Message(models.Model):
                 name="message_client_id",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["conversation"], condition=Q(active=False), name="message_inactive"
+            ),
+            models.Index(
+                fields=["conversation"], condition=Q(parent__isnull=True), name="message_roots"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"#{self.number} {self.role}: {self.text[:60]}"
-
-
-class Compaction(models.Model):
-    """One version of a conversation's summary, and how it was made.
-
-    The current one is the newest completed whose `through` is on the active path;
-    `Conversation.compressed_*` holds its rendered text.
-    """
-
-    class Trigger(models.TextChoices):
-        AUTO = "auto"
-        MANUAL = "manual"
-        PREPARED = "prepared"
-        IDLE = "idle"
-        OVERFLOW = "overflow"
-        ITERATIONS = "iterations"
-        TOOL = "tool"
-        MODEL_SWITCH = "model_switch"
-
-    class Status(models.TextChoices):
-        RUNNING = "running"
-        READY = "ready"
-        COMPLETED = "completed"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
-
-    conversation = models.ForeignKey(
-        Conversation, on_delete=models.CASCADE, related_name="compactions"
-    )
-    turn = models.ForeignKey(
-        Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="compactions"
-    )
-    previous = models.ForeignKey(
-        "self",
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-        help_text="The version that it extends.",
-    )
-    replaces = models.ForeignKey(
-        "self",
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="+",
-        help_text="The current version when it began; the commit is refused if it changed since.",
-    )
-    first = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
-    through = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="compactions")
-    messages = models.PositiveIntegerField(help_text="How many messages it read.")
-    trigger = models.CharField(max_length=12, choices=Trigger)
-    focus = models.TextField(blank=True)
-    engine = models.CharField(max_length=20, blank=True, help_text="The request builder.")
-    engine_reason = models.CharField(max_length=200, blank=True)
-    model = models.CharField(max_length=200)
-    prompt_version = models.CharField(max_length=40, blank=True)
-    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
-    lease_expires = models.DateTimeField()
-    chapters = models.JSONField(
-        default=list,
-        help_text="The full state of this version: [{text, first, through, depth}], oldest first.",
-    )
-    audit = models.JSONField(default=dict)
-    tokens_before = models.PositiveIntegerField(default=0)
-    tokens_after = models.PositiveIntegerField(default=0)
-    usage = models.JSONField(null=True, blank=True)
-    cost = models.FloatField(default=0.0, help_text="US dollars.")
-    worker_pid = models.PositiveIntegerField(null=True, blank=True)
-    error = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["conversation"],
-                condition=Q(status="running"),
-                name="one_running_compaction_per_conversation",
-            )
-        ]
-        indexes = [
-            models.Index(F("conversation"), F("created_at").desc(), name="compaction_history"),
-            models.Index(F("created_at").desc(), name="compaction_recent"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.trigger} compaction {self.pk} ({self.status})"
-
-    @property
-    def duration(self) -> float | None:
-        """Seconds from creation to the end, or None while it runs."""
-        if self.finished_at is None:
-            return None
-        return (self.finished_at - self.created_at).total_seconds()
-
-    @property
-    def summary(self) -> str:
-        """The rendered summary of this version; empty until it completed."""
-        return render_chapters(self.chapters)

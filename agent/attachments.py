@@ -1,0 +1,135 @@
+"""Files in messages: blocks refer to a file by its id, and its bytes join when a request goes out.
+
+A reference is an `image` or `document` block with the source
+`{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`.
+"""
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent.messages import Block, Message
+
+# The API takes 32 MB a request; the rest is for the text.
+REQUEST_BYTES = 28_000_000
+TEXT = "text/plain"  # the media type of every file that is sent as text
+
+Read = Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]]
+
+
+def reference(block: Block) -> dict[str, Any] | None:
+    """The source of a block that refers to a file, else None."""
+    source = block.get("source")
+    if isinstance(source, dict) and source.get("type") == "attachment":
+        return source
+    return None
+
+
+async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
+    """The messages with what their text files say in the place of the references."""
+    wanted = [each for message in messages for each in text_ids(message.blocks)]
+    files = await read(wanted) if wanted else {}
+    if not files:
+        return list(messages)
+    return [
+        replace(message, blocks=[_with_text(block, files) for block in message.blocks])
+        for message in messages
+    ]
+
+
+def _with_text(block: Block, files: Mapping[str, bytes]) -> Block:
+    source = reference(block)
+    if source is None or source["id"] not in files:
+        return block
+    text = files[source["id"]].decode("utf-8", "replace")
+    return block | {"source": {"type": "text", "media_type": TEXT, "data": text}}
+
+
+def within_limit(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list[Message]:
+    """The messages with the oldest files as placeholders where all would not fit one request.
+
+    A fold over the messages in order, so what it has replaced once it never brings back. It makes
+    room down to half the limit: the next file does not move the cut, and the prompt cache holds.
+    """
+    sizes: dict[int, int] = {}
+    first = total = 0  # files before `first` are placeholders
+    for index, message in enumerate(messages):
+        sizes[index] = sum(_sent_bytes(block) for block in message.blocks)
+        total += sizes[index]
+        if total > limit:
+            while total > limit // 2 and first < index:
+                total -= sizes[first]
+                first += 1
+    return [
+        replace(message, blocks=[_placeholder(block) for block in message.blocks])
+        if index < first and sizes[index]
+        else message
+        for index, message in enumerate(messages)
+    ]
+
+
+def _sent_bytes(block: Block) -> int:
+    source = reference(block)
+    return -(-source["bytes"] // 3) * 4 if source else 0
+
+
+def _placeholder(block: Block) -> Block:
+    if not reference(block):
+        return block
+    name = block.get("title") or block["type"]
+    return {
+        "type": "text",
+        "text": f"[The file {name} was sent here; it is too old to send again.]",
+    }
+
+
+async def filled(body: dict[str, Any], read: Read) -> dict[str, Any]:
+    """A request's body with the bytes of its files; a file that is gone becomes a note."""
+    ids = [
+        source["id"]
+        for message in body["messages"]
+        for block in message["content"]
+        if (source := reference(block))
+    ]
+    if not ids:
+        return body
+    files = await read(ids)
+    messages = [
+        message | {"content": [_filled(block, files) for block in message["content"]]}
+        for message in body["messages"]
+    ]
+    return body | {"messages": messages}
+
+
+def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
+    source = reference(block)
+    if source is None:
+        return block
+    rest = {key: value for key, value in block.items() if key == "cache_control"}
+    data = files.get(source["id"])
+    if data is None:
+        return {"type": "text", "text": f"[The file {block.get('title', '')} is gone.]"} | rest
+    media_type = source["media_type"]
+    if media_type == TEXT:
+        kind, content = "text", data.decode("utf-8", "replace")
+    else:
+        kind, content = "base64", b64encode(data).decode()
+    filled_in: Block = {
+        "type": block["type"],
+        "source": {"type": kind, "media_type": media_type, "data": content},
+    }
+    if block["type"] == "document" and block.get("title"):
+        filled_in["title"] = block["title"]
+    return filled_in | rest
+
+
+def ids(blocks: Iterable[Block]) -> list[str]:
+    """The ids of the files that blocks refer to."""
+    return [source["id"] for block in blocks if (source := reference(block))]
+
+
+def text_ids(blocks: Iterable[Block]) -> list[str]:
+    """The ids of those that are text, code too."""
+    sources = (source for block in blocks if (source := reference(block)))
+    return [source["id"] for source in sources if source["media_type"] == TEXT]

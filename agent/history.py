@@ -1,0 +1,198 @@
+"""A history as the API takes it, whatever the stored one looks like. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent.messages import Block, Message, block_text, is_served
+
+MISSING_RESULT = "The tool was interrupted and returned no result."
+# What an assistant message may carry back without a beta header; other content goes as text.
+ASSISTANT_KINDS = {
+    "text",
+    "tool_use",
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
+}
+USER_KINDS = {"image", "document", "search_result"}
+THINKING = ("thinking", "redacted_thinking")
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def api_messages(
+    history: Sequence[Message], declared: set[str], *, thinking_from: int = 0
+) -> list[dict[str, Any]]:
+    """API messages for a history that may be broken: no empty blocks, roles merged, every tool
+    call answered next, no thinking outside the running turn or of messages numbered below
+    `thinking_from`, undeclared tools as text."""
+    messages = _convert(history, declared, thinking_from)
+    if not _may_think(messages):
+        messages = _convert(history, declared, None)
+    return messages
+
+
+def _convert(
+    history: Sequence[Message], declared: set[str], thinking_from: int | None
+) -> list[dict[str, Any]]:
+    prompts = [i for i, message in enumerate(history) if message.is_prompt]
+    running = prompts[-1] if prompts else 0
+    names: dict[str, str] = {}
+    served = _served(history)
+    messages = []
+    for index, message in enumerate(history):
+        keep = thinking_from is not None and index > running and message.number >= thinking_from
+        sent = [
+            _as_text(block)
+            if is_served(block) and (index, at) not in served
+            else _sent_block(block, message.role, declared, names, keep)
+            for at, block in enumerate(message.blocks)
+        ]
+        if content := [block for block in sent if block]:
+            messages.append({"role": message.role, "content": content})
+    return _pair(merge(messages))
+
+
+def _served(history: Sequence[Message]) -> set[tuple[int, int]]:
+    """Where calls of the server's tools stand that have their result after them, and where those
+    do: a stopped search has none, and the API takes neither without the other."""
+    waiting: dict[str, tuple[int, int]] = {}
+    pairs: set[tuple[int, int]] = set()
+    for index, message in enumerate(history):
+        for at, block in enumerate(message.blocks if message.role == "assistant" else ()):
+            if block["type"] == "server_tool_use":
+                waiting[block.get("id", "")] = (index, at)
+            elif is_served(block) and (call := waiting.pop(block.get("tool_use_id", ""), None)):
+                pairs |= {call, (index, at)}
+    return pairs
+
+
+def _may_think(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether thinking stands only where the API takes it back: before calls, in rounds that
+    wait for the model to go on. One block out of place spoils the others: newer models bind each
+    to all that came before it."""
+    begun = False
+    for message in messages:
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "user":
+            if begun and set(kinds) != {"tool_result"}:
+                return False
+        elif thoughts := [i for i, kind in enumerate(kinds) if kind in THINKING]:
+            begun = True
+            if "tool_use" not in kinds[thoughts[-1] :] or "tool_use" in kinds[: thoughts[-1]]:
+                return False
+    return not begun or messages[-1]["role"] == "user"
+
+
+def _sent_block(
+    block: Block, role: str, declared: set[str], names: dict[str, str], thinking: bool
+) -> Block | None:
+    """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names."""
+    kind = block.get("type", "")
+    from_model = role == "assistant"
+    if kind == "text":
+        if not block.get("text", "").strip():
+            return None
+        return block if from_model and block.get("citations") else text_block(block["text"])
+    if kind in THINKING:
+        # Without its signature (local servers, stopped replies) the API refuses it.
+        signed = block.get("signature") or block.get("data")
+        return block if thinking and from_model and signed else None
+    if kind == "tool_use" and (not from_model or block["name"] not in declared):
+        names[block["id"]] = block["name"]
+        return _call_text(block)
+    if kind == "tool_result":
+        name = names.get(block["tool_use_id"])
+        if name or from_model:
+            return _result_text(block, name or "a tool")
+        return _without_empty_text(block)
+    if _sendable(block) if from_model else kind in USER_KINDS:
+        return block
+    return _as_text(block)
+
+
+def _as_text(block: Block) -> Block | None:
+    text = block_text(block)
+    return text_block(text) if text.strip() else None
+
+
+def _sendable(block: Block) -> bool:
+    """Whether an assistant's block can go back as it is; a server's tool only with its result."""
+    kind = block.get("type", "")
+    if kind == "server_tool_use" and not str(block.get("name")).startswith("tool_search"):
+        kind = f"{block.get('name')}_tool_result"
+    return kind in ASSISTANT_KINDS
+
+
+def _call_text(block: Block) -> Block:
+    return text_block(f"[Called the tool {block_text(block)[1:]}")
+
+
+def _result_text(block: Block, name: str) -> Block:
+    return text_block(f"[Result of {name}]\n{block_text(block).strip() or '(no output)'}")
+
+
+def _without_empty_text(result: Block) -> Block:
+    content = result.get("content")
+    if not isinstance(content, list):
+        return result
+    kept = [part for part in content if part.get("type") != "text" or part["text"].strip()]
+    return result | {"content": kept}
+
+
+def merge(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Neighbouring messages of one role as one."""
+    merged: list[dict[str, Any]] = []
+    for message in messages:
+        if merged and merged[-1]["role"] == message["role"]:
+            content = [*merged[-1]["content"], *message["content"]]
+            merged[-1] = {"role": message["role"], "content": content}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _pair(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Results first and complete after every call; results without a call, and calls whose id was
+    used before, become text."""
+    paired: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    used: set[str] = set()
+    for message in messages:
+        content = message["content"]
+        if message["role"] == "user":
+            results = {b["tool_use_id"]: b for b in content if b["type"] == "tool_result"}
+            answers = [results.get(i) or _missing(i) for i in waiting]
+            stray = [_result_text(b, "a tool") for i, b in results.items() if i not in waiting]
+            rest = [b for b in content if b["type"] != "tool_result"]
+            paired.append({"role": "user", "content": [*answers, *stray, *rest]})
+            waiting = []
+            continue
+        sent = []
+        for block in content:
+            if block["type"] == "tool_use":
+                if block["id"] in used:
+                    block = _call_text(block)
+                else:
+                    used.add(block["id"])
+                    waiting.append(block["id"])
+            sent.append(block)
+        paired.append({"role": "assistant", "content": sent})
+    if waiting:
+        paired.append({"role": "user", "content": [_missing(i) for i in waiting]})
+    return paired
+
+
+def _missing(tool_use_id: str) -> Block:
+    return {
+        "type": "tool_result",
+        "tool_use_id": tool_use_id,
+        "content": MISSING_RESULT,
+        "is_error": True,
+    }

@@ -1,0 +1,108 @@
+"""Exact values in text: what a summary must not invent and a reader must be able to find again."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Alternatives from the most specific to the least; the first that matches at a place counts.
+_PATTERNS = (
+    r"https?://[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]",  # URL
+    r"[\w.+-]+@[\w-]+\.[\w.-]*\w",  # address
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",  # UUID
+    r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?",  # path
+    r"\b[\w.-]+/[\w./-]*\w\.\w{1,6}\b",  # relative path with an extension
+    r"\b[\w-]+\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|md|txt|html?|css|sql|sh|go|rs|java|c|h|cpp|rb|"
+    r"php|ini|cfg|conf|env|log|csv|pdf|docx?|xlsx?|png|jpe?g|svg|zip|db|sqlite3?)\b",  # file
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"[ -]\d{1,2}(?:st|nd|rd|th)?(?:,? ?-?\d{4})?\b",  # date in words
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b",  # ISO date
+    r"\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?\b",  # time of day
+    r"\bv?\d+\.\d+(?:\.\d+)+(?:[-+][\w.]+)?\b",  # version
+    r"[$€£¥] ?\d[\d,]*(?:\.\d+)?[kKmMbB]?\b",  # money
+    r"\b\d[\d,]*(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|second)s?|"
+    r"[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
+    r"\b[A-Z]\w*(?:Error|Exception|Warning)\b",  # error name
+    r"\b[A-Z]{1,5}-?\d{2,}\b",  # ticket or error code
+    r"\b[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]{5,}\b",  # hash
+    r"`[^`\n]{2,80}`",  # code
+    r"\b[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?",  # dotted name
+    r"\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b",  # snake, CONSTANT
+    r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b",  # camelCase
+    r"\b(?:[A-Za-z]{2,}\d+|[A-Za-z]\d{2,}|\d+[A-Za-z]+\d)\w*\b",  # letters and digits: HTML5, 990v5
+    r"\b\d[\d,]*(?:\.\d+)?\b",  # number
+)
+_IDENTIFIER = re.compile("|".join(_PATTERNS))
+_PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
+# Base64 and the like, in which each place would be tried to the end.
+_DATA = re.compile(r"[\w.+/@-]{400,}")
+LONGEST = 200  # characters; longer matches are data, not names
+WORDS_AROUND = 5
+CHARACTERS_AROUND = 200
+LONGEST_WORD = 30  # characters; longer ones are values themselves
+_PUNCTUATION = ".,;:!?()[]{}<>\"'`*|#=→-"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the index: a value, the message that it stands in, a few words around it."""
+
+    value: str
+    number: int
+    words: str
+
+    def render(self) -> str:
+        return f"- {self.value} [#{self.number}] {self.words}".rstrip()
+
+
+def identifiers(text: str) -> list[str]:
+    """The exact values of a text, each once, in order: URLs, paths, names in code, versions, dates,
+    numbers (single digits left out), ids, errors."""
+    found: dict[str, str] = {}
+    for value, _ in _matches(text):
+        found.setdefault(normalise(value), value)
+    return list(found.values())
+
+
+def _matches(text: str) -> Iterator[tuple[str, str]]:
+    """Values in order, each with what stands before it."""
+    text = _DATA.sub(" ", _PROVENANCE.sub(" ", text))
+    for match in _IDENTIFIER.finditer(text):
+        value = match.group().strip("`").strip()
+        if 1 < len(value) <= LONGEST:
+            yield value, text[max(0, match.start() - CHARACTERS_AROUND) : match.start()]
+
+
+def normalise(value: str) -> str:
+    """A form in which equal values are equal: case, thousands separators and spaces dropped."""
+    return re.sub(r"[\s`()]+", "", plain_numbers(value)).rstrip("/.")
+
+
+def plain_numbers(text: str) -> str:
+    """In lower case, without thousands separators and the endings of ordinals."""
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text.casefold())
+    return re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", text)
+
+
+def index_entries(number: int, text: str) -> list[Entry]:
+    """Index entries for what a user typed in one message."""
+    entries: dict[str, Entry] = {}
+    for value, before in _matches(text):
+        key = normalise(value)
+        # Small counts say nothing without their sentence.
+        if key not in entries and not (key.isdigit() and len(key) < 3):
+            entries[key] = Entry(value, number, _last_words(before))
+    return list(entries.values())
+
+
+def _last_words(before: str) -> str:
+    """A few words before a value, which say what it is."""
+    words = (word.strip(_PUNCTUATION) for word in before.rsplit("\n", 1)[-1].split())
+    return " ".join([word for word in words if 0 < len(word) <= LONGEST_WORD][-WORDS_AROUND:])
+
+
+def newest_of_each(entries: Sequence[Entry]) -> list[Entry]:
+    """One entry for each value: its last mention, in the order of first mention."""
+    latest: dict[str, Entry] = {}
+    for entry in entries:
+        latest[normalise(entry.value)] = entry
+    return list(latest.values())

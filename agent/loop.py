@@ -1,0 +1,176 @@
+"""The agent's loop: ask the model, run the tools that it calls, ask again. Stores nothing."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from time import perf_counter
+from typing import Any, Protocol
+
+from agent.errors import AgentError, ToolError, gettext_noop
+from agent.messages import Block, sound, sound_text
+from agent.reply import Outcome, Reply, outcome
+from agent.request import Request
+from agent.tools import Tool
+
+log = logging.getLogger(__name__)
+
+MAX_RESULT_CHARACTERS = 2_000_000  # what one call may leave in the database
+FINAL_NOTE = (
+    "The limit of tool calls for this turn is reached. Answer now with what you have found, and "
+    "say what is missing."
+)
+
+Content = str | list[Block]
+Run = Callable[[dict[str, Any]], Awaitable[Content]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A tool with what it does."""
+
+    tool: Tool
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How one call ended: what the model is told, and after how many seconds."""
+
+    call: Block
+    content: Content
+    failed: bool
+    seconds: float
+
+    @property
+    def block(self) -> Block:
+        """The `tool_result` block."""
+        block = {
+            "type": "tool_result",
+            "tool_use_id": self.call["id"],
+            "content": self.content or "(no output)",
+        }
+        return block | {"is_error": True} if self.failed else block
+
+
+class Steps(Protocol):
+    """What the loop drives."""
+
+    async def ask(self, *, final: bool) -> Reply:
+        """One complete reply, which asks for no continuation; `final`: without more tools."""
+
+    async def use(self, reply: Reply) -> None:
+        """Run the calls of a reply and keep their results for the next one."""
+
+
+async def converse(steps: Steps, most_rounds: int) -> Reply:
+    """The last reply of a turn, after at most so many rounds of tools. Raises AgentError."""
+    for rounds in count():
+        final = rounds >= most_rounds
+        reply = await steps.ask(final=final)
+        if outcome(reply) is not Outcome.TOOLS:
+            return reply
+        if not reply.calls:
+            raise AgentError(
+                "stream_cut",
+                gettext_noop("The model stopped to call a tool but named none. Retry."),
+                retryable=True,
+            )
+        if final:
+            break
+        await steps.use(reply)
+    raise AgentError(
+        "too_many_rounds",
+        gettext_noop(
+            "The model called tools in too many rounds. What it found is kept; ask it to go on."
+        ),
+    )
+
+
+def declared(tool: Tool) -> dict[str, Any]:
+    """A tool as a request declares it."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.input_schema,
+    }
+
+
+def last_request(request: Request) -> Request:
+    """The request as the last of its turn: the model is told to answer without more tools."""
+    *before, last = request.messages
+    note: Block = {"type": "text", "text": FINAL_NOTE}
+    messages = [*before, last | {"content": [*last["content"], note]}]
+    return replace(request, messages=messages, final=True)
+
+
+def continued(request: Request, reply: Reply) -> Request:
+    """A request again with all that the server has written so far, after `pause_turn`."""
+    paused = {"role": "assistant", "content": reply.blocks}
+    return replace(request, messages=[*request.messages, paused])
+
+
+async def run_calls(
+    calls: Sequence[Block],
+    tools: Mapping[str, Bound],
+    finished: Callable[[Result], Awaitable[None]],
+) -> None:
+    """Run calls side by side; `finished` gets each result as it comes. A call never raises: what
+    goes wrong is told to the model."""
+
+    async def run(call: Block) -> None:
+        await finished(await _run_one(call, tools))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for call in calls:
+                group.create_task(run(call))
+    except ExceptionGroup as errors:  # of `finished`
+        raise errors.exceptions[0] from errors
+
+
+async def _run_one(call: Block, tools: Mapping[str, Bound]) -> Result:
+    started = perf_counter()
+    failed = False
+    try:
+        content = _sound(await _content(call, tools.get(call["name"]), tools))
+    except ToolError as error:
+        content, failed = sound_text(str(error)), True
+    except Exception:
+        log.exception("tool %s failed", call["name"])
+        content, failed = "The tool failed unexpectedly. Try another way.", True
+    return Result(call, content, failed, perf_counter() - started)
+
+
+async def _content(call: Block, bound: Bound | None, tools: Mapping[str, Bound]) -> Content:
+    if bound is None:
+        known = ", ".join(tools) or "none"
+        raise ToolError(f"There is no tool {call['name']!r}. The tools are: {known}.")
+    if call["input"].keys() == {"invalid_json"}:
+        raise ToolError("The input was not valid JSON, or no object. Call the tool again.")
+    missing = [n for n in bound.tool.input_schema.get("required", ()) if n not in call["input"]]
+    if missing:
+        raise ToolError(f"The input lacks {', '.join(missing)}. Call the tool again.")
+    try:
+        async with asyncio.timeout(bound.tool.timeout):
+            return await bound.run(call["input"])
+    except TimeoutError as error:
+        raise ToolError(f"No result within {bound.tool.timeout:g} s.") from error
+
+
+def _sound(content: Content) -> Content:
+    """A result that can be stored and sent: no lone surrogates, no text beyond the limit."""
+    if isinstance(content, str):
+        return _cut(sound_text(content))
+    if len(json.dumps(content)) > MAX_RESULT_CHARACTERS:
+        raise ToolError("The result is too large. Ask for a part of it.")
+    kept: list[Block] = sound(content)
+    return kept
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_RESULT_CHARACTERS:
+        return text
+    return text[:MAX_RESULT_CHARACTERS] + "\n[… cut off here: the result is too large …]"

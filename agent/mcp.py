@@ -1,0 +1,143 @@
+"""Tools of MCP servers over Streamable HTTP. The only module that imports `mcp`, an optional extra.
+
+Each operation has a connection of its own: a server that dies takes nothing with it, and no
+connection outlives a turn.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from agent.errors import ToolError
+from agent.messages import Block
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+NOT_INSTALLED = "MCP is not installed here: pip install -r requirements/mcp.txt."
+IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
+MAX_PAGES = 20  # of a list of tools
+# With the server's name, 30 characters, and what joins them within the API's 128.
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,96}")
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_COMBINED = ("anyOf", "oneOf", "allOf")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server is, and the headers it wants. `timeout` is seconds for one operation."""
+
+    name: str
+    url: str
+    headers: dict[str, str]
+    timeout: float
+
+
+async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
+    """The server's tools as {name, description, input_schema}. Raises ToolError."""
+    listed: list[dict[str, Any]] = []
+    async with _connected(server) as client:
+        cursor = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            listed += [
+                {
+                    "name": tool.name,
+                    "description": tool.description or tool.title or tool.name,
+                    "input_schema": tool.input_schema,
+                }
+                for tool in page.tools
+            ]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+    return listed
+
+
+def usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The listed tools that a request may declare, and why others are left out: a single one that
+    the API does not take would have every turn refused."""
+    kept: dict[str, dict[str, Any]] = {}
+    faults: list[str] = []
+    for tool in listed:
+        name, schema = tool["name"], tool["input_schema"] | {"type": "object"}
+        fault = "is listed twice" if name in kept else _fault(name, schema)
+        if fault:
+            faults.append(f"{name[:100]} {fault}")
+        else:
+            kept[name] = tool | {"input_schema": schema}
+    return list(kept.values()), faults
+
+
+def _fault(name: str, schema: dict[str, Any]) -> str:
+    """Why the API would not take a tool, or "". `jsonschema` comes with `mcp`."""
+    from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+
+    if not _NAME.fullmatch(name):
+        return "is no name for a tool"
+    if combined := next((key for key in _COMBINED if key in schema), None):
+        return f"has {combined} at the top of its schema"
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"has no valid schema: {error.message[:100]}"
+    if odd := next((p for p in schema.get("properties", ()) if not _PROPERTY.fullmatch(p)), None):
+        return f"has a property that cannot be named so: {odd[:100]!r}"
+    return ""
+
+
+async def call(server: Endpoint, name: str, arguments: dict[str, Any]) -> list[Block]:
+    """What a tool returns, as content blocks. Raises ToolError, also with the tool's own error."""
+    async with _connected(server) as client:
+        result = await client.call_tool(name, arguments)
+    blocks = [_block(part.model_dump(mode="json", by_alias=True)) for part in result.content]
+    if result.is_error:
+        texts = [block["text"] for block in blocks if block["type"] == "text"]
+        raise ToolError("\n".join(texts) or "The tool failed and does not say why.")
+    return blocks
+
+
+@asynccontextmanager
+async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
+    try:
+        from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
+    except ImportError as error:
+        raise ToolError(NOT_INSTALLED) from error
+    try:
+        async with asyncio.timeout(server.timeout):
+            http = httpx2.AsyncClient(headers=server.headers, timeout=None)
+            transport = streamable_http_client(server.url, http_client=http)
+            async with http, Client(transport) as client:
+                yield client
+    except ToolError:
+        raise
+    except TimeoutError as error:
+        raise ToolError(f"{server.name} did not answer within {server.timeout:g} s.") from error
+    except Exception as error:  # its transports raise errors of many families, and groups of them
+        raise ToolError(f"{server.name} cannot be used: {_cause(error)}") from error
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost message of an error or a group of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)[:300] or type(error).__name__
+
+
+def _block(part: dict[str, Any]) -> Block:
+    """A content block of MCP as one of the Messages API."""
+    kind = part.get("type")
+    if kind == "text":
+        return {"type": "text", "text": part["text"] or "(empty)"}
+    if kind == "image" and part.get("mimeType") in IMAGE_TYPES:
+        source = {"type": "base64", "media_type": part["mimeType"], "data": part["data"]}
+        return {"type": "image", "source": source}
+    resource = part.get("resource") or part
+    text = resource.get("text") or f"[{kind}: {resource.get('uri') or resource.get('mimeType')}]"
+    return {"type": "text", "text": text}

@@ -1,0 +1,14 @@
+"""Tools as the model sees them. What they do stands where their data is: `chat.tools`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool that a request declares. `timeout` is seconds for one call."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    timeout: float = 30.0

@@ -1,0 +1,30 @@
+"""Facts about the user that last beyond a conversation."""
+
+from agent.tools import Tool
+
+REMEMBER = Tool(
+    name="remember",
+    description=(
+        "Keep a fact about the user for all their conversations: preferences, names, standing "
+        "decisions. One short sentence. Not for what matters only here."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    },
+)
+RECALL = Tool(
+    name="recall",
+    description="List the remembered facts with their ids; with a query, the matching ones.",
+    input_schema={"type": "object", "properties": {"query": {"type": "string"}}},
+)
+FORGET = Tool(
+    name="forget",
+    description="Delete a remembered fact by its id, when it is wrong or the user asks for it.",
+    input_schema={
+        "type": "object",
+        "properties": {"id": {"type": "integer"}},
+        "required": ["id"],
+    },
+)

@@ -1,0 +1,286 @@
+"""What compaction costs and keeps: long conversations, turn by turn through the real engine, on
+a scripted Messages API in virtual time.
+
+`python -m bench.compaction --data DIRECTORY`, where the directory holds `beam/`; without it the
+small authored conversation is replayed. `docs/performance.md` explains the figures.
+"""
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from agent.compaction import Policy
+from agent.context import BASE_PROMPT
+from agent.limits import Limits
+from agent.tokens import Factor
+from bench.processes import ROOT
+from bench.replay import baselines
+from bench.replay.api import Prices, ScriptedApi
+from bench.replay.conductor import Conductor, RememberingCounter, Tally
+from bench.replay.conversations import Conversation, chained, gaps, read_beam, read_fixture
+from bench.replay.keeping import Kept, examine
+from bench.replay.summariser import Summariser
+from bench.report import Report, percentile
+from demo.tokens import count_text
+
+MODEL = "claude-sonnet-5-5"
+WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
+# What is kept is examined where most is compacted: in a window that is no larger than its budget.
+SMALL_WINDOW = 75_000
+GROWTH_FROM = 1_000  # turns
+DRIFT_COMPACTIONS = 223
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What to replay. Sizes in tokens; `beam`: the folder, None for the authored conversation."""
+
+    beam: Path | None
+    prices: Prices
+    turns: int
+    drift_turns: int
+    services_turns: int
+    seed: int
+    budget: int = BUDGET
+    window: int = WINDOW
+    small_window: int = SMALL_WINDOW
+    vocabulary: Path = ROOT / "var" / "tiktoken"
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        return read_beam(self.beam) if self.beam else [read_fixture()]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One replay, without what would be slow to send between processes."""
+
+    tally: Tally
+    requests: int
+    violations: list[str]
+    fullest: float
+    followed: int
+    unchanged: int
+    summary_dollars: float
+    bullets: int
+    planted: int
+    digests: list[str]
+    kept: Kept | None = None
+
+
+def play(
+    setting: Setting,
+    conversation: Conversation,
+    *,
+    small: bool = False,
+    digests: bool = False,
+    examined: bool = False,
+) -> Played:
+    """A conversation from its beginning, with an engine of its own: in the `small` window; with
+    digests of all requests; and what is kept at its end examined."""
+    window = setting.small_window if small else setting.window
+    budget = window if small else setting.budget
+    api = new_api(setting, window, keep_digests=digests)
+    conductor = Conductor(
+        api,
+        Policy(),
+        new_limits(window, budget),
+        RememberingCounter(setting.vocabulary),
+        MODEL,
+    )
+    for exchange, gap in zip(conversation.exchanges, gaps(setting.seed), strict=False):
+        conductor.play(exchange, gap)
+    writer = api.summariser
+    return Played(
+        conductor.tally,
+        api.requests,
+        api.violations,
+        api.fullest,
+        api.followed,
+        api.unchanged,
+        api.summary_dollars,
+        writer.bullets,
+        len(writer.planted),
+        api.digests,
+        examine(conductor, writer.planted, conversation.instructions) if examined else None,
+    )
+
+
+def new_api(setting: Setting, window: int, *, keep_digests: bool) -> ScriptedApi:
+    return ScriptedApi(window, setting.prices, Summariser(setting.seed), keep_digests=keep_digests)
+
+
+def new_limits(window: int, budget: int) -> Limits:
+    return Limits(window, MAX_OUTPUT, budget, Factor.start(MODEL))
+
+
+def report_safety(report: Report, played: Sequence[Played]) -> None:
+    """What must hold in all replays."""
+    report.add("requests", sum(p.requests for p in played), "requests")
+    report.add("requests.invalid", sum(len(p.violations) for p in played), "violations", 0)
+    report.add("request_over_window.max", max(p.fullest for p in played), "ratio", 1.0)
+    unchanged = sum(p.unchanged for p in played) / max(1, sum(p.followed for p in played))
+    report.add("prefix.unchanged", unchanged, "ratio", at_least=1.0)
+    tallies = [p.tally for p in played]
+    report.add("compactions", sum(t.compactions for t in tallies), "compactions")
+    report.add("compactions.blocking", sum(t.blocking for t in tallies), "compactions", 0)
+    report.add(
+        "compactions.blocking_after_large",
+        sum(t.blocking_after_large for t in tallies),
+        "compactions",
+    )
+    report.add("compactions.failed_calls", sum(len(t.failures) for t in tallies), "rungs")
+    report.add("turns.trimmed", sum(t.trimmed for t in tallies), "turns", 0)
+
+
+def report_keeping(report: Report, played: Sequence[Played]) -> None:
+    """What the small windows' conversations still hold at their ends, all together."""
+    kept = [p.kept for p in played if p.kept]
+    values = max(1, sum(k.values for k in kept))
+    for name in ("in_summary", "in_index", "by_lookup"):
+        report.add(f"identifiers.{name}", sum(getattr(k, name) for k in kept) / values, "ratio")
+    reachable = sum(k.reachable for k in kept) / values
+    report.add("identifiers.reachable", reachable, "ratio", at_least=0.998)
+    report.add("identifiers.typed", values, "values")
+    report.add("identifiers.invented", sum(len(k.invented) for k in kept), "values", 0)
+    report.add("identifiers.planted", sum(p.planted for p in played), "values")
+    asked = max(1, sum(k.instructions for k in kept))
+    report.add("pins.instructions", sum(k.pinned for k in kept) / asked, "ratio", at_least=0.85)
+    report.add("pins.found", sum(k.found for k in kept) / asked, "ratio")
+    users = max(1, sum(k.user_messages for k in kept))
+    report.add("pins.flagged", sum(k.flagged for k in kept) / users, "ratio", 0.17)
+
+
+def report_cost(report: Report, setting: Setting, played: Played, turns: Conversation) -> None:
+    """Dollars of the long replay, beside simpler strategies on the same turns."""
+    dollars = played.tally.dollars
+    number = len(dollars)
+    sizes = turn_sizes(turns, setting.seed)
+    system = count_text(BASE_PROMPT)
+    limit = int(Policy().threshold_ratio * setting.budget)
+    window = setting.window
+    plain = baselines.plain_80_window(sizes, setting.prices, system, window)
+    hour = baselines.plain_80_window(sizes, setting.prices, system, window, ttl="1h")
+    report.add("usd_per_turn", dollars[-1] / number, "USD")
+    report.add("usd_per_turn.summaries", played.summary_dollars / number, "USD")
+    full = baselines.full_history(sizes, setting.prices, system)
+    report.add("usd_per_turn.full_history", full / number, "USD")
+    sliding = baselines.sliding_window(sizes, setting.prices, system, limit)
+    report.add("usd_per_turn.sliding_window", sliding / number, "USD")
+    report.add("usd_per_turn.plain_80_window", plain / number, "USD")
+    # The API's default is five minutes; whoever takes an hour everywhere comes nearer.
+    report.add("usd_per_turn.plain_80_window.hour", hour / number, "USD")
+    report.add("tokens_per_turn", sum(s.user + s.answer for s in sizes) / number, "tokens")
+    report.add("cost_vs_80_window", dollars[-1] / plain, "ratio", 0.5)
+    report.add("cost_vs_80_window.hour", dollars[-1] / hour, "ratio")
+    if number > GROWTH_FROM:
+        share = number / GROWTH_FROM
+        growth = dollars[-1] / dollars[GROWTH_FROM - 1]
+        report.add("cost_growth", growth, f"x of {share:g}", 1.1 * share)
+
+
+def report_drift(report: Report, played: Sequence[Played]) -> None:
+    """How often a fact was written anew, over the most compactions of one conversation."""
+    report.add("rewrite_depth.max", max(p.tally.depth for p in played), "writes", 3)
+    most = max(p.tally.compactions for p in played)
+    report.add("rewrite_depth.compactions", most, "compactions", at_least=DRIFT_COMPACTIONS)
+
+
+def report_services(report: Report, setting: Setting, conversation: Conversation) -> list[str]:
+    """The product's own services on a database: how long a swap holds a turn. Django must be set
+    up. Gives digests of the requests, which must be those of the replays without a database."""
+    from bench.replay.services import ServicesReplay
+
+    window = setting.small_window
+    api = new_api(setting, window, keep_digests=True)
+    replay = ServicesReplay(api, MODEL, new_limits(window, window))
+    for exchange, gap in zip(conversation.exchanges, gaps(setting.seed), strict=False):
+        replay.play(exchange, gap)
+    report.add("services.compactions", len(replay.held), "compactions")
+    report.add("lock_ms.p50", percentile(replay.held, 0.5), "ms")
+    report.add("lock_ms.p95", percentile(replay.held, 0.95), "ms", 200)
+    report.add("lock_ms.p95.cpu", percentile(replay.held_cpu, 0.95), "ms")
+    report.add("turn_opened_ms.p50", percentile(replay.opened, 0.5), "ms")
+    return api.digests
+
+
+def report_same(report: Report, sent: Sequence[str], expected: Sequence[str]) -> None:
+    """Whether services and replay sent the same requests, byte for byte."""
+    same = sum(a == b for a, b in zip(sent, expected, strict=False))
+    total = max(len(sent), len(expected))
+    report.add("services.same_requests", same / total, "ratio", at_least=1.0)
+
+
+def longest(conversations: Sequence[Conversation]) -> Conversation:
+    return max(conversations, key=lambda c: len(c.exchanges))
+
+
+def turn_sizes(conversation: Conversation, seed: int) -> list[baselines.Size]:
+    """The turns as the API counts them, in tokens."""
+    return [
+        baselines.Size(gap, count_text(exchange.user), count_text(exchange.answer))
+        for exchange, gap in zip(conversation.exchanges, gaps(seed), strict=False)
+    ]
+
+
+def run(setting: Setting, report: Report, workers: int) -> None:
+    """All replays: the services' here, the others in processes of their own."""
+    conversations = setting.conversations
+    long = chained(conversations, setting.turns)
+    drifting = chained(conversations, setting.drift_turns)
+    beside = chained([longest(conversations)], setting.services_turns)
+    sent = report_services(report, setting, beside)  # first, so that nothing else takes its time
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        costly = pool.submit(play, setting, long)
+        drifted = pool.submit(play, setting, drifting, small=True)
+        same = pool.submit(play, setting, beside, small=True, digests=True)
+        whole = partial(play, setting, small=True, examined=True)
+        kept = list(pool.map(whole, conversations))
+        expected, played, drift = same.result(), costly.result(), drifted.result()
+    report_same(report, sent, expected.digests)
+    report_keeping(report, kept)
+    report_cost(report, setting, played, long)
+    report_drift(report, [played, drift])
+    report_safety(report, [played, drift, expected, *kept])
+
+
+def built_in_prices() -> Prices:
+    """Of the model, from the product's table."""
+    from chat.profiles import BUILT_IN, CACHE_WRITE
+
+    known = BUILT_IN[MODEL]
+    read = known.input_price * known.cache_read
+    return Prices(known.input_price, known.output_price, read, known.input_price * CACHE_WRITE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="holds beam/")
+    parser.add_argument("--turns", type=int, default=10_000, help="of the long replay")
+    parser.add_argument("--drift-turns", type=int, default=6_000, help="in the small window")
+    parser.add_argument("--services-turns", type=int, default=240, help="through the services")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    from bench.serving import django_site
+
+    with django_site():
+        setting = Setting(
+            options.data / "beam" if options.data else None,
+            built_in_prices(),
+            options.turns,
+            options.drift_turns,
+            options.services_turns,
+            options.seed,
+        )
+        report = Report("Compaction")
+        run(setting, report, options.workers)
+        report.print_table()
+
+
+if __name__ == "__main__":
+    main()

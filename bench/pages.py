@@ -1,0 +1,155 @@
+"""Opening conversations in Chromium: as quick at 10,000 messages as at 100.
+
+`python -m bench.pages`. A page is usable when its newest message is painted, the message box takes
+text and the socket has brought its snapshot. Lengths take turns within one run; the shortest time
+of each counts, so that what else the machine does is left out.
+"""
+
+import argparse
+import shutil
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench.report import Report
+from demo.server import DemoServer
+from tests.shots import PASSWORD, VOCABULARY
+from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
+from tests.support.server import EverlongProcess, build_site, manage
+
+LENGTHS = (100, 1_000, 10_000)
+MOST_RATIO = 1.1
+MOST_SCRIPT, MOST_IN_ALL, MOST_REQUESTS = 60_000, 100_000, 12
+MAKE = """
+from accounts.models import User
+from bench.length import make_conversation
+row = make_conversation(User.objects.get(), {0})
+row.title = "Length {0}"
+row.save(update_fields=["title"])
+"""
+
+# Set before anything of the page runs: when the first snapshot came.
+WATCH_SOCKET = """
+const Real = WebSocket;
+window.WebSocket = class extends Real {
+  constructor(...arguments_) {
+    super(...arguments_);
+    this.addEventListener("message", () => (window.snapshotAt ??= performance.now()));
+  }
+};
+"""
+USABLE = """
+() => new Promise((done) => {
+  const look = () => {
+    const painted = performance.getEntriesByName("first-contentful-paint")[0];
+    if (painted && window.snapshotAt) done(Math.max(painted.startTime, window.snapshotAt));
+    else requestAnimationFrame(look);
+  };
+  look();
+})
+"""
+
+
+def conversations(page: Page, server: EverlongProcess) -> dict[int, str]:
+    """The addresses of conversations by length, compacted as in `bench.length`."""
+    page.goto(server.url + server.setup_path)
+    page.fill("[name=username]", "bench")
+    page.fill("[name=password1]", PASSWORD)
+    page.fill("[name=password2]", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(server.url + "/")
+    for length in LENGTHS:
+        manage(server.environment, "shell", "--verbosity", "0", "--command", MAKE.format(length))
+    page.reload()
+    return {
+        length: server.url
+        + str(page.get_by_role("link", name=f"Length {length}", exact=True).get_attribute("href"))
+        for length in LENGTHS
+    }
+
+
+def usable(page: Page, url: str) -> float:
+    """Milliseconds from the start of the navigation."""
+    page.goto(url)
+    milliseconds: float = page.evaluate(USABLE)
+    return milliseconds
+
+
+def weigh(report: Report, page: Page, url: str) -> None:
+    """What a visit without a cache fetches."""
+    network = page.context.new_cdp_session(page)
+    scripts: set[str] = set()
+    sizes: dict[str, int] = {}
+
+    def requested(event: dict[str, Any]) -> None:
+        if event.get("type") == "Script":
+            scripts.add(event["requestId"])
+
+    network.on("Network.requestWillBeSent", requested)
+    network.on(
+        "Network.loadingFinished", lambda e: sizes.update({e["requestId"]: e["encodedDataLength"]})
+    )
+    network.send("Network.enable")
+    network.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.goto(url, wait_until="networkidle")
+    fetched = {key: size for key, size in sizes.items() if size}
+    script = sum(size for key, size in fetched.items() if key in scripts)
+    report.add("pages.cold.requests", len(fetched), "requests", MOST_REQUESTS)
+    report.add("pages.cold.script", script, "bytes", MOST_SCRIPT)
+    report.add("pages.cold.all", sum(fetched.values()), "bytes", MOST_IN_ALL)
+    network.detach()
+
+
+def measure(report: Report, browser: Browser, server: EverlongProcess, repetitions: int) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    urls = conversations(page, server)
+    weigh(report, page, server.url + "/")
+    page.add_init_script(WATCH_SOCKET)
+    times: dict[int, list[float]] = defaultdict(list)
+    for turn in range(repetitions + 1):
+        for length, url in urls.items():
+            took = usable(page, url)
+            if turn:  # the first warms up
+                times[length].append(took)
+    shortest, *longer = LENGTHS
+    for length in LENGTHS:
+        report.add(f"pages.open.{length}.usable_ms", min(times[length]), "ms")
+    for length in longer:
+        ratio = min(times[length]) / min(times[shortest])
+        report.add(f"pages.open.{length}.ratio", ratio, f"x {shortest}", MOST_RATIO)
+    context.close()
+
+
+def main() -> Report:
+    parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=30)
+    options = parser.parse_args()
+    report = Report("Pages in Chromium")
+    with tempfile.TemporaryDirectory() as scratch, DemoServer() as model, sync_playwright() as play:
+        (site := Path(scratch) / "site").mkdir()
+        if VOCABULARY.is_dir():
+            shutil.copytree(VOCABULARY, site / "tiktoken")
+        build_site(site)
+        server = EverlongProcess(
+            Path(scratch),
+            site,
+            ANTHROPIC_BASE_URL=model.base_url,
+            ANTHROPIC_API_KEY="test",
+            DEFAULT_MODEL="claude-sonnet-5-5",
+        ).start()
+        browser = play.chromium.launch(executable_path=find_chromium(), args=LAUNCH_ARGUMENTS)
+        try:
+            measure(report, browser, server, options.repetitions)
+        finally:
+            browser.close()
+            server.stop()
+    report.print_table()
+    return report
+
+
+if __name__ == "__main__":
+    main()

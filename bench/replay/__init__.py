@@ -1,0 +1,1 @@
+"""Long conversations replayed in virtual time against a scripted Messages API."""

@@ -1,0 +1,150 @@
+"""The scripted Messages API in virtual time: usage by the prompt cache, dollars, and a record of
+what was wrong with the requests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from agent.messages import Usage
+from agent.reply import Reply, fold_message
+from agent.request import Request
+from bench.replay.summariser import Summariser
+from demo import protocol
+from demo.prompt_cache import PromptCache
+from demo.tokens import compact_json, without_cache_control
+from demo.validator import violations
+
+CALL_SECONDS = 30.0  # of one call of the summariser
+
+
+@dataclass
+class Clock:
+    """Virtual seconds."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+    def of(self, usage: Usage) -> float:
+        """US dollars of one call."""
+        return (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_read_input_tokens * self.cache_read
+            + usage.cache_creation_input_tokens * self.cache_write
+            + usage.ephemeral_1h_input_tokens * (2 * self.input - self.cache_write)
+        ) / 1_000_000
+
+
+@dataclass
+class ScriptedApi:
+    """Counts and checks what it is sent. `window` in tokens; `digests` only where asked for."""
+
+    window: int
+    prices: Prices
+    summariser: Summariser
+    clock: Clock = field(default_factory=Clock)
+    keep_digests: bool = False
+    dollars: float = 0.0
+    summary_dollars: float = 0.0
+    summary_calls: int = 0
+    requests: int = 0
+    violations: list[str] = field(default_factory=list)
+    fullest: float = 0.0  # prompt + max_tokens over the window
+    followed: int = 0  # requests that should begin like the one before
+    unchanged: int = 0  # and do
+    digests: list[str] = field(default_factory=list)
+    _before: tuple[Any, Mapping[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        self._cache = PromptCache(clock=self.clock)
+
+    def answer(self, request: Request, text: str, version: Any) -> dict[str, Any]:
+        """The usage of a chat request that is answered with `text`. `version` names summary and
+        pruning: as long as it stays the same, so must all that was sent before."""
+        body = request.body()
+        if self._before and self._before[0] == version:
+            self.followed += 1
+            self.unchanged += _continues(self._before[1], body)
+        self._before = (version, body)
+        usage = self._call(body, text)
+        self.dollars += self.prices.of(Usage.from_api(usage))
+        return usage
+
+    def summarise(self, request: Request, at: float) -> Reply:
+        """The reply to a request for a summary that is sent at virtual second `at`."""
+        body = request.body()
+        text = self.summariser.write(body)
+        now, self.clock.now = self.clock.now, at
+        usage = self._call(body, text)
+        self.clock.now = now
+        cost = self.prices.of(Usage.from_api(usage))
+        self.dollars += cost
+        self.summary_dollars += cost
+        self.summary_calls += 1
+        blocks = [{"type": "text", "text": text}] if text else []
+        return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": usage})
+
+    def _call(self, body: dict[str, Any], text: str) -> dict[str, Any]:
+        prompt = self._cache.account(body)
+        self.requests += 1
+        # A body's JSON is little longer than what is counted; dumping each would take the time.
+        self.violations += violations(
+            body, window=self.window, prompt_tokens=prompt.total, body_bytes=5 * prompt.total
+        )
+        self.fullest = max(self.fullest, (prompt.total + body["max_tokens"]) / self.window)
+        if self.keep_digests:
+            self.digests.append(sha256(compact_json(body).encode()).hexdigest())
+        reply = protocol.Reply((protocol.text(text),) if text else ())
+        return prompt.fields() | protocol.output_usage(reply)
+
+
+@dataclass
+class Caller:
+    """`agent.llm.Client` for one summary that begins at virtual second `start`."""
+
+    api: ScriptedApi
+    start: float
+    calls: int = 0
+
+    @property
+    def ends(self) -> float:
+        """The virtual second of its last reply."""
+        return self.start + self.calls * CALL_SECONDS
+
+    async def complete(self, request: Request) -> Reply:
+        reply = self.api.summarise(request, self.ends)
+        self.calls += 1
+        return reply
+
+    async def count_tokens(self, request: Request) -> None:
+        """As servers without that address: the engine's estimate is what is tested."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _continues(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether a request's prompt is the beginning of the next one's, breakpoints aside."""
+    if list(map(without_cache_control, before["system"])) != list(
+        map(without_cache_control, after["system"])
+    ):
+        return False
+    earlier = before["messages"]
+    return all(
+        (a["role"], list(map(without_cache_control, a["content"])))
+        == (b["role"], list(map(without_cache_control, b["content"])))
+        for a, b in zip(earlier, after["messages"][: len(earlier)], strict=True)
+    )

@@ -1,0 +1,77 @@
+"""The conversations that are replayed: BEAM's, or the small authored one that tests use."""
+
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+FIXTURE = Path(__file__).parent / "fixture.json"
+# BEAM's user messages end in what its generator left there: "->-> 1,1".
+ARTEFACT = re.compile(r"\s*->->[\s\d,.]*$")
+GAP_SECONDS, PAUSE_SECONDS, PAUSES = 10.0, 360.0, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a user wrote, what was answered, and the outputs of tools that ran in between."""
+
+    user: str
+    answer: str
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """`instructions`: message numbers (from 1) of the user's standing instructions, as the data
+    name them; only right where a conversation is replayed by itself."""
+
+    name: str
+    exchanges: Sequence[Exchange]
+    instructions: frozenset[int] = frozenset()
+
+
+def read_beam(folder: Path) -> list[Conversation]:
+    """All conversations of a folder in BEAM's form, in the order of their names."""
+    return [_read(path) for path in sorted(folder.glob("*.chat.json"))]
+
+
+def read_fixture() -> Conversation:
+    """The authored conversation."""
+    data = json.loads(FIXTURE.read_text("utf-8"))
+    exchanges = [Exchange(e["user"], e["answer"], tuple(e.get("tools", ()))) for e in data["turns"]]
+    return Conversation("fixture", exchanges, frozenset(data["instructions"]))
+
+
+def chained(conversations: Sequence[Conversation], turns: int) -> Conversation:
+    """One conversation of so many turns: one after another, and again from the first."""
+    exchanges = cycle([exchange for c in conversations for exchange in c.exchanges])
+    return Conversation("chained", list(islice(exchanges, turns)))
+
+
+def gaps(seed: int) -> Iterator[float]:
+    """Seconds before each turn: mostly ten, a fifth of them a pause of six minutes."""
+    dice = random.Random(seed)
+    while True:
+        yield PAUSE_SECONDS if dice.random() < PAUSES else GAP_SECONDS
+
+
+def _read(path: Path) -> Conversation:
+    batches = json.loads(path.read_text("utf-8"))
+    messages = [message for batch in batches for turn in batch["turns"] for message in turn]
+    exchanges: list[Exchange] = []
+    numbers: dict[int, int] = {}  # message number by BEAM's id, of user messages
+    for user, answer in zip(messages[::2], messages[1::2], strict=True):
+        if (user["role"], answer["role"]) != ("user", "assistant"):
+            raise ValueError(f"{path.name}: roles do not alternate at {user['id']}")
+        numbers[user["id"]] = 2 * len(exchanges) + 1
+        question = ARTEFACT.sub("", user["content"]).strip()
+        exchanges.append(Exchange(question, answer["content"].strip()))
+    questions = json.loads(
+        path.with_name(path.name.replace("chat", "questions")).read_text("utf-8")
+    )
+    evidence = {i for q in questions["instruction_following"] for i in q["source_chat_ids"]}
+    instructions = frozenset(numbers[i] for i in evidence if i in numbers)
+    return Conversation(path.name.removesuffix(".chat.json"), exchanges, instructions)

@@ -1,0 +1,158 @@
+"""A scripted model that writes lossy summaries, and now and then bad ones.
+
+It copies sentences of what it is given under the headings that are demanded, each with its message
+number. A twentieth of its bullets hold a value that stands nowhere; two replies in a hundred are
+empty, and two lack headings.
+"""
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.replay.values import Text
+from demo.recognition import HEADING, messages_of, summary_instruction
+from demo.recording import text_of
+from demo.summaries import Entry, read_entries
+
+INVENTED, EMPTY, UNHEADED = 0.05, 0.02, 0.02
+FROM_USER = 0.5  # of the bullets
+FROM_PREVIOUS = 0.5  # of a merge's bullets
+_LIMIT = re.compile(r"Write at most (\d+) words")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_BULLET = re.compile(r"^- (.*?)((?: \[#[^\]]*\])?)$", re.M)
+_PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.S)
+_NUMBER = re.compile(r"\d{2,}")
+LONGEST = 240  # characters of a bullet
+
+
+@dataclass
+class Summariser:
+    """`planted`: the invented values so far, in lower case."""
+
+    seed: int
+    planted: list[str] = field(default_factory=list)
+    empty: int = 0
+    unheaded: int = 0
+    bullets: int = 0
+
+    def __post_init__(self) -> None:
+        self._dice = random.Random(self.seed)
+
+    def write(self, body: Mapping[str, Any]) -> str:
+        """The reply's text for a summariser's request."""
+        fate = self._dice.random()
+        if fate < EMPTY:
+            self.empty += 1
+            return ""
+        instruction = summary_instruction(body)
+        if instruction is None:
+            raise ValueError("this is no request for a summary")
+        headings = HEADING.findall(instruction)
+        if fate < EMPTY + UNHEADED:
+            self.unheaded += 1
+            headings = headings[::2]
+        limits = _LIMIT.findall(text_of(messages_of(body)[-1]))
+        lines = self._bullets(body, int(limits[-1]))
+        per_heading = -(-len(lines) // len(headings))
+        sections = []
+        for index, heading in enumerate(headings):
+            part = lines[index * per_heading : (index + 1) * per_heading]
+            sections.append(f"## {heading}\n" + ("\n".join(part) or "None."))
+        return "\n".join(sections)
+
+    def _bullets(self, body: Mapping[str, Any], words: int) -> list[str]:
+        """Lines of so many words in all, in the order in which they were picked."""
+        entries = entries_of(body)
+        source = Text("\n".join(text_of(m) for m in messages_of(body)))
+        old = previous_bullets(body) if "replaces the previous" in str(body["messages"]) else []
+        lines: list[str] = []
+        for sentence, citation in self._picked(entries, old):
+            if self._dice.random() < INVENTED:
+                sentence = self._lie(sentence, source)
+            lines.append(f"- {sentence}{citation}")
+            words -= len(sentence.split()) + 1
+            if words <= 0:
+                break
+        self.bullets += len(lines)
+        return lines
+
+    def _picked(
+        self, entries: Sequence[Entry], old: Sequence[tuple[str, str]]
+    ) -> Iterator[tuple[str, str]]:
+        """Sentences with their citations, each once, at most a few hundred."""
+        groups = [[e for e in entries if e.role == role] for role in ("user", "assistant")]
+        seen: set[str] = set()
+        for _ in range(400):
+            if old and self._dice.random() < FROM_PREVIOUS:
+                sentence, citation = self._dice.choice(old)
+            else:
+                group = groups[self._dice.random() > FROM_USER] or entries
+                if not group:
+                    continue
+                entry = self._dice.choice(group)
+                sentence = self._dice.choice(sentences(entry.text) or [""])
+                citation = f" [#{entry.number}]"
+            if sentence and sentence not in seen:
+                seen.add(sentence)
+                yield sentence, citation
+
+    def _lie(self, sentence: str, source: Text) -> str:
+        """The sentence with a number changed or, where that gives nothing new, a made-up value."""
+        numbers = _NUMBER.findall(sentence)
+        if numbers and self._dice.random() < 0.5:
+            old = self._dice.choice(numbers)
+            new = str(self._dice.randrange(10 ** (len(old) - 1), 10 ** len(old)))
+            if not source.holds(new):
+                self.planted.append(new)
+                return sentence.replace(old, new, 1)
+        made = self._made_up()
+        self.planted.append(made.casefold())
+        return f"{sentence.rstrip('.')}, see {made}."
+
+    def _made_up(self) -> str:
+        number, name = self._dice.randrange(10**5, 10**6), f"{self._dice.randrange(16**5):05x}"
+        kinds = [
+            f"src/{name}/handler_{number}.py",
+            f"https://example.org/{name}/{number}",
+            f"{number % 97}.{number % 89}.{number}",
+            f"ERR-{number}",
+            f"rebuild_{name}_{number}",
+            f"{number} ms",
+            f"Load{name.capitalize()}{number}Error",
+        ]
+        return self._dice.choice(kinds)
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences and lines of some words; markup of lists and headings left out."""
+    parts = (" ".join(part.split()).lstrip("#*-> ") for part in _SENTENCE.split(text))
+    return [
+        part[:LONGEST].rsplit(" ", 1)[0] if len(part) > LONGEST else part
+        for part in parts
+        if len(part.split()) > 3
+    ]
+
+
+def entries_of(body: Mapping[str, Any]) -> list[Entry]:
+    """The messages that the summariser reads. After a warm prefix they stand in the request
+    itself; the outline tells which is which by their beginnings."""
+    listed = read_entries(body)
+    if "<transcript>" in text_of(messages_of(body)[-1]):
+        return listed
+    texts = [b["text"] for m in messages_of(body)[:-1] for b in m["content"] if b["type"] == "text"]
+    whole = {_opening(text): text for text in texts}
+    return [
+        Entry(e.number, e.role, whole.get(_opening(e.text.rstrip("…")), e.text)) for e in listed
+    ]
+
+
+def previous_bullets(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Bullets of the chapters that are to be merged: (text, citation)."""
+    text = "\n".join(text_of(m) for m in messages_of(body))
+    return [pair for part in _PREVIOUS.findall(text) for pair in _BULLET.findall(part)]
+
+
+def _opening(text: str) -> str:
+    return " ".join(text.split())[:60]

@@ -1,0 +1,65 @@
+"""Exact values by rules of their own, so that the engine is not measured with its own ruler."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+_SEPARATORS = re.compile(r"(?:[\s()\[\]{}<>\"'`“”‘’;=|*…]|,(?!\d{3})|(?<!\d),)+")
+_FILE = re.compile(r"\w\.(?:py|js|ts|json|ya?ml|md|txt|html?|css|sql|sh|csv|pdf|log|toml)$", re.I)
+_SHAPES = re.compile(
+    r"https?://|\d.*\d|[a-z][A-Z]|\w_\w|/\w[^/]*/\w|\w(?:Error|Exception)$|^[a-z]\w+\.[a-z_]\w+$"
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_CITATION = re.compile(r"\[#\d[^\]]*\]")
+HITS = 5
+
+
+def exact_values(text: str) -> dict[str, str]:
+    """Paths, URLs, files, numbers of two digits and more, versions, dates, names in code, errors:
+    as they were typed, by a form in lower case and without thousands separators."""
+    words = (word.strip(".:!?-–—/#%$&\\") for word in _SEPARATORS.split(_CITATION.sub(" ", text)))
+    return {
+        _THOUSANDS.sub("", word.casefold()): word
+        for word in words
+        if 1 < len(word) < 100 and (_SHAPES.search(word) or _FILE.search(word))
+    }
+
+
+class Text:
+    """A text as a place to look values up in."""
+
+    def __init__(self, text: str) -> None:
+        self._text = _THOUSANDS.sub("", text.casefold())
+
+    def holds(self, value: str) -> bool:
+        """Whether the value stands there by itself: 15 is not in 2015."""
+        start = self._text.find(value)
+        while start >= 0:
+            end = start + len(value)
+            before, after = self._text[max(0, start - 1) : start], self._text[end : end + 1]
+            if not (before.isalnum() and value[0].isalnum()) and not (
+                after.isalnum() and value[-1].isalnum()
+            ):
+                return True
+            start = self._text.find(value, start + 1)
+        return False
+
+
+class Lookup:
+    """Phrase search over the stored messages: SQLite's FTS5, five hits. It stands in for the
+    tool `search_history`, which does not exist yet."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.execute("CREATE VIRTUAL TABLE messages USING fts5(text)")
+        rows: Iterable[tuple[str]] = ((text,) for text in texts)
+        self._database.executemany("INSERT INTO messages (text) VALUES (?)", rows)
+
+    def finds(self, value: str, typed: str) -> bool:
+        """Whether one of the best hits for a value, asked for as it was typed, holds it."""
+        phrase = '"' + typed.replace('"', '""') + '"'
+        found = self._database.execute(
+            "SELECT text FROM messages WHERE messages MATCH ? ORDER BY bm25(messages) LIMIT ?",
+            (phrase, HITS),
+        )
+        return any(Text(text).holds(value) for (text,) in found)

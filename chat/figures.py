@@ -1,0 +1,20 @@
+"""Figures as the page writes them."""
+
+
+def format_tokens(count: int | None) -> str:
+    """`161k`, `9.2k`, `812`."""
+    count = count or 0
+    if count < 1_000:
+        return str(count)
+    if count < 9_950:
+        return f"{count / 1000:.1f}".removesuffix(".0") + "k"
+    if count < 999_500:
+        return f"{count / 1000:.0f}k"
+    return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
+
+
+def format_money(dollars: float) -> str:
+    """`$0`, `$0.0123`, `$1.25`, as the gauge writes it."""
+    if not dollars:
+        return "$0"
+    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"

@@ -1,0 +1,70 @@
+"""The page of what is remembered, and the command that adds to it."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.models import User
+from chat.errors import Refused
+from chat.models import Memory
+from chat.services import memories
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def memory_list(request: HttpRequest) -> HttpResponse:
+    """What is remembered of the signed-in user; POST adds a fact. The page's script, which asks
+    for no page, gets the words of the outcome."""
+    user = _user(request)
+    if request.method == "GET":
+        return _page(request, user)
+    text = request.POST.get("text", "")
+    scripted = "x-requested-with" in request.headers
+    try:
+        memory, new = memories.remember(user.pk, text, Memory.Source.USER)
+    except Refused as refusal:
+        if scripted:
+            return HttpResponse(refusal.message, status=422)
+        return _page(request, user, text=text, error=refusal.message)
+    if scripted:
+        words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
+        return HttpResponse(words.format(text=memory.text))
+    return redirect("memories")
+
+
+@login_required
+@require_POST
+def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change one fact, or with `delete` remove it."""
+    user = _user(request)
+    memory = Memory.objects.filter(owner=user, pk=pk).first()
+    if memory is None:
+        raise Http404
+    if "delete" in request.POST:
+        memories.forget(user.pk, pk)
+        return redirect("memories")
+    try:
+        memories.edit(memory, request.POST.get("text", ""))
+    except Refused as refusal:
+        return _page(request, user, error=refusal.message, failed=pk)
+    return redirect("memories")
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _page(
+    request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
+) -> HttpResponse:
+    context = {
+        "memories": memories.recall(user.pk),
+        "text": text,
+        "error": error,
+        "failed": failed,
+        "most": memories.MAX_CHARACTERS,
+    }
+    return render(request, "chat/memories.html", context, status=422 if error else 200)

@@ -1,0 +1,62 @@
+"""What is known of the models that answer."""
+
+from django.db import models
+
+from agent.messages import Usage
+
+# To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
+HOUR_PREMIUM = 2 / 1.25 - 1
+
+
+class ModelProfile(models.Model):
+    """What is known of a model: limits in tokens, prices in US dollars per million tokens.
+
+    Filled from the server's model list or the built-in table; edited values are kept.
+    """
+
+    name = models.CharField(max_length=200, unique=True, help_text="The id sent to the API.")
+    display_name = models.CharField(max_length=200, blank=True)
+    context_window = models.PositiveIntegerField()
+    max_output = models.PositiveIntegerField()
+    input_price = models.FloatField(default=0.0)
+    output_price = models.FloatField(default=0.0)
+    cache_read_price = models.FloatField(default=0.0)
+    cache_write_price = models.FloatField(default=0.0)
+    token_factor = models.FloatField(
+        default=1.5, help_text="Real tokens per cl100k_base token; learned from reported usage."
+    )
+    token_samples = models.PositiveIntegerField(
+        default=0, help_text="Replies that the factor was learned from."
+    )
+    base_url = models.URLField(
+        blank=True, help_text="The server that listed this model; the key is sent nowhere else."
+    )
+    enabled = models.BooleanField(default=True, help_text="Offered in the model picker.")
+    tools = models.BooleanField(
+        default=True, help_text="It can call tools; some local models cannot."
+    )
+    show_thinking = models.BooleanField(
+        default=False, help_text="It thinks anyway; ask it to show a summary of that."
+    )
+    web_tools = models.BooleanField(
+        default=False, help_text="Its server runs Anthropic's web_search and web_fetch."
+    )
+    edited = models.BooleanField(
+        default=False, help_text="Changed by an administrator; a refresh leaves it alone."
+    )
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.display_name or self.name
+
+    def price(self, usage: Usage) -> float:
+        """US dollars for one call's usage."""
+        return (
+            usage.input_tokens * self.input_price
+            + usage.output_tokens * self.output_price
+            + usage.cache_read_input_tokens * self.cache_read_price
+            + usage.cache_creation_input_tokens * self.cache_write_price
+            + usage.ephemeral_1h_input_tokens * self.cache_write_price * HOUR_PREMIUM
+        ) / 1_000_000

@@ -1,0 +1,109 @@
+"""Files that users send along: stored when they are chosen, bound to a message when it is sent."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import PurePath
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+
+from accounts.models import User
+from agent.messages import Block, sound_text
+from chat import files
+from chat.errors import Refused
+from chat.models import Attachment
+
+MOST_PER_MESSAGE = 20
+MOST_UNSENT = 60  # of one user
+UNSENT_KEPT = timedelta(days=1)
+
+
+def store(user: User, name: str, data: bytes) -> Attachment:
+    """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
+    name = sound_text(PurePath(name).name).strip()[:200] or "file"
+    if Attachment.objects.filter(owner=user, messages=None).count() >= MOST_UNSENT:
+        raise Refused(
+            "too_many_files",
+            ngettext(
+                "{count} file waits to be sent. Remove it, or send it.",
+                "{count} files wait to be sent. Remove some, or send them.",
+                MOST_UNSENT,
+            ).format(count=MOST_UNSENT),
+        )
+    found = files.inspect(name, data)
+    attachment = Attachment(
+        owner=user,
+        kind=found.kind,
+        name=name,
+        media_type=found.media_type,
+        size=len(found.data),
+        width=found.width,
+        height=found.height,
+        tokens=found.tokens,
+    )
+    # Nothing of the user's in the path; what is rolled back leaves a file that nobody can find.
+    attachment.file.save(attachment.pk.hex, ContentFile(found.data), save=False)
+    attachment.save()
+    return attachment
+
+
+def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
+    """The user's own files with these ids, in this order; Refused where one is not there."""
+    if len(ids) > MOST_PER_MESSAGE:
+        raise Refused(
+            "too_many_files",
+            ngettext(
+                "At most {count} file can go with one message.",
+                "At most {count} files can go with one message.",
+                MOST_PER_MESSAGE,
+            ).format(count=MOST_PER_MESSAGE),
+        )
+    if not ids:
+        return []
+    try:
+        wanted = list(dict.fromkeys(UUID(each) for each in ids))
+        found = Attachment.objects.in_bulk(wanted)
+    except (ValueError, ValidationError):
+        found, wanted = {}, [UUID(int=0)]
+    own = [found[pk] for pk in wanted if pk in found and found[pk].owner_id == user.pk]
+    if len(own) < len(wanted):
+        raise Refused(
+            "file_gone", gettext("A file is not there any more. Remove it, and attach it again.")
+        )
+    return own
+
+
+def block(attachment: Attachment) -> Block:
+    """The reference that a message stores; see `agent.attachments`."""
+    return {
+        "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
+        "title": attachment.name,
+        "source": {
+            "type": "attachment",
+            "id": str(attachment.pk),
+            "media_type": attachment.media_type,
+            "bytes": attachment.size,
+            "tokens": attachment.tokens,
+        },
+    }
+
+
+def discard(attachments: QuerySet[Attachment]) -> int:
+    """Delete those that no message holds; their files go when this is committed."""
+    unused = list(attachments.filter(messages=None))
+    with transaction.atomic():
+        Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
+        for each in unused:
+            transaction.on_commit(partial(each.file.storage.delete, each.file.name))
+    return len(unused)
+
+
+def sweep() -> int:
+    """Delete what was chosen a day ago and never sent."""
+    return discard(Attachment.objects.filter(created_at__lt=timezone.now() - UNSENT_KEPT))

@@ -1,0 +1,197 @@
+"""What changes which messages a conversation shows and sends: edit, answer again, switch, delete.
+
+Content never changes: an edit or a new answer is a sibling of what it replaces. Of the active
+branch only what differs is rewritten, and only summaries of messages on it count.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext
+
+from accounts.models import User
+from agent.messages import Block, plain_text
+from chat import branch, events
+from chat.broadcast import conversation_group, emit
+from chat.contexts import agent_message, load, usage_event
+from chat.errors import Refused
+from chat.llm import counter
+from chat.models import Attachment, Compaction, Conversation, Message, Turn
+from chat.services import attachments, compactions, requests, summaries, turns
+from chat.services.conversations import refuse_if_busy
+
+
+def edit(user: User, conversation_id: UUID, message_id: int, text: str, *, owner: str) -> Turn:
+    """Send another version of one's own message, with its attachments; what followed the old one
+    stays with that.
+
+    Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
+    """
+    with transaction.atomic():
+        conversation, old = _locked(user, conversation_id, message_id)
+        if not agent_message(old).is_prompt:
+            raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
+        kept: list[Block] = [block for block in old.blocks if block["type"] != "text"]
+        text = turns.checked_text(text, needed=not kept)
+        blocks = [*kept, {"type": "text", "text": text}] if text else kept
+        _show(conversation, old.parent)
+        _settle(conversation, before=old.position)
+        turn = turns.open_answer_turn(conversation, owner)
+        message = turns.append(
+            conversation,
+            old.parent,
+            turn=turn,
+            role=Message.Role.USER,
+            blocks=blocks,
+            text=plain_text(blocks),
+            tokens=counter().count_blocks(blocks),
+        )
+        message.attachments.set(old.attachments.all())
+        _tell(conversation, events.message_created(message), events.turn_started(turn))
+    return turn
+
+
+def regenerate(user: User, conversation_id: UUID, message_id: int, *, owner: str) -> Turn:
+    """Answer again what an answer answers; the old one and what followed it stay as a branch."""
+    with transaction.atomic():
+        conversation, answer = _locked(user, conversation_id, message_id)
+        prompt = _prompt_of(answer)
+        _show(conversation, prompt)
+        _settle(conversation, before=prompt.position)
+        turn = turns.open_answer_turn(conversation, owner)
+        _tell(conversation, events.turn_started(turn))
+    return turn
+
+
+def send_as_branch(
+    user: User, conversation_id: UUID, *, expected_head: int | None, **values: Any
+) -> requests.Opening | None:
+    """`requests.send_message` after the message that the sender saw as the last one (its number,
+    0: none), though the conversation has gone on from there: what did stays as a branch."""
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+        refuse_if_busy(conversation)
+        head = expected_head or 0
+        tip = conversation.messages.filter(number=head).first()
+        if head and tip is None:
+            raise Refused("head_changed", gettext("The message that this one follows was deleted."))
+        _show(conversation, tip)
+        _settle(conversation)
+        return requests.send_message(user, conversation_id, expected_head=head, **values)
+
+
+def switch(user: User, conversation_id: UUID, message_id: int) -> None:
+    """Show the branch through a message, to where it was written on last."""
+    with transaction.atomic():
+        conversation, message = _locked(user, conversation_id, message_id)
+        _show(conversation, branch.newest_leaf(message))
+        _settle(conversation)
+        _tell(conversation)
+
+
+def delete(user: User, conversation_id: UUID, message_id: int) -> None:
+    """Delete a message of the shown branch for good, with the results of its tool calls. What
+    followed it follows the one before it, and summaries that rest on it are blanked. After the last
+    one its nearest sibling is shown: nothing else would lead there."""
+    with transaction.atomic():
+        conversation, message = _locked(user, conversation_id, message_id)
+        if not message.active:
+            raise Refused(
+                "not_shown", gettext("The message is on another branch. Switch to it first.")
+            )
+        gone = _with_results(message)
+        last = not conversation.messages.filter(
+            active=True, position__gt=gone[-1].position
+        ).exists()
+        sibling = branch.nearest_sibling(message) if last else None
+        for doomed in reversed(gone):
+            summaries.forget(conversation, doomed)
+            conversation.refresh_from_db()
+            _emit(conversation, {"type": "message.deleted", "id": doomed.pk})
+            _remove(doomed)
+        Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
+        if sibling:
+            _show(conversation, branch.newest_leaf(sibling))
+            _settle(conversation)
+        _tell(conversation)
+
+
+def _locked(user: User, conversation_id: UUID, message_id: int) -> tuple[Conversation, Message]:
+    """A user's conversation, locked and idle, and one of its messages."""
+    conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+    message = conversation.messages.select_related("parent").get(pk=message_id)
+    refuse_if_busy(conversation)
+    return conversation, message
+
+
+def _prompt_of(answer: Message) -> Message:
+    """The user's message that an answer, perhaps after rounds of tools, goes back to."""
+    row = answer
+    while row.parent is not None:
+        row = row.parent
+        if agent_message(row).is_prompt:
+            return row
+    raise Refused("nothing_to_answer", gettext("No message of yours stands before this answer."))
+
+
+def _with_results(message: Message) -> list[Message]:
+    """A message with those that only hold the results of its calls."""
+    if not any(block.get("type") == "tool_use" for block in message.blocks):
+        return [message]
+    results = [
+        row
+        for row in message.children.all()
+        if row.role == Message.Role.USER and not agent_message(row).is_prompt
+    ]
+    return [message, *results]
+
+
+def _show(conversation: Conversation, tip: Message | None) -> None:
+    """Make the way from the first message to `tip` the active branch; None: no message at all."""
+    way = branch.climb(tip) if tip else []
+    position = way[-1].position if way and way[-1].active else -1
+    rows = Message.objects.filter(conversation=conversation)
+    rows.filter(active=True, position__gt=position).update(active=False)
+    rows.filter(pk__in=[row.pk for row in way if not row.active]).update(active=True)
+    _emit(conversation, {"type": "branch.changed", "after": position})
+
+
+def _settle(conversation: Conversation, *, before: int | None = None) -> None:
+    """After the branch changed: the newest summary of messages on it counts, and no usage that was
+    reported before. `before` is the position of what is to be answered, which no summary may hold.
+    """
+    compactions.discard_preparations(conversation)
+    versions = conversation.compactions.filter(
+        status=Compaction.Status.COMPLETED, reverted=False, through__active=True
+    ).exclude(summary="")
+    if before is not None:
+        versions = versions.filter(through__position__lt=before)
+    current = versions.select_related("through").order_by("-pk").first()
+    if conversation.compaction_id != (current.pk if current else None):
+        compactions.make_current(conversation, current)
+    Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
+
+
+def _remove(message: Message) -> None:
+    """Take a message out of the tree: its children become its parent's."""
+    # Blanked versions stay for their costs; what they covered is told by the neighbours.
+    neighbour = message.parent or message.children.first()
+    message.children.update(parent=message.parent)
+    if neighbour:
+        for end in "first", "through":
+            Compaction.objects.filter(**{end: message}).update(**{end: neighbour})
+    files = list(message.attachments.values_list("pk", flat=True))
+    message.delete()
+    attachments.discard(Attachment.objects.filter(pk__in=files))
+
+
+def _emit(conversation: Conversation, event: dict[str, Any]) -> None:
+    emit(conversation_group(conversation.pk), event)
+
+
+def _tell(conversation: Conversation, *told: dict[str, Any]) -> None:
+    """Events, and how full the context is now."""
+    for event in (*told, usage_event(load(conversation.pk))):
+        _emit(conversation, event)

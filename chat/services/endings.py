@@ -1,0 +1,124 @@
+"""How a turn ends, or a round of it: the answer is stored, its usage charged and learned from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from agent.errors import AgentError
+from agent.messages import Block, Usage, plain_text
+from agent.tokens import Factor
+from chat import events
+from chat.broadcast import conversation_group, emit
+from chat.contexts import Loaded, load_for, usage_event
+from chat.llm import counter
+from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.profiles import profile_for
+from chat.services import indexing
+from chat.services.turns import append_answer, head_of, open_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
+    sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
+    for, for learning, 0 for none."""
+
+    status: Turn.Status
+    blocks: Sequence[Block] = ()
+    stop_reason: str = ""
+    usage: dict[str, Any] | None = None
+    paused: Usage = Usage()
+    raw_prompt: int = 0
+    error: AgentError | None = None
+
+
+_MESSAGE_STATUS = {
+    Turn.Status.COMPLETED: Message.Status.COMPLETE,
+    Turn.Status.FAILED: Message.Status.FAILED,
+    Turn.Status.CANCELLED: Message.Status.INTERRUPTED,
+    Turn.Status.INTERRUPTED: Message.Status.INTERRUPTED,
+}
+
+
+def finish(turn_id: int, ending: Ending) -> Loaded | None:
+    """End a turn: store its answer, learn from the usage, tell everybody.
+
+    Returns the conversation as it is then; None where the turn had ended already (or its
+    conversation is gone): then nothing is written.
+    """
+    tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
+    with transaction.atomic():
+        ended = Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).update(
+            status=ending.status,
+            finished_at=timezone.now(),
+            error=ending.error.as_dict() if ending.error else None,
+        )
+        if not ended:
+            return None
+        message = open_answer(turn_id)
+        turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
+        conversation = turn.conversation
+        profile = profile_for(conversation.model)
+        if turn.kind == Turn.Kind.ANSWER:
+            if message is None:  # it failed before the request went out
+                message = append_answer(conversation, head_of(conversation), turn)
+            store_answer(conversation, profile, message, ending, tokens)
+        loaded = load_for(conversation, profile)
+        group = conversation_group(conversation.pk)
+        emit(group, events.turn_finished(turn, message))
+        emit(group, usage_event(loaded))
+    return loaded
+
+
+def store_answer(
+    conversation: Conversation,
+    profile: ModelProfile,
+    message: Message,
+    ending: Ending,
+    tokens: int,
+) -> None:
+    """Store how an answer, or a round of it, ended, and charge its usage. The caller's transaction
+    holds the turn."""
+    _charge(conversation, profile, message, ending)
+    message.status = _MESSAGE_STATUS[ending.status]
+    message.stop_reason = ending.stop_reason
+    message.usage = ending.usage
+    if ending.blocks:
+        message.blocks = list(ending.blocks)
+        message.text = plain_text(ending.blocks)
+        message.tokens = tokens
+    message.save(
+        update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
+    )
+    indexing.index(conversation.owner_id, [message])
+
+
+def _charge(
+    conversation: Conversation, profile: ModelProfile, message: Message, ending: Ending
+) -> None:
+    """Add an answer's usage to the totals, and teach the model's token factor. The rows at hand
+    are brought up to date with what is written."""
+    usage = Usage.from_api(ending.usage)
+    charged = usage + ending.paused
+    if not charged.total:
+        return
+    message.cost = profile.price(charged)
+    Conversation.objects.filter(pk=conversation.pk).update(
+        input_tokens=F("input_tokens") + charged.prompt,
+        output_tokens=F("output_tokens") + charged.output_tokens,
+        cost=F("cost") + message.cost,
+    )
+    conversation.input_tokens += charged.prompt
+    conversation.output_tokens += charged.output_tokens
+    conversation.cost += message.cost
+    factor = Factor(profile.token_factor, profile.token_samples)
+    learned = factor.learn(ending.raw_prompt, usage.prompt)
+    if learned != factor:
+        profile.token_factor, profile.token_samples = learned.value, learned.samples
+        ModelProfile.objects.filter(pk=profile.pk).update(
+            token_factor=learned.value, token_samples=learned.samples
+        )

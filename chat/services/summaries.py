@@ -1,0 +1,244 @@
+"""What people do with summaries: compact now, write again, edit, go back."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from accounts.models import User
+from agent.audit import Source, audit
+from agent.chapters import SEPARATOR, Chapter
+from agent.compaction import Plan
+from agent.messages import sound_text
+from agent.summary_requests import PROMPT_VERSION
+from chat import branch, events, versions
+from chat.broadcast import conversation_group, emit
+from chat.contexts import agent_message, load, usage_event
+from chat.errors import Refused
+from chat.models import Compaction, Conversation, Message, Turn
+from chat.services import compactions
+from chat.services.conversations import refuse_if_busy
+from chat.services.turns import lease
+
+MAX_SUMMARY = 100_000  # characters
+
+
+def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> tuple[Turn, int]:
+    """Start `/compact`: a turn that locks the conversation, and its compaction's id. One that was
+    prepared is taken, except for a focus.
+
+    Refused while another turn runs, and where there is too little to summarise.
+    """
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+        refuse_if_busy(conversation)
+        loaded = load(conversation_id)
+        planned = versions.plan_or_refuse(loaded)
+        turn = _open(conversation, owner, focus)
+        if not focus and (swapped := compactions.commit_ready(loaded)):
+            assert swapped.conversation.compaction_id is not None
+            return turn, swapped.conversation.compaction_id
+        compaction = compactions.begin(
+            loaded,
+            planned,
+            Compaction.Trigger.MANUAL,
+            turn_id=turn.pk,
+            previous=loaded.conversation.compaction,
+            focus=focus,
+        )
+    return turn, compaction.pk
+
+
+def open_model_switch(
+    conversation_id: UUID, *, old_model: str, owner: str
+) -> tuple[Turn, int] | None:
+    """After a switch of models: where the new one cannot take the conversation, compact it with
+    the old one, as a turn like `/compact`. None: it fits, or there is too little to summarise."""
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        refuse_if_busy(conversation)
+        loaded = load(conversation_id)
+        planned = versions.plan_for(loaded, "model_switch")
+        if not loaded.policy.enabled or loaded.fits or planned is None:
+            return None
+        turn = _open(conversation, owner)
+        compaction = compactions.begin(
+            loaded,
+            planned,
+            Compaction.Trigger.MODEL_SWITCH,
+            turn_id=turn.pk,
+            previous=loaded.conversation.compaction,
+            model=old_model,
+        )
+    return turn, compaction.pk
+
+
+def open_rerun(compaction_id: int, *, owner: str) -> tuple[Turn, int]:
+    """Write the current summary's newest version again, from the same messages.
+
+    Refused for versions that are not current.
+    """
+    with transaction.atomic():
+        old, conversation = _current(compaction_id)
+        loaded = load(conversation.pk)
+        covered = [agent_message(row) for row in versions.covered(old)]
+        # The new version is measured against the context without the old one.
+        freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
+        turn = _open(conversation, owner, old.focus)
+        compaction = compactions.begin(
+            loaded,
+            Plan(covered, loaded.context.messages),
+            Compaction.Trigger.MANUAL,
+            turn_id=turn.pk,
+            previous=_unedited(old).previous,
+            focus=old.focus,
+            tokens_before=loaded.used + freed,
+        )
+    return turn, compaction.pk
+
+
+def _unedited(version: Compaction) -> Compaction:
+    """The version as a model wrote it: an edit covers the same messages again."""
+    while version.trigger == Compaction.Trigger.EDIT and version.previous:
+        version = version.previous
+    return version
+
+
+def edit(compaction_id: int, text: str) -> Compaction:
+    """A new version of the current summary in the user's own words. Code checks it against the
+    messages and reports, but changes nothing of it.
+
+    `text` holds the chapters with lines across between them; as many as there were keep their
+    ranges, else they become one. Refused for versions that are not current, and for no text.
+    """
+    text = sound_text(text).replace("\r\n", "\n").strip()
+    if not text:
+        raise Refused("empty_summary", gettext("A summary cannot be empty. Revert it instead."))
+    if len(text) > MAX_SUMMARY:
+        raise Refused(
+            "summary_too_long",
+            gettext("A summary has at most {count:,} characters.").format(count=MAX_SUMMARY),
+        )
+    with transaction.atomic():
+        old, conversation = _current(compaction_id)
+        loaded = load(conversation.pk)
+        chapters = _edited(versions.chapters_of(old), text)
+        rows = versions.messages_between(conversation.pk, 0, old.through.position)
+        _, findings = audit(text, Source([agent_message(row) for row in rows]))
+        summary = versions.rendered(chapters, loaded)
+        compactions.discard_preparations(conversation)
+        version = Compaction.objects.create(
+            conversation=conversation,
+            previous=old,
+            replaces=old,
+            first=old.first,
+            through=old.through,
+            messages=old.messages,
+            trigger=Compaction.Trigger.EDIT,
+            engine="edited",
+            engine_reason="by the user",
+            model=old.model,
+            prompt_version=PROMPT_VERSION,
+            status=Compaction.Status.COMPLETED,
+            lease_expires=lease(),
+            chapters=[chapter.as_dict() for chapter in chapters],
+            summary=summary.text,
+            audit=findings.as_dict(),
+            tokens_before=loaded.used,
+            finished_at=timezone.now(),
+        )
+        compactions.make_current(conversation, version)
+        after = load(conversation.pk)
+        version.tokens_after = after.used
+        version.save(update_fields=["tokens_after"])
+        emit(conversation_group(conversation.pk), events.compaction_completed(version))
+        emit(conversation_group(conversation.pk), usage_event(after))
+    return version
+
+
+def editable_text(compaction: Compaction) -> str:
+    """A version's chapters as `edit` takes them; pins and index are kept by code."""
+    return SEPARATOR.join(chapter.text for chapter in versions.chapters_of(compaction))
+
+
+def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
+    parts = text.split(SEPARATOR)
+    if len(parts) != len(chapters):
+        depth = max(chapter.depth for chapter in chapters)
+        level = max(chapter.level for chapter in chapters)
+        parts = [text.replace(SEPARATOR, "\n\n")]
+        chapters = [Chapter.joined(chapters, text, depth=depth, level=level)]
+    return [
+        replace(chapter, text=part.strip()) for chapter, part in zip(chapters, parts, strict=True)
+    ]
+
+
+def revert(compaction_id: int) -> None:
+    """Go back to the version that the current one took the place of.
+
+    Refused for versions that are not current, and where the longer request would not fit the
+    model's window. Automatic compaction then waits until the window itself is full.
+    """
+    with transaction.atomic():
+        current, conversation = _current(compaction_id)
+        compactions.discard_preparations(conversation)
+        Compaction.objects.filter(pk=current.pk).update(reverted=True)
+        compactions.make_current(conversation, current.replaces)
+        Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
+        loaded = load(conversation.pk)
+        if not loaded.fits:
+            raise Refused(
+                "does_not_fit",
+                gettext(
+                    "Without this summary the conversation has {used:,} tokens; the model takes "
+                    "{most:,}. Choose a larger model first."
+                ).format(used=loaded.used, most=loaded.limits.prompt_limit),
+            )
+        emit(conversation_group(conversation.pk), {"type": "compaction.reverted", "id": current.pk})
+        emit(conversation_group(conversation.pk), usage_event(loaded))
+
+
+def forget(conversation: Conversation, message: Message) -> None:
+    """Blank every version of the summary that rests on a message that is about to be deleted, and
+    go back to the newest one that does not."""
+    with transaction.atomic():
+        resting = [
+            version.pk
+            for version in conversation.compactions.select_related("through")
+            if branch.leads_through(message, version.through)
+        ]
+        current = conversation.compaction
+        while current is not None and current.pk in resting:
+            current = current.previous
+        compactions.discard_preparations(conversation)
+        Compaction.objects.filter(pk__in=resting).update(
+            chapters=[], summary="", audit={"blanked": "a message was deleted"}
+        )
+        if conversation.compaction_id != (current.pk if current else None):
+            compactions.make_current(conversation, current)
+
+
+def _open(conversation: Conversation, owner: str, focus: str = "") -> Turn:
+    turn = Turn.objects.create(
+        conversation=conversation,
+        kind=Turn.Kind.COMPACT,
+        owner=owner,
+        focus=focus,
+        lease_expires=lease(),
+    )
+    emit(conversation_group(conversation.pk), events.turn_started(turn))
+    return turn
+
+
+def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
+    """A conversation's current version, locked and idle; Refused for any other version."""
+    compaction = Compaction.objects.select_related("first", "through", "replaces__through").get(
+        pk=compaction_id
+    )
+    conversation = Conversation.objects.select_for_update().get(pk=compaction.conversation_id)
+    refuse_if_busy(conversation)
+    if conversation.compaction_id != compaction.pk:
+        raise Refused("not_current", gettext("Only the current summary can be changed."))
+    return compaction, conversation

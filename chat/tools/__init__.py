@@ -1,0 +1,1 @@
+"""What tool calls do: handlers that need the database."""

@@ -1,0 +1,21 @@
+"""compact_context."""
+
+from typing import Any
+
+from agent.errors import ToolError
+from chat import versions
+from chat.contexts import load
+from chat.db import in_db
+from chat.protocol import MAX_FOCUS
+from chat.services import rounds
+from chat.tools.scope import Scope
+
+
+async def compact_context(scope: Scope, input: dict[str, Any]) -> str:
+    def ask() -> None:
+        if versions.plan_for(load(scope.conversation_id), "tool") is None:
+            raise ToolError("There is too little to compact yet.")
+        rounds.want_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
+
+    await in_db(ask)
+    return "The older part will be summarised before your next step."

@@ -1,0 +1,156 @@
+"""`search_history` and `read_messages`: the conversation's originals, for the model."""
+
+from typing import Any
+from uuid import UUID
+
+from agent import search
+from agent.errors import ToolError
+from agent.excerpts import excerpt
+from agent.previews import previewed
+from agent.pruning import prune
+from chat.contexts import agent_message
+from chat.db import in_db
+from chat.llm import counter
+from chat.models import Conversation, Message, Turn
+from chat.profiles import limits_for, profile_for
+from chat.search import Hit, find
+from chat.stored_files import texts_of, with_files
+from chat.tools.scope import Scope
+
+SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room
+READ_TOKENS = 8_000
+EXCERPT = 500  # characters of each hit
+MOST_HITS = 80
+CRUMBS = 20  # no message is begun in the last twentieth of a page
+CHARACTERS_PER_TOKEN = 4  # what a page is cut to before it is counted
+
+
+async def search_history(scope: Scope, input: dict[str, Any]) -> str:
+    """The messages that fit a query, best first, as many as fit the limit."""
+    query = input.get("query")
+    if not isinstance(query, str) or not query.strip():
+        raise ToolError("query must be a text with the words to look for.")
+    everywhere = input.get("all_conversations") or False
+    if not isinstance(everywhere, bool):
+        raise ToolError("all_conversations must be true or false.")
+    return await in_db(_search, scope, search.parse(query), everywhere)
+
+
+def _search(scope: Scope, query: search.Query, everywhere: bool) -> str:
+    within = None if everywhere else scope.conversation_id
+    hits = find(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
+    seen = _in_sight(scope)
+    hits = [hit for hit in hits if hit.message_id not in seen]
+    if not hits:
+        return "Nothing was found. Try other or fewer words" + (
+            "." if everywhere else ", or all_conversations."
+        )
+    told = (_told(scope, hit, query) for hit in hits)
+    return "\n\n".join(scope.fitting(told, SEARCH_TOKENS))
+
+
+def _in_sight(scope: Scope) -> set[int]:
+    """The running turn's messages that the model sees whole. What was compacted away between its
+    rounds, or sent as a preview, is to be found."""
+    active = Turn.objects.filter(conversation=scope.conversation_id, status__in=Turn.ACTIVE)
+    rows = list(Message.objects.filter(turn__in=active, active=True))
+    if not rows:
+        return set()
+    conversation = Conversation.objects.select_related("compressed_through").get(
+        pk=scope.conversation_id
+    )
+    limits = limits_for(profile_for(conversation.model), conversation)
+    through = conversation.compressed_through
+    seen = set()
+    for row in rows:
+        message = agent_message(row)
+        summarised = through is not None and row.position <= through.position
+        if summarised and not message.is_prompt:
+            continue
+        kept = prune(message) if row.number <= conversation.pruned_through else message
+        if previewed(kept, limits) is message:
+            seen.add(row.pk)
+    return seen
+
+
+def _told(scope: Scope, hit: Hit, query: search.Query) -> str:
+    """Number, role, date, for another conversation which; then the excerpt."""
+    heading = _heading(scope, hit.conversation_id, hit)
+    if hit.conversation_id != scope.conversation_id:
+        heading += f", from “{' '.join(hit.title.split()) or 'untitled'}”"
+    return f"{heading}\n{excerpt(hit.text, query, EXCERPT)}"
+
+
+def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str:
+    """A message as it is cited: a number alone is one of this conversation."""
+    where = "" if conversation_id == scope.conversation_id else f" in {conversation_id}"
+    at = message.created_at
+    return f"[#{message.number}{where}] {message.role}, {at:%Y-%m-%d %H:%M}"
+
+
+async def read_messages(scope: Scope, input: dict[str, Any]) -> str:
+    """Messages in full, and how to read on where they are longer than the limit."""
+    first, last = _number(input, "from", 1), _number(input, "to", 1)
+    if last < first:
+        raise ToolError("to must not be less than from.")
+    offset = _number(input, "offset", 0) if "offset" in input else 0
+    return await in_db(_read, scope, _conversation(scope, input), first, last, offset)
+
+
+def _number(input: dict[str, Any], name: str, least: int) -> int:
+    value = input.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ToolError(f"{name} must be a whole number of at least {least}.")
+    return min(value, 2**31 - 1)  # the database's integers
+
+
+def _conversation(scope: Scope, input: dict[str, Any]) -> UUID:
+    named = input.get("conversation")
+    if named is None:
+        return scope.conversation_id
+    try:
+        return UUID(str(named))
+    except ValueError:
+        raise ToolError("conversation must be an id as search_history gives it.") from None
+
+
+def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: int) -> str:
+    owned = Conversation.objects.filter(pk=conversation_id, owner=scope.owner_id)
+    rows = Message.objects.filter(
+        conversation__in=owned, active=True, number__range=(first, last)
+    ).exclude(status=Message.Status.STREAMING)
+    files = texts_of(rows)
+    rows = rows.only("number", "role", "text", "created_at").order_by("number")
+    room = left = min(READ_TOKENS, scope.room)
+    parts: list[str] = []
+    for row in rows.iterator(chunk_size=20):
+        start = offset if row.number == first else 0
+        text = with_files(row.text, files.get(row.pk, ()))[start:]
+        page = _page(text, left) if left >= room // CRUMBS else None
+        if page is None:
+            parts.append(_continues(scope, conversation_id, row.number, last, 0))
+            break
+        parts.append(f"{_heading(scope, conversation_id, row)}\n{page}")
+        if len(page) < len(text):
+            at = start + len(page)
+            parts.append(_continues(scope, conversation_id, row.number, last, at))
+            break
+        left -= counter().count(parts[-1])
+    if not parts:
+        raise ToolError(f"There is no message from #{first} to #{last} in this conversation.")
+    return "\n\n".join(parts)
+
+
+def _page(text: str, limit: int) -> str:
+    """As much of a text as has so many tokens."""
+    page = text[: limit * CHARACTERS_PER_TOKEN]
+    while (tokens := counter().count(page)) > limit:
+        page = page[: len(page) * limit // (tokens + 1)]
+    return page
+
+
+def _continues(scope: Scope, conversation_id: UUID, first: int, last: int, offset: int) -> str:
+    arguments = f"from={first}, to={last}" + (f", offset={offset}" if offset else "")
+    if conversation_id != scope.conversation_id:
+        arguments += f", conversation={conversation_id}"
+    return f"[continues: read_messages({arguments})]"

@@ -1,0 +1,85 @@
+"""Tools of the MCP servers that a conversation uses."""
+
+import asyncio
+from base64 import b64decode, b64encode
+from functools import partial
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext
+
+from agent import mcp
+from agent.errors import ToolError
+from agent.loop import Bound
+from agent.messages import Block
+from chat.db import in_db
+from chat.errors import Refused
+from chat.files import inspect
+from chat.models import Conversation, McpServer
+from chat.services import mcp as services
+from chat.services.turns import set_notice
+from chat.toolbox import mcp_tools
+
+log = structlog.get_logger(__name__)
+
+
+async def refresh(conversation: Conversation, turn_id: int) -> bool:
+    """Before a turn: ask the chosen servers for their tools, where what is known of them is old.
+    A dead one costs MCP_LIST_TIMEOUT once, and is left out with a notice. True: something may have
+    changed."""
+    if not conversation.tool_settings.get("mcp"):
+        return False
+    stale = await in_db(services.stale, conversation)
+    await asyncio.gather(*map(_list, stale))
+    if down := await in_db(services.down, conversation):
+        notice = gettext("Left out, because it is not available now: {names}.")
+        names = ", ".join(server.name for server in down)
+        await in_db(set_notice, turn_id, notice.format(names=names))
+    return bool(stale)
+
+
+async def _list(server: McpServer) -> None:
+    seconds = min(server.timeout, settings.MCP_LIST_TIMEOUT)
+    try:
+        tools = await mcp.list_tools(_endpoint(server, seconds))
+    except ToolError as error:
+        log.warning("MCP server is down", server=server.name, reason=str(error))
+        await in_db(services.mark_down, server, str(error))
+    else:
+        await in_db(services.store_listing, server, tools)
+
+
+def bound(conversation: Conversation) -> dict[str, Bound]:
+    """The tools of the chosen servers that are up, by name."""
+    return {
+        tool.name: Bound(tool, partial(_call, server, tool.name.removeprefix(f"{server.name}__")))
+        for server, tool in mcp_tools(conversation)
+    }
+
+
+async def _call(server: McpServer, name: str, arguments: dict[str, Any]) -> list[Block]:
+    blocks = await mcp.call(_endpoint(server, server.timeout), name, arguments)
+    return [await asyncio.to_thread(_checked, block) for block in blocks]
+
+
+def _checked(block: Block) -> Block:
+    """An image as the API takes it, like an attachment's; words in place of one that it would
+    refuse, now and in every request that repeats it."""
+    if block["type"] != "image":
+        return block
+    try:
+        file = inspect("The image", b64decode(block["source"]["data"]))
+        if file.kind != "image":
+            raise Refused("file_type", "The image is none.")
+    except (ValueError, Refused) as error:
+        return {"type": "text", "text": f"[An image was left out: {error}]"}
+    data = b64encode(file.data).decode()
+    source = {"type": "base64", "media_type": file.media_type, "data": data}
+    return {"type": "image", "source": source}
+
+
+def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
+    secret = settings.MCP_SECRETS.get(server.secret_variable, "")
+    headers = {server.header: secret} if secret and server.header else {}
+    return mcp.Endpoint(server.name, server.url, headers, timeout)

@@ -1,0 +1,36 @@
+// Commands that work with and without a conversation.
+
+import { $, post } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { showNotice } from "./notice.js";
+
+/** `/model opus`: the one whose name begins or goes on so; without a word the list opens. */
+export function chooseModel(words) {
+  const model = $("#model");
+  if (!words) {
+    model?.focus();
+    model?.showPicker?.();
+    return true;
+  }
+  const found = [...(model?.options ?? [])].find((option) => !option.hidden &&
+    `${option.value} ${option.text}`.toLowerCase().includes(words.toLowerCase()));
+  if (!found) {
+    showNotice(gettext("No model is called “{words}”. /model without a name shows them all.", { words }));
+    return false;
+  }
+  model.value = found.value;
+  model.dispatchEvent(new Event("change"));
+  return true;
+}
+
+/** False: the text stays in the message box; `done()` when the server has it. */
+export function remember(text, done) {
+  post($("#memories-link").href, { text }).then(
+    async (response) => {
+      showNotice((await response.text()).slice(0, 700), { info: response.ok });
+      if (response.ok) done();
+    },
+    () => showNotice(gettext("It could not be remembered. Your text is kept; try again.")),
+  );
+  return false;
+}

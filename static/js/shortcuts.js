@@ -1,0 +1,56 @@
+// The keyboard, and the sheet that tells of it. On a Mac, Cmd does what Ctrl does elsewhere.
+
+import { $, $$, focusOn, make } from "./dom.js";
+import { closeOutside, focusSearch } from "./shell.js";
+import { COMMANDS } from "./slash.js";
+
+export function openHelp() {
+  $("#help-commands").replaceChildren(...COMMANDS.flatMap(({ name, hint, text }) => [
+    make("dt", {}, make("code", {}, `/${name} ${hint}`.trim())),
+    make("dd", {}, text),
+  ]));
+  $("#help").showModal();
+}
+
+const typing = (node) => node.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
+
+/** Whether Escape there means the answer, and not something that is open or being edited. */
+const meansAnswer = (node) => !$(":popover-open") && (node === document.body || node.closest("#composer, #transcript"));
+
+/** `onStop()` stops an answer; whether one was running. */
+export function startShortcuts({ onStop = () => false } = {}) {
+  const help = $("#help");
+  help.addEventListener("click", (event) => {
+    if (event.target.closest("[data-action=close-help]")) help.close();
+  });
+  closeOutside(help);
+  document.addEventListener("click", (event) => event.target.closest?.("[data-action=help]") && openHelp());
+  document.addEventListener("keydown", (event) => {
+    const control = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (event.defaultPrevented || event.isComposing || $("dialog[open]")) return;
+    const act = () => {
+      if (control && key === "/") openHelp();
+      else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
+      else if (control && !event.shiftKey && key === "k") focusSearch();
+      else if (event.altKey && (key === "arrowup" || key === "arrowdown")) step(key === "arrowup" ? -1 : 1);
+      else if (key === "escape") return meansAnswer(event.target) && onStop();
+      else if (control || event.altKey || typing(event.target)) return false;
+      else if (key === "?") openHelp();
+      else if (key === "/") $("#composer-text").focus();
+      else return false;
+      return true;
+    };
+    if (act()) event.preventDefault();
+  });
+}
+
+/** Move the focus to the message before or after; past the last one, back to the message box. */
+function step(by) {
+  const all = $$("#transcript > article");
+  const here = all.indexOf(document.activeElement.closest("article"));
+  const next = here < 0 ? (by < 0 ? all.at(-1) : null) : all[here + by];
+  if (!next) return by > 0 && $("#composer-text").focus();
+  focusOn(next);
+  next.scrollIntoView({ block: "nearest" });
+}

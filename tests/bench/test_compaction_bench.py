@@ -1,0 +1,169 @@
+"""The compaction benchmark on its authored conversation: its figures come out, and what must hold
+in every replay holds. No data directory, a small budget."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.compaction import Policy
+from agent.context import BASE_PROMPT
+from agent.request import CACHE_SECONDS
+from bench import compaction
+from bench.compaction import Played, Setting, play, turn_sizes
+from bench.replay import baselines
+from bench.replay.api import Prices
+from bench.replay.conductor import Conductor, RememberingCounter
+from bench.replay.conversations import Exchange, chained, gaps, read_fixture
+from bench.replay.values import Lookup, Text, exact_values
+from bench.report import Report
+from demo.tokens import count_text
+
+PRICES = Prices(2.0, 10.0, 0.1, 2.5)
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
+    return Setting(
+        beam=None,
+        prices=PRICES,
+        turns=240,
+        drift_turns=240,
+        services_turns=40,
+        seed=3,
+        budget=8_000,
+        window=30_000,
+        small_window=8_000,
+        vocabulary=tmp_path_factory.mktemp("no-vocabulary"),
+    )
+
+
+@pytest.fixture(scope="module")
+def long(setting: Setting) -> Played:
+    return play(setting, chained([read_fixture()], 240))
+
+
+def test_every_request_is_valid_and_continues_the_one_before(long: Played) -> None:
+    assert long.violations == []
+    assert long.fullest <= 1
+    assert long.requests > 240
+    assert long.followed > 200
+    assert long.unchanged == long.followed
+
+
+def test_nobody_waits_where_no_turn_is_large(long: Played) -> None:
+    assert long.tally.compactions > 5
+    assert long.tally.blocking == 0
+    assert long.tally.trimmed == 0
+
+
+def test_facts_are_written_at_most_three_times(long: Played) -> None:
+    assert 1 <= long.tally.depth <= 3
+
+
+def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
+    dollars = long.tally.dollars
+    assert len(dollars) == 240
+    assert dollars[239] - dollars[159] <= 1.25 * (dollars[159] - dollars[79])
+    assert 0 < long.summary_dollars < dollars[239]
+
+
+def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Setting) -> None:
+    turns = chained([read_fixture()], 60)
+    conversation = replace(turns, instructions=read_fixture().instructions)
+    played = play(setting, conversation, small=True, examined=True)
+    kept = played.kept
+    assert kept is not None
+    assert played.planted > 0
+    assert kept.invented == ()
+    assert kept.values > 20
+    assert kept.reachable == kept.values
+    assert 0 < kept.in_summary < kept.values
+    assert kept.found == kept.instructions == 3
+
+
+def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
+    """Full history through the real cache accounting, and by arithmetic; with pauses so long that
+    nothing is cached for an hour, which the baselines do not do."""
+    turns = chained([read_fixture()], 40)
+    plain = replace(turns, exchanges=[Exchange(e.user, e.answer) for e in turns.exchanges])
+    api = compaction.new_api(setting, 1_000_000, keep_digests=False)
+    conductor = Conductor(
+        api,
+        Policy(enabled=False),
+        compaction.new_limits(1_000_000, 200_000),
+        RememberingCounter(setting.vocabulary),
+        compaction.MODEL,
+    )
+    for exchange, gap in zip(plain.exchanges, gaps(setting.seed), strict=False):
+        conductor.play(exchange, gap if gap < CACHE_SECONDS["5m"] else 2 * CACHE_SECONDS["1h"])
+    system = count_text(BASE_PROMPT)
+    expected = baselines.full_history(turn_sizes(plain, setting.seed), PRICES, system)
+    assert api.dollars == pytest.approx(expected, rel=0.01)
+    assert api.summary_calls == 0
+
+
+def test_report_has_the_figures(setting: Setting, long: Played) -> None:
+    report = Report("test")
+    conversation = chained([read_fixture()], 240)
+    compaction.report_cost(report, setting, long, conversation)
+    compaction.report_safety(report, [long])
+    figures = {metric.metric: metric.value for metric in report.metrics}
+    assert figures["usd_per_turn"] == pytest.approx(long.tally.dollars[-1] / 240, rel=0.01)
+    assert figures["usd_per_turn.full_history"] < figures["usd_per_turn.sliding_window"]
+    assert figures["prefix.unchanged"] == 1
+    assert figures["request_over_window.max"] <= 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_services_send_the_same_requests(setting: Setting) -> None:
+    """The conductor mirrors the order of the services' decisions: byte for byte."""
+    setting = replace(setting, small_window=4_000)
+    turns = chained([replace(read_fixture(), exchanges=_plain())], 40)
+    expected = play(setting, turns, small=True, digests=True)
+    report = Report("test")
+    sent = compaction.report_services(report, setting, turns)
+    compaction.report_same(report, sent, expected.digests)
+    figures = {metric.metric: metric.value for metric in report.metrics}
+    assert figures["services.same_requests"] == 1
+    assert figures["services.compactions"] >= 1
+
+
+def _plain() -> list[Exchange]:
+    return [Exchange(e.user, e.answer) for e in read_fixture().exchanges]
+
+
+def test_values_are_found_by_themselves() -> None:
+    assert exact_values("Port 8443, level 1,250 cm in src/app.py [#12]") == {
+        "8443": "8443",
+        "1250": "1,250",
+        "src/app.py": "src/app.py",
+    }
+    assert Text("in 2015").holds("2015")
+    assert not Text("in 2015").holds("15")
+
+
+def test_lookup_asks_for_phrases() -> None:
+    lookup = Lookup(["the port is 8443", "nothing here"])
+    assert lookup.finds("8443", "8443")
+    assert not lookup.finds("9000", "9000")
+
+
+def test_beam_is_read_without_its_artefacts(tmp_path: Path) -> None:
+    chat = [
+        {
+            "turns": [
+                [
+                    {"role": "user", "id": 0, "content": "Always be brief. ->-> 1,1"},
+                    {"role": "assistant", "id": 1, "content": "Yes."},
+                ]
+            ]
+        }
+    ]
+    questions = {"instruction_following": [{"source_chat_ids": [0]}]}
+    (tmp_path / "a.chat.json").write_text(json.dumps(chat))
+    (tmp_path / "a.questions.json").write_text(json.dumps(questions))
+    [conversation] = compaction.read_beam(tmp_path)
+    assert conversation.exchanges == [Exchange("Always be brief.", "Yes.")]
+    assert conversation.instructions == {1}

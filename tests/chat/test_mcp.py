@@ -1,0 +1,269 @@
+"""Tools of an MCP server, which runs as a process of its own."""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client as Browser
+from django.utils import timezone
+from pytest_django import Settings
+
+from agent import mcp
+from agent.errors import ToolError
+from chat.db import in_db
+from chat.models import Conversation, McpServer
+from demo.protocol import text, tool_use
+from tests.chat.sockets import Chat
+from tests.support.mcp_server import KEY, PIXEL
+from tests.support.server import LoggedProcess
+from tests.support.services import free_port
+
+SECRET = "MCP_SECRET_LIBRARY"
+
+
+def running(directory: Path, *options: str) -> Iterator[str]:
+    """The URL of a server, while it runs."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.mcp_server", str(port), *options]
+    process = LoggedProcess(command, directory, {}).start()
+    process.wait_for_log("Uvicorn running")
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from running(tmp_path_factory.mktemp("mcp"))
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Iterator[str]:
+    yield from running(tmp_path, "broken")
+
+
+@pytest.fixture(autouse=True)
+def secret(settings: Settings) -> None:
+    settings.MCP_SECRETS = {SECRET: KEY}
+
+
+def endpoint(url: str, key: str = KEY, timeout: float = 10.0) -> mcp.Endpoint:
+    return mcp.Endpoint("library", url, {"Authorization": key}, timeout)
+
+
+# --- The client -----------------------------------------------------------------------------------
+
+
+async def test_tools_are_listed_with_their_schemas(library: str) -> None:
+    tools = {tool["name"]: tool for tool in await mcp.list_tools(endpoint(library))}
+    assert set(tools) == {"find_book", "cover", "find_jobs", "burn", "read_slowly"}
+    assert tools["find_book"]["description"] == "Find books by their title."
+    assert tools["find_book"]["input_schema"]["required"] == ["title"]
+
+
+def test_a_schema_is_always_one_of_an_object() -> None:
+    listed = {"name": "list", "description": "Lists.", "input_schema": {"type": "array"}}
+    assert mcp.usable([listed]) == ([listed | {"input_schema": {"type": "object"}}], [])
+
+
+async def test_a_call_returns_content_blocks(library: str) -> None:
+    (found,) = await mcp.call(endpoint(library), "find_book", {"title": "Dune"})
+    assert found == text("3 books like “Dune”")
+    words, picture = await mcp.call(endpoint(library), "cover", {})
+    assert words == text("A pixel:")
+    assert picture["source"]["media_type"] == "image/png"
+    assert len(picture["source"]["data"]) >= len(PIXEL)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("burn", {}, "not burnt here"),
+        ("find_book", {}, "title"),
+        ("lend", {}, "lend"),
+    ],
+)
+async def test_the_servers_own_errors_are_told(
+    library: str, name: str, arguments: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ToolError, match=told):
+        await mcp.call(endpoint(library), name, arguments)
+
+
+async def test_a_server_that_cannot_be_used_is_told_in_words(library: str) -> None:
+    with pytest.raises(ToolError, match="library cannot be used"):
+        await mcp.list_tools(endpoint(library, key="Bearer wrong"))
+    with pytest.raises(ToolError, match="library cannot be used"):
+        await mcp.list_tools(endpoint(f"http://127.0.0.1:{free_port()}/mcp"))
+    with pytest.raises(ToolError, match=r"library did not answer within 0.3 s"):
+        await mcp.call(endpoint(library, timeout=0.3), "read_slowly", {})
+
+
+# --- In a conversation ----------------------------------------------------------------------------
+
+
+async def register(chat: Chat, url: str, **values: Any) -> McpServer:
+    """A server that the conversation uses."""
+
+    def make() -> McpServer:
+        name = values.pop("name", "library")
+        server = McpServer.objects.create(
+            name=name, url=url, secret_variable=SECRET, **({"timeout": 10.0} | values)
+        )
+        row = Conversation.objects.get(pk=chat.conversation.pk)
+        row.tool_settings = {"mcp": [*row.tool_settings.get("mcp", []), name]}
+        row.save()
+        return server
+
+    return await in_db(make)
+
+
+def names(request: Any) -> list[str]:
+    return [tool["name"] for tool in request.body["tools"]]
+
+
+async def test_the_model_calls_a_tool_of_a_chosen_server(chat: Chat, library: str) -> None:
+    await register(chat, library)
+    chat.script.reply(tool_use("library__find_book", {"title": "Dune"})).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    await tab.next("turn.finished", status="completed")
+    first, second = chat.script.requests
+    assert "library__find_book" in names(first)
+    assert names(first) == names(second)
+    (block,) = second.messages[-1]["content"]
+    assert block["content"] == [text("3 books like “Dune”")]
+    assert "library: find_book" in tab.all("tool.finished")[0]["html"]
+
+
+async def test_a_server_that_was_not_chosen_is_not_offered(chat: Chat, library: str) -> None:
+    await register(chat, library)
+    await in_db(Conversation.objects.update, tool_settings={})
+    chat.script.reply("Hello.")
+    tab = await chat.open()
+    tab.say("Hello")
+    await tab.next("turn.finished", status="completed")
+    assert not any("library" in name for name in names(chat.script.requests[0]))
+
+
+async def test_a_dead_server_is_left_out_with_a_notice_and_not_asked_again_for_a_while(
+    chat: Chat, library: str
+) -> None:
+    await register(chat, library)
+    dead = await register(chat, f"http://127.0.0.1:{free_port()}/mcp", name="dead")
+    chat.script.reply("One.").reply("Two.")
+    tab = await chat.open()
+    tab.say("First")
+    finished = await tab.next("turn.finished", status="completed")
+    assert "not available now: dead" in finished["html"]
+    assert "library__find_book" in names(chat.script.requests[0])
+    await in_db(dead.refresh_from_db)
+    assert dead.down_until
+    assert "cannot be used" in dead.error
+    until = dead.down_until
+    tab.say("Second")
+    finished = await tab.next("turn.finished", status="completed")
+    assert "dead" in finished["html"]
+    await in_db(dead.refresh_from_db)
+    assert dead.down_until == until, "it was not asked again"
+
+
+async def test_a_server_that_is_up_again_is_offered_again(chat: Chat, library: str) -> None:
+    past = timezone.now() - timedelta(seconds=1)
+    server = await register(chat, library, down_until=past, error="It was down.")
+    chat.script.reply("One.")
+    tab = await chat.open()
+    tab.say("First")
+    await tab.next("turn.finished", status="completed")
+    assert "library__cover" in names(chat.script.requests[0])
+    await in_db(server.refresh_from_db)
+    assert (server.down_until, server.error) == (None, "")
+
+
+async def test_a_call_that_takes_too_long_is_a_result(chat: Chat, library: str) -> None:
+    await register(chat, library, timeout=0.5)
+    chat.script.reply(tool_use("library__read_slowly", {})).reply("Never mind.")
+    tab = await chat.open()
+    tab.say("Read")
+    await tab.next("turn.finished", status="completed")
+    (block,) = chat.script.requests[-1].messages[-1]["content"]
+    assert block["is_error"]
+    assert "0.5 s" in block["content"]
+
+
+async def test_what_no_request_can_declare_is_left_out_of_a_listing_and_told_the_administrator(
+    chat: Chat, broken: str
+) -> None:
+    server = await register(chat, broken)
+    chat.script.reply("One.")
+    tab = await chat.open()
+    tab.say("First")
+    await tab.next("turn.finished", status="completed")  # the scripted API checks what it is sent
+    (request,) = chat.script.requests
+    ours = [tool for tool in request.body["tools"] if tool["name"].startswith("library__")]
+    assert [tool["name"] for tool in ours] == ["library__good"]
+    assert ours[0]["input_schema"]["properties"] == {"a": {"type": "string"}}
+    await in_db(server.refresh_from_db)
+    for fault in (
+        "choice has anyOf at the top",
+        "nonsense has no valid schema",
+        "odd has a property",
+        "no name is no name",
+        "good is listed twice",
+    ):
+        assert fault in server.error
+
+
+async def test_an_image_that_is_none_is_told_in_words(chat: Chat, broken: str) -> None:
+    await register(chat, broken)
+    chat.script.reply(tool_use("library__good", {})).reply("Pity.")
+    tab = await chat.open()
+    tab.say("Show")
+    await tab.next("turn.finished", status="completed")
+    (result,) = chat.script.requests[-1].messages[-1]["content"]
+    words, picture = result["content"]
+    assert words == text("Look:")
+    assert picture["text"].startswith("[An image was left out: The image")
+
+
+# --- Administrators and users ---------------------------------------------------------------------
+
+
+def test_only_variables_made_for_it_can_be_sent_to_a_server(transactional_db: None) -> None:
+    server = McpServer(name="x", url="https://x.example/mcp", secret_variable=SECRET)
+    server.full_clean()
+    server.secret_variable = "ANTHROPIC_API_KEY"
+    with pytest.raises(ValidationError, match="MCP_SECRET_"):
+        server.full_clean()
+
+
+@pytest.mark.parametrize("name", ["a__b", "a_"])
+def test_no_two_servers_come_to_the_same_name_of_a_tool(transactional_db: None, name: str) -> None:
+    McpServer(name="a_b", url="https://x.example/mcp").full_clean()
+    with pytest.raises(ValidationError, match="underscores"):
+        McpServer(name=name, url="https://x.example/mcp").full_clean()
+
+
+def test_the_user_chooses_servers_for_a_conversation(
+    conversation: Conversation, client: Browser
+) -> None:
+    McpServer.objects.create(name="library", url="https://library.example/mcp")
+    McpServer.objects.create(name="off", url="https://off.example/mcp", enabled=False)
+    client.force_login(conversation.owner)
+    url = f"/c/{conversation.pk}/settings/"
+    page = client.get(url).content.decode()
+    assert 'value="library"' in page
+    assert 'value="off"' not in page
+    given = {
+        "threshold": 80,
+        "keep_recent_messages": 6,
+        "summary_max_tokens": 2000,
+        "compaction_enabled": "on",
+    }
+    assert client.post(url, given | {"mcp": ["library"]}).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.tool_settings == {"mcp": ["library"]}
+    assert client.post(url, given | {"mcp": ["off"]}).status_code == 422

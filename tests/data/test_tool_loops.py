@@ -1,0 +1,233 @@
+"""Recorded tool sessions driven through our rounds: what we send next is what was sent then, and
+what the API would accept."""
+
+import itertools
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agent.context import assemble
+from agent.errors import ToolError
+from agent.loop import Result, continued
+from agent.messages import result_text
+from agent.reply import Outcome
+from agent.tools import Tool
+from chat import toolbox
+from chat.db import in_db
+from chat.models import ModelProfile, Turn
+from chat.services import requests, rounds
+from chat.services.endings import Ending
+from chat.tools import handlers
+from chat.tools.scope import Scope
+from demo.protocol import Reply
+from demo.validator import violations
+from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn, make_user
+from tests.chat.sockets import Chat
+from tests.data.recordings import Record, sessions
+from tests.data.replay import Played, declared_tools
+
+pytestmark = pytest.mark.django_db
+WINDOW = 1_000_000
+MOST_SESSIONS = 12  # through the whole application
+# A session that repeats the id of a call: the API takes it, we send the second as text.
+CALLS_ANEW = {
+    "pydai--test-cross-provider-capability-replay-google-gemini-3-flash-preview-an--04--c50ca76e"
+}
+
+
+def shape(messages: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Roles, kinds and ids in order; neighbours of one role are one message to the API."""
+    shapes: list[tuple[str, list[str]]] = []
+    for message in messages:
+        kinds = [
+            f"{block['type']} {block.get('id') or block.get('tool_use_id') or ''}".strip()
+            for block in message["content"]
+            if block["type"] != "text" or block["text"].strip()
+        ]
+        if shapes and shapes[-1][0] == message["role"]:
+            shapes[-1][1].extend(kinds)
+        else:
+            shapes.append((message["role"], kinds))
+    return shapes
+
+
+def rounds_of(recordings: list[Record]) -> list[tuple[Record, Record]]:
+    """Exchanges that ended in tool calls, each with the one that brought the results."""
+    pairs = []
+    for session in sessions(recordings):
+        for one, two in zip(session, session[1:], strict=False):
+            new = two.history[len(one.history) :]
+            if len(new) == 2 and [m["role"] for m in new] == ["assistant", "user"]:
+                pairs.append((one, two))
+    return pairs
+
+
+def test_recorded_tool_rounds_are_sent_back_as_they_were(
+    recordings: list[Record], played: dict[str, Played], report: dict[str, list[str]]
+) -> None:
+    make_profile(context_window=WINDOW, tools=False)  # the recorded ones are declared below
+    user = make_user()
+    kinds: Counter[str] = Counter()
+    for one, two in rounds_of(recordings):
+        answer = played[one.id]
+        results = {
+            block["tool_use_id"]: block
+            for block in two.history[-1]["content"]
+            if block["type"] == "tool_result"
+        }
+        calls = answer.reply.calls
+        if answer.outcome is not Outcome.TOOLS or set(results) != {c["id"] for c in calls}:
+            continue
+        if any(message["role"] == "system" for message in one.history):
+            continue  # no row of ours
+        conversation = make_conversation(user)
+        add_messages(conversation, [(m["role"], m["content"]) for m in one.history])
+        turn = make_turn(conversation)
+        opening = requests.begin_answer(turn.pk, may_compact=False)
+        assert opening.message
+        rounds.close(
+            turn.pk,
+            Ending(
+                Turn.Status.COMPLETED,
+                blocks=answer.blocks,
+                stop_reason="tool_use",
+                usage=answer.reply.raw_usage,
+            ),
+        )
+        ended = [
+            Result(call, content(results[call["id"]]), bool(results[call["id"]].get("is_error")), 0)
+            for call in reversed(calls)  # as if the last call had ended first
+        ]
+        rounds.store_results(turn.pk, opening.message.pk, calls, ended)
+        loaded = requests.begin_answer(turn.pk, may_compact=False).loaded
+        tools = declared_tools(two.history, two.tools)
+        request = assemble(replace(loaded.context, tools=tools))
+        assert violations(request.body(), window=WINDOW) == [], two.id
+        # All messages, with all that the model said in this round and its results in order.
+        sent, recorded = shape(list(request.messages)), shape(two.history)
+        recorded[-1] = ("user", [f"tool_result {call['id']}" for call in calls])
+        if two.id in CALLS_ANEW:
+            sent, recorded = sent[-2:], recorded[-2:]
+        assert sent == recorded, two.id
+        kinds["rounds"] += 1
+        kinds["with thinking"] += "thinking" in str(sent[-2])
+        kinds["with several calls"] += len(calls) > 1
+        kinds["after other rounds"] += len(one.history) > 2
+    report["recorded tool rounds, sent back by our loop"] = [
+        ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    ]
+    assert kinds["rounds"] > 50
+    assert kinds["with several calls"] > 5
+
+
+def content(result: dict[str, Any]) -> Any:
+    return result.get("content") or "(no output)"
+
+
+def test_recorded_pauses_are_sent_back_whole(
+    recordings: list[Record], played: dict[str, Played]
+) -> None:
+    paused = [r for r in recordings if played[r.id].outcome is Outcome.RESEND]
+    assert paused
+    for record in paused:
+        conversation = make_conversation(make_user(record.id[:30]))
+        make_profile(context_window=WINDOW, tools=False)
+        history = record.history or [
+            {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+        ]
+        add_messages(conversation, [(m["role"], m["content"]) for m in history])
+        opening = requests.begin_answer(make_turn(conversation).pk, may_compact=False)
+        blocks = played[record.id].blocks
+        tools = declared_tools([*history, {"role": "assistant", "content": blocks}], record.tools)
+        request = assemble(replace(opening.loaded.context, tools=tools))
+        sent = continued(request, played[record.id].reply)
+        assert sent.messages[-1] == {"role": "assistant", "content": blocks}
+        assert sent.messages[:-1] == request.messages
+        assert (sent.tools, sent.system) == (request.tools, request.system)
+
+
+# --- Through the whole application ---------------------------------------------------------------
+
+
+def plain_sessions(recordings: list[Record], played: dict[str, Played]) -> list[list[Record]]:
+    """Sessions of one prompt in words, rounds of tools of ours, and an answer."""
+    found = []
+    for session in sessions(recordings):
+        first, *_, last = session
+        added = [b.history[len(a.history) :] for a, b in itertools.pairwise(session)]
+        if (
+            len(first.history) == 1
+            and [block["type"] for block in first.history[0]["content"]] == ["text"]
+            and all(tool.get("input_schema") for tool in last.tools)
+            and all([m["role"] for m in new] == ["assistant", "user"] for new in added)
+            and all(b["type"] == "tool_result" for _, m in added for b in m["content"])
+            and all(played[r.id].outcome is Outcome.TOOLS for r in session[:-1])
+            and played[last.id].outcome is Outcome.FINISH
+        ):
+            found.append(session)
+    return found
+
+
+def offer(session: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorded tools instead of ours: each returns what it returned then."""
+    history = session[-1].history
+    calls = {b["id"]: b for m in history for b in m["content"] if b["type"] == "tool_use"}
+    returned = {
+        key(calls[b["tool_use_id"]]["name"], calls[b["tool_use_id"]]["input"]): b
+        for m in history
+        for b in m["content"]
+        if b["type"] == "tool_result"
+    }
+
+    def handler(name: str) -> Any:
+        async def run(scope: Scope, input: dict[str, Any]) -> Any:
+            result = returned[key(name, input)]
+            if result.get("is_error"):
+                raise ToolError(result_text(result))
+            return content(result)
+
+        return run
+
+    tools = [
+        Tool(tool["name"], tool.get("description") or "-", tool["input_schema"])
+        for tool in declared_tools(history, session[-1].tools)
+    ]
+    monkeypatch.setattr(toolbox, "BUILT_IN", tools)
+    monkeypatch.setattr(handlers, "HANDLERS", [(tool, handler(tool.name)) for tool in tools])
+
+
+def key(name: str, input: dict[str, Any]) -> str:
+    return f"{name} {json.dumps(input, sort_keys=True)}"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_recorded_sessions_run_through_the_real_loop_as_they_did(
+    recordings: list[Record],
+    played: dict[str, Played],
+    chat: Chat,
+    monkeypatch: pytest.MonkeyPatch,
+    report: dict[str, list[str]],
+) -> None:
+    await in_db(ModelProfile.objects.update, context_window=WINDOW)
+    chosen = plain_sessions(recordings, played)[:MOST_SESSIONS]
+    for session in chosen:
+        await chat.start([])
+        offer(session, monkeypatch)
+        before = len(chat.script.requests)
+        for record in session:
+            answer = played[record.id].reply
+            chat.script.reply(Reply(tuple(answer.blocks), stop_reason=answer.stop_reason))
+        tab = await chat.open()
+        tab.say(session[0].history[0]["content"][0]["text"])
+        await tab.next("turn.finished", status="completed")
+        sent = chat.script.requests[before:]
+        for request, record in zip(sent, session, strict=True):
+            assert shape(request.messages) == shape(record.history), record.id
+    rounds_run = sum(len(session) - 1 for session in chosen)
+    report["recorded tool sessions through the real loop"] = [
+        f"{len(chosen)} sessions, {rounds_run} rounds"
+    ]
+    assert len(chosen) == MOST_SESSIONS

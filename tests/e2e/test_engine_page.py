@@ -1,0 +1,111 @@
+"""What people do with summaries in the page: look before compacting, follow the numbers, edit,
+revert, and switch compaction off."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat, is_summary
+from demo.server import DemoServer
+from tests.e2e.conftest import SUMMARY, SecondWindow, composer, say, wait_for_answer
+
+OPENING = (
+    "Plan the move of the shop. From now on, always answer in British English. "
+    "The server is db-prod-3, port 5433, and the deadline is 2026-12-15."
+)
+WRITTEN = SUMMARY.replace("They counted words.", "- The shop moves [#1]\n- Cats sleep [#2]")
+ANSWER = "The answer has some words. " * 60
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def chat(tab: Page, scripted: DemoServer) -> Page:
+    """An open conversation of three exchanges."""
+    for number, text in enumerate([OPENING, "Explain the first step.", "What can go wrong?"], 1):
+        scripted.script.reply(ANSWER, when=is_chat)
+        say(tab, text)
+        wait_for_answer(tab, number)
+    return tab
+
+
+def preview(page: Page) -> None:
+    page.click("#gauge")
+    page.click("#compact-now")
+    page.locator("#dialog[open]").wait_for()
+
+
+def compact(page: Page, scripted: DemoServer, focus: str = "") -> None:
+    """Through the preview."""
+    scripted.script.reply(WRITTEN, when=is_summary)
+    preview(page)
+    page.fill("#compact-form [name=focus]", focus)
+    page.click("#compact-form button[type=submit]")
+    expect(page.locator(".divider")).to_be_visible()
+    expect(composer(page)).to_be_editable()
+
+
+def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: DemoServer) -> None:
+    say(chat, "/context")
+    expect(chat.locator("#gauge-panel")).to_be_visible()
+    chat.keyboard.press("Escape")
+    preview(chat)
+    dialog = chat.locator("#dialog")
+    expect(dialog).to_contain_text("messages #1 to #")
+    expect(dialog).to_contain_text("The model’s cache is warm")
+    chat.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    compact(chat, scripted, "the deadline")
+    assert "the deadline" in scripted.script.requests[-1].last_user_text
+    divider = chat.locator(".divider")
+    divider.locator("summary").click()
+    expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
+    expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
+    expect(divider.locator("li", has_text="Cats sleep")).to_contain_text("unverified")
+    divider.locator('.summary-index a[href="#message-1"]').first.click()
+    expect(chat.locator("#message-1.found")).to_be_in_viewport()
+
+
+def test_edit_reports_and_revert_brings_the_version_before_back(
+    chat: Page, scripted: DemoServer, second_window: SecondWindow
+) -> None:
+    other = second_window(chat)
+    compact(chat, scripted)
+    first = chat.locator(".divider").get_attribute("id")
+
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    chat.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
+    chat.get_by_role("button", name="Save").click()
+    expect(chat.locator("#summary-findings")).to_contain_text("stands in no message")
+    chat.get_by_role("button", name="Done").click()
+    for tab in (chat, other):  # the socket has told both
+        expect(tab.locator(".divider")).to_have_count(1)
+        expect(tab.locator(".divider")).to_contain_text("edited by you")
+
+    chat.get_by_role("button", name="Revert", exact=True).click()
+    chat.locator("#dialog .danger").click()
+    for tab in (chat, other):
+        expect(tab.locator(f"#{first}")).to_contain_text("manual")
+    chat.get_by_role("button", name="Revert", exact=True).click()
+    chat.locator("#dialog .danger").click()
+    for tab in (chat, other):
+        expect(tab.locator(".divider")).to_have_count(0)
+        expect(tab.locator("#gauge-hint")).to_contain_text("Since the revert")
+
+
+def test_too_little_is_refused_in_the_dialog_and_off_is_told(
+    chat: Page, scripted: DemoServer
+) -> None:
+    compact(chat, scripted)
+    preview(chat)
+    expect(chat.locator("#dialog")).to_contain_text("There is nothing to compact yet")
+    chat.get_by_role("button", name="Close", exact=True).click()
+
+    chat.get_by_label("Conversation menu").click()
+    chat.get_by_role("button", name="Settings and system prompt").click()
+    chat.get_by_label("Compact automatically").uncheck()
+    chat.get_by_role("button", name="Save").click()
+    expect(chat.locator("#compaction-off")).to_contain_text("Automatic compaction is off")
+    chat.reload()
+    expect(chat.locator("#compaction-off")).to_be_visible()
+    chat.get_by_role("button", name="Change").click()
+    expect(chat.get_by_label("Compact automatically")).not_to_be_checked()

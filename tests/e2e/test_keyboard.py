@@ -1,0 +1,115 @@
+"""Escape, Enter and the focus."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import composer, say, wait_for_answer
+
+pytestmark = pytest.mark.e2e
+
+
+def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("First.", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    gate = scripted.script.stall("Once upon a ti", then="me.", when=is_chat)
+    say(tab, "A story")
+    assert gate.reached.wait(10)
+    tab.locator("#title").click()
+    tab.keyboard.press("Escape")
+    tab.locator("#conversation-menu summary").click()
+    tab.keyboard.press("Escape")
+    tab.locator("#gauge").click()
+    tab.keyboard.press("Escape")
+    expect(tab.locator("#gauge-panel")).to_be_hidden()
+    tab.locator("#sidebar-search").click()
+    tab.keyboard.press("Escape")
+    user = tab.locator("article[data-role=user]").first
+    user.hover()
+    user.get_by_role("button", name="Edit message").click()
+    tab.get_by_role("textbox", name="Edit message").press("Escape")
+    gate.release()
+    wait_for_answer(tab, 2)
+    expect(tab.locator("article[data-status=interrupted]")).to_have_count(0)
+    gate = scripted.script.stall("And they ", when=is_chat)
+    say(tab, "How does it end?")
+    assert gate.reached.wait(10)
+    tab.locator("#stop").focus()
+    tab.keyboard.press("Escape")
+    expect(tab.locator("article[data-status=interrupted]")).to_have_count(1)
+    expect(composer(tab)).to_be_focused()  # the button that had it is hidden
+
+
+def test_enter_in_the_search_box_stays_in_the_chat(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Good marmalade")
+    wait_for_answer(tab, 1)
+    address = tab.url
+    box = tab.locator("#sidebar-search")
+    box.fill("marmalade")
+    expect(tab.locator("#status")).to_have_text(re.compile(r"^\d+ results?$"))
+    box.press("Enter")
+    expect(tab.locator("#sidebar-list .hits a").first).to_be_visible()
+    assert tab.url == address
+
+
+def test_a_dialog_keeps_what_was_changed_in_it(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    dialog = tab.locator("#dialog")
+    menu = tab.locator("#conversation-menu summary")
+
+    def open_settings() -> None:
+        menu.click()
+        tab.get_by_role("button", name="Settings and system prompt").click()
+        expect(dialog).to_be_visible()
+
+    open_settings()
+    box = dialog.bounding_box()
+    assert box is not None
+    # Within the box, though on nothing that is in it; and a drag that ends outside.
+    tab.mouse.click(box["x"] + 4, box["y"] + 4)
+    expect(dialog).to_be_visible()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    tab.mouse.down()
+    tab.mouse.move(5, 5)
+    tab.mouse.up()
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("System prompt").fill("Rhyme.")
+    tab.mouse.click(5, 5)
+    expect(dialog.get_by_label("System prompt")).to_have_value("Rhyme.")
+    tab.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(menu).to_be_focused()  # where it was opened
+    open_settings()
+    tab.mouse.click(5, 5)
+    expect(dialog).to_be_hidden()
+
+
+def test_the_search_shortcut_opens_the_drawer_of_a_phone(tab: Page) -> None:
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.keyboard.press("Control+k")
+    expect(tab.locator("#sidebar")).to_be_in_viewport()
+    expect(tab.locator("#sidebar-search")).to_be_focused()
+
+
+def test_the_sidebar_keeps_its_place_when_it_is_loaded_anew(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Archive").click()
+    tab.get_by_role("button", name="Archived conversations").focus()
+    tab.keyboard.press("Enter")
+    back = tab.get_by_role("button", name="All conversations")
+    expect(back).to_be_focused()
+    tab.locator("#sidebar-list").dispatch_event("sidebar-refresh")
+    tab.wait_for_load_state("networkidle")
+    expect(back).to_be_focused()

@@ -1,0 +1,136 @@
+"""A conversation of thousands of messages: any part of it is at hand, and the page stays small."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import SecondWindow, Start, say, set_up
+from tests.support.server import manage
+
+pytestmark = pytest.mark.e2e
+
+MESSAGES = 3_000
+MOST = 150  # in the document: static/js/paging.js
+
+
+def session(path: Path) -> Path:
+    """A session of short exchanges; message n says "number n"."""
+    lines = [{"type": "session", "id": "1", "provider": "anthropic", "modelId": "m"}]
+    for number in range(1, MESSAGES + 1):
+        content = [{"type": "text", "text": f"This is number {number}."}]
+        message = {"role": "user" if number % 2 else "assistant", "content": content}
+        lines.append({"type": "message", "message": message | {"timestamp": 1_763_681_581_000}})
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+def numbers(page: Page) -> list[int]:
+    script = "nodes => nodes.map(node => Number(node.dataset.number))"
+    found: list[int] = page.locator("#transcript > article").evaluate_all(script)
+    return found
+
+
+def test_scroll_jump_and_come_back(
+    page: Page,
+    start_everlong: Start,
+    small_window: dict[str, str],
+    model: DemoServer,
+    second_window: SecondWindow,
+    tmp_path: Path,
+) -> None:
+    server = start_everlong(**small_window | {"MODEL_WINDOWS": "claude-sonnet-5-5=1000000"})
+    set_up(page, server)
+    manage(server.environment, "import_session", str(session(tmp_path / "long.jsonl")))
+    page.reload()
+    page.locator("#sidebar-list a").first.click()
+    expect(page.locator(f"#message-{MESSAGES}")).to_be_in_viewport()
+    assert len(numbers(page)) <= 60
+
+    # What comes below does not take away what is being read at the top of a full window.
+    other = second_window(page)
+    while (first := numbers(page)[0]) > MESSAGES - MOST + 1:
+        page.locator("#transcript > article").first.scroll_into_view_if_needed()
+        expect(page.locator(f"#message-{first - 1}")).to_be_attached()
+    page.locator("#transcript > article").first.scroll_into_view_if_needed()
+    model.script.reply("Read on.", when=is_chat)
+    say(other, "Something new")
+    expect(other.locator("#transcript > article").last).to_contain_text("Read on.")
+    expect(page.locator("#later")).to_be_attached()
+    expect(page.locator(f"#message-{first}")).to_be_in_viewport()
+    other.close()
+    page.reload()
+    expect(page.locator(f"#message-{MESSAGES + 2}")).to_be_in_viewport()
+
+    # Far upwards: older ones come, the newest leave the document, and nothing is missing between.
+    for _ in range(12):
+        first = numbers(page)[0]
+        page.locator("#transcript > article").first.scroll_into_view_if_needed()
+        expect(page.locator(f"#message-{first - 1}")).to_be_attached()
+    shown = numbers(page)
+    assert len(shown) <= MOST
+    assert shown == list(range(shown[0], shown[-1] + 1))
+    assert shown[-1] < MESSAGES
+    latest = page.get_by_role("button", name="Latest")
+    expect(latest).to_be_visible()
+
+    # What could not be loaded says so, and can be asked for again.
+    page.route("**/messages/?before=*", lambda route: route.abort())
+    page.locator("#transcript > article").first.scroll_into_view_if_needed()
+    again = page.get_by_role("button", name="Could not load these messages. Try again")
+    expect(again).to_be_enabled()
+    page.unroute("**/messages/?before=*")
+    first = numbers(page)[0]
+    again.click()
+    expect(page.locator(f"#message-{first - 1}")).to_be_attached()
+
+    # A link far back is one request.
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.evaluate("location.hash = '#m17'")
+    expect(page.locator("#message-17")).to_be_in_viewport()
+    expect(page.locator("#message-17")).to_be_focused()
+    assert sum("around=" in url for url in requests) == 1
+
+    # Downwards again from there.
+    for _ in range(8):
+        last = numbers(page)[-1]
+        page.locator("#transcript > article").last.scroll_into_view_if_needed()
+        expect(page.locator(f"#message-{last + 1}")).to_be_attached()
+    shown = numbers(page)
+    assert len(shown) <= MOST
+    assert shown == list(range(shown[0], shown[-1] + 1))
+
+    # What is sent meanwhile is shown at the end.
+    model.script.reply("The newest of all.", when=is_chat)
+    say(page, "Still there?")
+    expect(page.locator("#transcript > article").last).to_contain_text("The newest of all.")
+    assert numbers(page)[-1] == MESSAGES + 4
+    expect(latest).to_be_hidden()
+
+    # A link opened anew goes there at once.
+    page.goto(f"{page.url.partition('#')[0]}#message-1234")
+    page.reload()
+    expect(page.locator("#message-1234")).to_be_in_viewport()
+
+
+def test_a_link_to_another_branch_offers_to_show_it(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    for reply in ("One.", "Two."):
+        model.script.reply(reply, when=is_chat)
+        if reply == "One.":
+            say(page, "Count!")
+        else:
+            page.get_by_role("button", name="Answer again").click()
+        expect(page.locator("#transcript")).to_contain_text(reply)
+        expect(page.locator("#send")).to_be_visible()
+    page.evaluate("location.hash = '#m2'")
+    page.get_by_role("button", name="Show that branch").click()
+    expect(page.locator("#transcript")).to_contain_text("One.")
+    page.evaluate("location.hash = '#m99'")
+    expect(page.locator("#notice")).to_contain_text("not in this conversation any more")

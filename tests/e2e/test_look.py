@@ -1,0 +1,102 @@
+"""What the page offers when something went wrong: the next step is a button. And chips of files."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat, is_summary
+from demo.server import DemoServer
+from tests.e2e.conftest import SUMMARY, Start, answers, composer, say, set_up, wait_for_answer
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def chat(tab: Page, scripted: DemoServer) -> Page:
+    """Four short questions and answers."""
+    return talk(tab, scripted)
+
+
+def talk(page: Page, model: DemoServer) -> Page:
+    for number in range(1, 5):
+        model.script.reply("Some words of an answer. " * 60, when=is_chat)
+        say(page, f"Question {number}?")
+        wait_for_answer(page, number)
+    return page
+
+
+def test_a_prompt_that_is_too_long_is_compacted_and_sent_again(
+    chat: Page, scripted: DemoServer
+) -> None:
+    chat.get_by_label("Conversation menu").click()
+    chat.get_by_role("button", name="Settings and system prompt").click()
+    chat.get_by_label("Compact automatically").uncheck()
+    chat.get_by_role("button", name="Save").click()
+    expect(chat.locator("#dialog")).to_be_hidden()
+    too_long = "prompt is too long: 9 tokens > 8 maximum"
+    scripted.script.error(400, message=too_long, when=is_chat)
+    scripted.script.error(400, message=too_long, when=is_chat)  # without the oldest messages too
+    say(chat, "One more.")
+    card = chat.locator(".error-card")
+    expect(card).to_contain_text("prompt is too long: 9 tokens > 8 maximum")
+    scripted.script.reply(SUMMARY, when=is_summary)
+    scripted.script.reply("Now it fits.", when=is_chat)
+    card.get_by_role("button", name="Compact and retry").click()
+    expect(answers(chat).last).to_contain_text("Now it fits.")
+    expect(chat.locator(".divider")).to_have_count(1)
+    expect(card).to_have_count(0)
+
+
+def test_an_answer_that_was_cut_is_continued_and_the_draft_stays(
+    chat: Page, scripted: DemoServer
+) -> None:
+    scripted.script.cut("The first half", when=is_chat)
+    say(chat, "Tell me.")
+    composer(chat).fill("A draft")
+    card = chat.locator(".error-card")
+    scripted.script.reply("and the second.", when=is_chat)
+    card.get_by_role("button", name="Continue").click()
+    expect(answers(chat).last).to_contain_text("and the second.")
+    expect(chat.locator("#transcript")).to_contain_text("The first half")
+    expect(composer(chat)).to_have_value("A draft")
+    assert "The first half" in str(scripted.script.requests[-1].messages)
+
+
+def test_after_a_failed_compaction_one_goes_on_without(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window, COMPACTION_EXTRACT="0"))
+    chat = talk(page, model)
+    model.script.error(401, when=is_summary, always=True)
+    say(chat, "/compact")
+    row = chat.locator("#compaction-row.failed")
+    expect(row).to_contain_text("Nothing was lost")
+    row.get_by_role("button", name="Go on without").click()
+    expect(row).to_have_count(0)
+    expect(composer(chat)).to_be_focused()
+    expect(composer(chat)).to_be_editable()
+
+
+def test_the_chip_of_a_text_shows_how_it_begins(tab: Page) -> None:
+    source = b"\nimport antigravity\nprint(1)\n"
+    tab.set_input_files(
+        "#file-input", [{"name": "a.py", "mimeType": "text/plain", "buffer": source}]
+    )
+    chip = tab.locator("#tray li")
+    expect(chip).to_contain_text("import antigravity")
+    expect(chip).not_to_contain_text("print(1)")
+    tab.reload()
+    expect(chip).to_contain_text("import antigravity")
+
+
+def test_after_failures_automatic_compaction_rests_and_the_page_says_so(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    rests = {"COMPACTION_EXTRACT": "0", "COMPACTION_BREAKER_FAILURES": "1"}
+    server = start_everlong(**small_window, **rests, COMPACTION_THRESHOLD="0.05")
+    model.script.error(401, when=is_summary, always=True)
+    set_up(page, server)
+    chat = talk(page, model)
+    model.script.reply("Still here.", when=is_chat)
+    say(chat, "And now?")
+    expect(answers(chat).last).to_contain_text("Still here.")
+    expect(chat.locator("#transcript")).to_contain_text("Automatic compaction rests")

@@ -1,0 +1,240 @@
+"""The agent in the page: exact recall after a compaction, rows of tool calls, memory."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.protocol import Reply, text, thinking, tool_use
+from demo.recording import RecordedRequest
+from demo.script import is_chat, is_summary
+from demo.server import DemoServer
+from tests.e2e.conftest import (
+    SUMMARY,
+    SecondWindow,
+    Start,
+    answers,
+    composer,
+    say,
+    set_up,
+    wait_for_answer,
+)
+from tests.support.job_board import CRITERIA, offer
+from tests.support.mcp_server import KEY
+from tests.support.server import LoggedProcess
+from tests.support.services import free_port
+
+# No value, path or name, which the summary's index would keep.
+DETAIL = "For the record: the spare key of the shed lies under the biggest flowerpot."
+FILLER = "The answer has some words. " * 60
+
+pytestmark = pytest.mark.e2e
+
+
+def results_of(request: RecordedRequest) -> str:
+    """The tool results that a request ends with, as the model reads them."""
+    blocks = request.messages[-1]["content"]
+    return "\n".join(str(b["content"]) for b in blocks if b["type"] == "tool_result")
+
+
+def cite(request: RecordedRequest) -> Reply:
+    """An answer from what the search returned, and nothing else."""
+    found = results_of(request)
+    place = re.search(r"under the \w+ flowerpot", found)
+    number = re.search(r"\[(#\d+)\] user", found)
+    assert place, found
+    assert number, found
+    return Reply((text(f"The key lies {place[0]}, see [{number[1]}]."),))
+
+
+def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    for number, words in enumerate(["Plan the move of the shop.", DETAIL, *["Go on."] * 14], 1):
+        model.script.reply(FILLER, when=is_chat)
+        say(page, words)
+        wait_for_answer(page, number)
+    model.script.reply(SUMMARY, when=is_summary)
+    say(page, "/compact")
+    expect(page.locator(".divider")).to_be_visible()
+    expect(composer(page)).to_be_editable()
+
+    query = {"query": "spare key shed"}
+    model.script.reply([thinking("Not in the summary."), tool_use("search_history", query)])
+    model.script.reply(cite)
+    say(page, "Where does the spare key of the shed lie?")
+    wait_for_answer(page, 18)  # the call and the answer are messages of their own
+    asked = model.script.requests[-2]
+    assert "flowerpot" not in str(asked.body)
+    expect(answers(page).last).to_contain_text("under the biggest flowerpot")
+
+    row = page.locator("details.row.tool")
+    expect(row).to_contain_text("search_history")
+    expect(row).to_contain_text("done")
+    assert row.get_attribute("open") is None
+    before = row.evaluate("node => node.outerHTML")
+    row.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(row.locator(".row-body")).to_contain_text("flowerpot")
+
+    answers(page).last.get_by_role("link", name="#3", exact=True).click()
+    original = page.locator("#message-3")
+    expect(original).to_be_in_viewport()
+    expect(original).to_contain_text(DETAIL)
+
+    page.reload()
+    assert page.locator("details.row.tool").evaluate("node => node.outerHTML") == before
+
+
+@pytest.fixture
+def job_board(tmp_path: Path) -> Iterator[str]:
+    """The URL of an MCP server that finds jobs."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.mcp_server", str(port)]
+    process = LoggedProcess(command, tmp_path, {}).start()
+    process.wait_for_log("Uvicorn running")
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+
+
+def register(page: Page, site: str, url: str) -> None:
+    """As the administrator does."""
+    page.goto(f"{site}/admin/chat/mcpserver/add/")
+    page.get_by_label("Name").fill("board")
+    page.get_by_label("Url").fill(url)
+    page.get_by_label("Secret variable").fill("MCP_SECRET_BOARD")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/mcpserver/")
+    page.goto(site)
+
+
+def choose_board(page: Page) -> None:
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Settings and system prompt").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("board").check()
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+
+
+def cite_offer(request: RecordedRequest) -> Reply:
+    """The offer as the result before has it, and where that stands."""
+    found = results_of(request)
+    line = re.search(r"Offer 33:[^\n]+\?ref=\w+", found)
+    number = re.search(r"\[(#\d+)\] user", found)
+    assert line, found
+    assert number, found
+    return Reply((text(f"{line[0]} is remote and fits, see [{number[1]}]."),))
+
+
+def test_a_long_job_search_keeps_criteria_scores_and_urls(
+    page: Page,
+    start_everlong: Start,
+    small_window: dict[str, str],
+    model: DemoServer,
+    job_board: str,
+) -> None:
+    server = start_everlong(**small_window, MCP_SECRET_BOARD=KEY)
+    set_up(page, server)
+    register(page, server.url, job_board)
+    model.script.reply("Where shall I look?", when=is_chat)
+    say(page, CRITERIA)
+    wait_for_answer(page, 1)
+    choose_board(page)
+    for number, words in enumerate(["On the board.", "The second page too."]):
+        search = tool_use("board__find_jobs", {"page": number}, f"toolu_page{number}")
+        model.script.reply([text("I search."), search], when=is_chat)
+        model.script.reply(f"Page {number} read.", when=is_chat)
+        say(page, words)
+        wait_for_answer(page, 3 + 2 * number)
+    for number in range(6, 9):
+        model.script.reply("Good.", when=is_chat)
+        say(page, "Go on.")
+        wait_for_answer(page, number)
+    model.script.reply(SUMMARY, when=is_summary)
+    say(page, "/compact")
+    expect(page.locator(".divider")).to_be_visible()
+    expect(composer(page)).to_be_editable()
+
+    query = {"query": "Acme33 offer score URL"}
+    model.script.reply(tool_use("search_history", query, "toolu_search"), when=is_chat)
+    read = tool_use("read_messages", {"from": 5, "to": 5}, "toolu_read")
+    model.script.reply(read, when=is_chat).reply(cite_offer, when=is_chat)
+    say(page, "Which score and URL has the offer of Acme33, and does it fit my criteria?")
+    wait_for_answer(page, 11)
+    asked = model.script.requests[-3].body
+    assert CRITERIA in str(asked["messages"][0])
+    assert "offer/0033" not in str(asked)
+    answer = answers(page).last
+    expect(answer).to_contain_text(offer(33))
+
+    row = page.locator("article[data-number='4'] details.row.tool")
+    assert row.get_attribute("open") is None
+    expect(row).not_to_contain_text(offer(33))  # beyond what the page shows of a result
+    answer.get_by_role("link", name="#5", exact=True).click()
+    expect(row).to_be_in_viewport()
+    expect(row).to_have_attribute("open", "")
+    expect(row).to_contain_text(offer(33))
+
+
+def test_thinking_and_calls_are_seen_while_they_happen(
+    page: Page,
+    start_everlong: Start,
+    small_window: dict[str, str],
+    model: DemoServer,
+    second_window: SecondWindow,
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    thought = "First the one thing, then the other. " * 12
+    call = tool_use("recall", {"query": "colours"})
+    paused = model.script.pause(Reply((thinking(thought), text("I look."), call)), 2)
+    gate = model.script.stall("Nothing", then=" is remembered.", when=is_chat)
+    say(page, "What colours do I like?")
+    live = page.locator("details.row.thinking.running")
+    expect(live).to_have_attribute("open", "")
+    expect(live).to_contain_text("First the one thing")
+    paused.release()
+    assert gate.reached.wait(20)
+    row = page.locator("details.row.tool")
+    expect(row).to_contain_text("done")
+    expect(page.locator("details.row.thinking")).not_to_have_attribute("open", "")
+    second = second_window(page)
+    expect(second.locator("article[data-status=streaming]")).to_contain_text("Nothing")
+    gate.release()
+    wait_for_answer(page, 2)
+    expect(page.locator("details.row.tool")).to_have_count(1)
+    shown = page.locator("#transcript").inner_text()
+    page.reload()
+    page.locator("details.row.tool").wait_for()
+    assert page.locator("#transcript").inner_text() == shown
+
+
+def test_remember_by_command_and_change_it_on_its_page(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    model.script.reply("Hello.", when=is_chat)
+    say(page, "Hello")
+    wait_for_answer(page, 1)
+    say(page, "/remember I like short answers")
+    expect(page.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
+    expect(composer(page)).to_have_value("")
+    model.script.reply("Short.", when=is_chat)
+    say(page, "Tell me more")
+    wait_for_answer(page, 2)
+    assert "I like short answers" in str(model.script.requests[-1].body["system"])
+
+    page.locator(".user-menu summary").click()
+    page.get_by_role("link", name="Memory").click()
+    expect(page.get_by_role("heading", name="Memory")).to_be_visible()
+    fact = page.locator(".memory-list textarea")
+    expect(fact).to_have_value("I like short answers")
+    fact.fill("I like very short answers")
+    page.get_by_role("button", name="Save").click()
+    expect(fact).to_have_value("I like very short answers")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("body")).to_contain_text("Nothing is remembered yet")

@@ -1,0 +1,42 @@
+"""What a first visit fetches: few and small things, so that it is quick on a slow line."""
+
+import pytest
+from playwright.sync_api import Page
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+from tests.shots import ANSWERS
+
+pytestmark = pytest.mark.e2e
+
+MOST_SCRIPT = 60_000  # bytes on the wire
+MOST_IN_ALL = 100_000
+MOST_REQUESTS = 12
+
+
+def test_a_cold_load_is_light(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    for number, answer in enumerate(ANSWERS, 1):
+        model.script.reply(answer, when=is_chat)
+        say(page, f"Question number {number}?")
+        wait_for_answer(page, number)
+    network = page.context.new_cdp_session(page)
+    kinds: dict[str, str] = {}
+    urls: list[str] = []
+    sizes: dict[str, int] = {}
+    network.on("Network.requestWillBeSent", lambda e: kinds.update({e["requestId"]: e["type"]}))
+    network.on("Network.requestWillBeSent", lambda e: urls.append(e["request"]["url"]))
+    network.on(
+        "Network.loadingFinished", lambda e: sizes.update({e["requestId"]: e["encodedDataLength"]})
+    )
+    network.send("Network.enable")
+    network.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.reload(wait_until="networkidle")
+    script = sum(size for key, size in sizes.items() if kinds.get(key) == "Script")
+    fetched = [url for url in urls if not url.startswith("data:")]
+    assert len(fetched) <= MOST_REQUESTS, fetched
+    assert 0 < script <= MOST_SCRIPT
+    assert sum(sizes.values()) <= MOST_IN_ALL, (script, sizes)

@@ -1,0 +1,174 @@
+"""What comes over the socket while something else happens: nothing is lost, nothing flickers."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import answers, composer, say, wait_for_answer
+
+pytestmark = pytest.mark.e2e
+
+
+def say_into_socket(tab: Page) -> Callable[[dict[str, Any]], None]:
+    """Frames for the tab besides those of the server."""
+    sockets: list[WebSocketRoute] = []
+
+    def join(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda message: (socket.send(message), sockets.append(socket)))
+
+    tab.route_web_socket(re.compile("/ws/"), join)
+    tab.reload()
+    expect(tab.locator("article[data-role=assistant] .actions").last).to_be_attached()
+    while not sockets:  # until the first snapshot has come
+        tab.evaluate("() => new Promise(requestAnimationFrame)")
+    return lambda frame: sockets[-1].send(json.dumps(frame))
+
+
+def test_a_snapshot_that_waits_for_http_does_not_draw_over_what_came_since(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tell = say_into_socket(tab)
+    held: list[Route] = []
+    tab.route(re.compile(r"/messages/\?after="), lambda route: held.append(route))
+    article = answers(tab).last
+    html, pk = article.evaluate("node => [node.outerHTML, Number(node.dataset.messageId)]")
+    turn = {"turn_id": 77, "kind": "answer", "status": "running", "message_id": pk, "number": 2}
+    turn |= {"seq": 0, "html": "", "through": 0, "text": "", "thinking": "Hm.", "rows": ""}
+    # A head that the page does not know: it asks over HTTP.
+    tell({"type": "snapshot", "title": "", "head": 99, "turn": turn, "compaction": None})
+    finished = {"type": "turn.finished", "turn_id": 77, "kind": "answer", "status": "completed"}
+    tell(finished | {"message_id": pk, "html": html, "error": None})
+    while not held:
+        tab.evaluate("() => new Promise(requestAnimationFrame)")
+    with tab.expect_response(re.compile(r"/messages/\?after=")):
+        held[0].continue_()
+    tab.wait_for_load_state("networkidle")
+    expect(tab.locator("#status")).to_have_text("Response complete")
+    expect(tab.locator(".thinking.running")).to_have_count(0)
+    expect(article).to_contain_text("Hi!")
+
+
+def test_a_row_that_was_opened_stays_open_when_the_answer_ends(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tell = say_into_socket(tab)
+    row = '<details class="row" data-call="c1"><summary>Call</summary><p>Result</p></details>'
+    html, pk = answers(tab).last.evaluate(
+        "(node, row) => [node.outerHTML.replace('</footer>', `</footer>${row}`),"
+        " Number(node.dataset.messageId)]",
+        row,
+    )
+    finished = {"type": "turn.finished", "turn_id": 77, "kind": "answer", "status": "completed"}
+    finished |= {"message_id": pk, "html": html, "error": None}
+    tell(finished)
+    tab.get_by_text("Call", exact=True).click()
+    expect(tab.get_by_text("Result", exact=True)).to_be_visible()
+    tell(finished | {"html": html.replace("Result", "Final result")})
+    expect(tab.get_by_text("Final result")).to_be_visible()
+
+
+def test_a_compaction_that_is_over_at_once_locks_nothing(tab: Page, scripted: DemoServer) -> None:
+    """As one that was prepared: its start and its end come together."""
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tell = say_into_socket(tab)
+    tab.evaluate("""() => {
+      window.locked = 0;
+      new MutationObserver(() => (window.locked += 1)).observe(
+        document.querySelector("#composer-text"), { attributeFilter: ["readonly"] });
+    }""")
+    common = {"compaction_id": 7, "messages": 3, "tokens_before": 9, "tokens_after": 1}
+    for kind in ("CompressionStarted", "CompressionCompleted"):
+        tell({"type": kind, "success": True} | common)
+    expect(tab.locator("#compaction-row")).to_contain_text("Compacted 9 → 1 tokens")
+    assert tab.evaluate("window.locked") == 0
+
+
+def test_a_command_that_is_refused_stays(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    say(tab, "/compact the exact prices")
+    expect(tab.locator("#notice")).to_contain_text("nothing to compact")
+    expect(composer(tab)).to_have_value("/compact the exact prices")
+
+
+def test_a_sent_message_takes_no_other_tabs_draft_and_no_later_file(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    other = tab.context.new_page()
+    other.goto(tab.url)
+    composer(tab).fill("From here")
+    composer(other).fill("A draft over there")
+    scripted.script.reply("Thanks.", when=is_chat)
+    composer(tab).press("Enter")
+    wait_for_answer(tab, 2)
+    expect(composer(tab)).to_have_value("")
+    expect(composer(other)).to_have_value("A draft over there")
+    other.reload()
+    expect(composer(other)).to_have_value("A draft over there")
+
+
+def test_a_message_that_gets_no_answer_is_asked_after(tab: Page, scripted: DemoServer) -> None:
+    """A socket that is open at this end only: what is sent falls into the void."""
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tab.evaluate("""() => {
+      const send = WebSocket.prototype.send;
+      WebSocket.prototype.send = function (data) {
+        if (JSON.parse(data).type === "sync") WebSocket.prototype.send = send;
+        if (JSON.parse(data).type === "sync") send.call(this, data);
+      };
+    }""")
+    scripted.script.reply("Now I hear you.", when=is_chat)
+    say(tab, "Can you hear me?")
+    expect(answers(tab).last).to_contain_text("Now I hear you.")
+    expect(composer(tab)).to_have_value("")
+
+
+def test_stop_says_so_where_it_cannot_be_sent(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
+    say(tab, "Hello")
+    assert gate.reached.wait(10)
+    expect(tab.locator("article[data-status=streaming]")).to_contain_text("One mo")
+    tab.evaluate("""() => Object.defineProperty(
+      WebSocket.prototype, "readyState", { get: () => WebSocket.CLOSED })""")
+    tab.locator("#stop").click()
+    expect(tab.locator("#notice")).to_contain_text("Not connected")
+    gate.release()
+    wait_for_answer(tab, 1)
+
+
+def test_a_refused_budget_says_why_and_shows_what_counts(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
+    say(tab, "Again")
+    assert gate.reached.wait(10)
+    tab.locator("#gauge").click()
+    budget = tab.locator("#budget")
+    before = budget.input_value()
+    budget.select_option(index=0 if budget.evaluate("node => node.selectedIndex") else 1)
+    expect(tab.locator("#notice")).to_contain_text("An answer or a compaction is running")
+    expect(budget).to_have_value(before)
+    gate.release()
+    wait_for_answer(tab, 2)
