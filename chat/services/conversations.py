@@ -63,14 +63,16 @@ def suggest_title(conversation_id: UUID, title: str) -> None:
         _set_title(conversation, title)
 
 
-def charge(conversation_id: UUID, spent: Spent) -> tuple[Usage, float]:
-    """Add model calls outside of turns to the totals. What they used, and its US dollars."""
+def charge(conversation_id: UUID, spent: Spent, *, compaction: bool = False) -> tuple[Usage, float]:
+    """Add model calls outside of turns, those of a compaction or others, to the totals. What they
+    used, and its US dollars."""
     usage = sum((usage for _, usage in spent), Usage())
     cost = sum(profile_for(model).price(usage) for model, usage in spent)
     Conversation.objects.filter(pk=conversation_id).update(
         input_tokens=F("input_tokens") + usage.prompt,
         output_tokens=F("output_tokens") + usage.output_tokens,
         cost=F("cost") + cost,
+        compaction_cost=F("compaction_cost") + (cost if compaction else 0),
     )
     return usage, cost
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from agent.chapters import Chapter, Summary
@@ -89,10 +88,7 @@ def charge(compaction: Compaction, spent: Spent) -> None:
     if not spent:
         return
     with transaction.atomic():
-        usage, cost = conversations.charge(compaction.conversation_id, spent)
-        Conversation.objects.filter(pk=compaction.conversation_id).update(
-            compaction_cost=F("compaction_cost") + cost
-        )
+        usage, cost = conversations.charge(compaction.conversation_id, spent, compaction=True)
         Compaction.objects.filter(pk=compaction.pk).update(usage=usage.as_dict(), cost=cost)
     log.info(
         "compaction charged",

@@ -103,8 +103,29 @@ def signed_in(user: "User", settings: Any, model_port: int) -> tuple["Conversati
 
 
 @pytest.fixture
+def worker_done(transactional_db: None, request: pytest.FixtureRequest) -> Iterator[None]:
+    """In the end the worker process, where there is one, has done what it was given: a transaction
+    of it would be in the way of emptying PostgreSQL's tables."""
+    from celery.signals import after_task_publish
+
+    given: list[str] = []
+
+    def note(headers: dict[str, Any], **_: object) -> None:
+        if headers["eta"] is None:
+            given.append(headers["id"])
+
+    after_task_publish.connect(note)
+    yield
+    after_task_publish.disconnect(note)
+    worker = request.getfixturevalue("worker") if "worker" in request.fixturenames else None
+    if isinstance(worker, CeleryProcess):
+        for task in given:
+            worker.wait_for_log(rf"{task}\] (succeeded|raised)")
+
+
+@pytest.fixture
 async def chat(
-    model_server: "DemoServer", signed_in: tuple["Conversation", str]
+    model_server: "DemoServer", signed_in: tuple["Conversation", str], worker_done: None
 ) -> "AsyncIterator[Chat]":
     """The site in the test's loop, with a person who is signed in and has a conversation."""
     from chat import llm
