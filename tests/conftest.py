@@ -155,6 +155,30 @@ def quick_settings() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_emptying() -> Iterator[None]:
+    """After a test its rows are deleted. Django would truncate every table and write content types
+    and permissions anew: 25 ms a test, 140 ms on PostgreSQL."""
+    from django.test import TransactionTestCase
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", delete_rows)
+        yield
+
+
+def delete_rows(case: object) -> None:
+    """Empty every table but those that the migrations have filled."""
+    from django.contrib.auth.models import Permission
+    from django.contrib.contenttypes.models import ContentType
+    from django.db import connection, transaction
+
+    tables = set(connection.introspection.django_table_names(only_existing=True))
+    tables -= {model._meta.db_table for model in (Permission, ContentType)}
+    with transaction.atomic(), connection.cursor() as cursor:  # foreign keys wait for its end
+        for table in tables:
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(pytestconfig: pytest.Config) -> None:
     """SQLite in a file: threads and other processes must see the same database."""

@@ -49,16 +49,21 @@ export function createAttachments({ key, form, textarea, onChange }) {
 
   async function add(list) {
     const room = MOST - files.length;
-    if (list.length > room) showNotice(ngettext("At most {count} file can go with one message.", "At most {count} files can go with one message.", MOST));
-    await Promise.all([...list].slice(0, room).map(upload));
+    const refused = []; // one may come after another: all of them stay on show
+    const refuse = (words) => {
+      refused.push(make("p", {}, words));
+      showNotice(make("div", {}, ...refused));
+    };
+    if (list.length > room) refuse(ngettext("At most {count} file can go with one message.", "At most {count} files can go with one message.", MOST));
+    await Promise.all([...list].slice(0, room).map((source) => upload(source, refuse)));
   }
 
-  async function upload(source) {
+  async function upload(source, refuse) {
     const file = { id: null, name: source.name || "image.png", kind: "", tokens: 0, url: "" };
     const most = Number(form.dataset.mostBytes);
     if (source.size > most) {
       const values = { name: file.name, size: Math.round(source.size / 1e6), most: Math.round(most / 1e6) };
-      return showNotice(gettext("{name} has {size} MB; at most {most} MB can be sent.", values));
+      return refuse(gettext("{name} has {size} MB; at most {most} MB can be sent.", values));
     }
     files.push(file);
     draw();
@@ -76,7 +81,7 @@ export function createAttachments({ key, form, textarea, onChange }) {
     } else {
       drop(file);
       const words = [401, 422].includes(response?.status) && (await response.text()).slice(0, 300);
-      showNotice(words || gettext("{name} could not be uploaded. Try again in a moment.", { name: file.name }));
+      refuse(words || gettext("{name} could not be uploaded. Try again in a moment.", { name: file.name }));
     }
   }
 

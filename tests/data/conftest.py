@@ -8,7 +8,14 @@ from _pytest.terminal import TerminalReporter
 from django.core.cache import cache
 
 from agent.llm import Client
-from tests.chat.conftest import chat, model_port, model_server, signed_in, user  # noqa: F401
+from tests.chat.conftest import (  # noqa: F401
+    chat,
+    model_port,
+    model_server,
+    signed_in,
+    user,
+    worker_done,
+)
 from tests.data import corpus
 from tests.data.corpus import Corpus
 from tests.data.recordings import Record, load

@@ -54,8 +54,10 @@ def test_files_are_pasted_dropped_refused_removed_and_sent(
     chat.set_input_files("#file-input", [broken | {"name": "large.png"}])
     # Small enough to be sent, and refused by the server.
     expect(chat.locator("#notice")).to_contain_text("large.png cannot be sent")
-    chat.set_input_files("#file-input", [broken | {"name": "large.png", "buffer": b"MZ" * 9}])
+    large = broken | {"name": "large.png", "buffer": b"MZ" * 9}
+    chat.set_input_files("#file-input", [large, broken])  # one by the page, one by the server
     expect(chat.locator("#notice")).to_contain_text("large.png has")
+    expect(chat.locator("#notice")).to_contain_text("tool.exe cannot be sent")
     expect(chips).to_have_count(1)
     chat.reload()  # the draft keeps its files
     expect(chips).to_have_count(1)
