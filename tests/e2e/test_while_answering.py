@@ -58,6 +58,37 @@ def test_a_snapshot_that_waits_for_http_does_not_draw_over_what_came_since(
     expect(article).to_contain_text("Hi!")
 
 
+BEGUN = {
+    "a code block in a list": (
+        "1. Do *this*:\n\n   ```python\n   if x:\n       print(x)\n   ```\n2. See **the [docs](https",
+        "://a.example)**",
+        [("pre", "if x:\n    print(x)"), ("em", "this"), ("strong", "the docs")],
+    ),
+    "a table": (
+        "| Name | Size |\n|:--|--:|\n| a\\|b | 1 |\n| `x` | 2",
+        "0 |",
+        [("th.align-right", "Size"), ("tr:nth-child(1) td:first-child", "a|b"), ("code", "x")],
+    ),
+    "code": ("```sql\nSELECT 1\n```not the end\n| 2", "\n```", [("pre", "SELECT 1")]),
+}
+
+
+@pytest.mark.parametrize(("begun", "rest", "seen"), BEGUN.values(), ids=BEGUN.keys())
+def test_what_is_being_written_looks_like_what_it_becomes(
+    tab: Page, scripted: DemoServer, begun: str, rest: str, seen: list[tuple[str, str]]
+) -> None:
+    gate = scripted.script.stall(begun, then=rest, when=is_chat)
+    say(tab, "Hello")
+    body = tab.locator("article[data-role=assistant]").last.locator(".body")
+    for element, text in seen:
+        expect(body.locator(f".tail {element}")).to_contain_text(text)
+    gate.release()
+    wait_for_answer(tab, 1)
+    expect(body.locator(".tail")).to_have_count(0)
+    for element, text in seen:
+        expect(body.locator(element).last).to_contain_text(text)
+
+
 def test_a_row_that_was_opened_stays_open_when_the_answer_ends(
     tab: Page, scripted: DemoServer
 ) -> None:
