@@ -78,7 +78,6 @@ class Tally:
     engines: dict[str, int] = field(default_factory=dict)
     depth: int = 0
     tokens_after: list[int] = field(default_factory=list)
-    prunings: int = 0
     resting: int = 0
     dollars: list[float] = field(default_factory=list)  # in all, after each turn
 
@@ -267,7 +266,6 @@ class Conductor:
         )
         if pruning:
             self._pruned_through, self._reported = pruning.through, None
-            self.tally.prunings += 1
 
     def _compact_now(self, trigger: Trigger, *, large: bool) -> None:
         """The turn waits: for the summary that is being written, or for a new one."""

@@ -33,8 +33,6 @@ class Summariser:
 
     seed: int
     planted: list[str] = field(default_factory=list)
-    empty: int = 0
-    unheaded: int = 0
     bullets: int = 0
 
     def __post_init__(self) -> None:
@@ -44,14 +42,12 @@ class Summariser:
         """The reply's text for a summariser's request."""
         fate = self._dice.random()
         if fate < EMPTY:
-            self.empty += 1
             return ""
         instruction = summary_instruction(body)
         if instruction is None:
             raise ValueError("this is no request for a summary")
         headings = HEADING.findall(instruction)
         if fate < EMPTY + UNHEADED:
-            self.unheaded += 1
             headings = headings[::2]
         limits = _LIMIT.findall(text_of(messages_of(body)[-1]))
         lines = self._bullets(body, int(limits[-1]))

@@ -60,9 +60,9 @@ def test_a_snapshot_that_waits_for_http_does_not_draw_over_what_came_since(
 
 BEGUN = {
     "a code block in a list": (
-        "1. Do *this*:\n\n   ```python\n   if x:\n       print(x)\n   ```\n2. See **the [docs](https",
+        "1. Do *this*:\n\n   ```python\n   if x:\n       print(x)\n   ```\n2. **The [docs](https",
         "://a.example)**",
-        [("pre", "if x:\n    print(x)"), ("em", "this"), ("strong", "the docs")],
+        [("pre", "if x:\n    print(x)"), ("em", "this"), ("strong", "The docs")],
     ),
     "a table": (
         "| Name | Size |\n|:--|--:|\n| a\\|b | 1 |\n| `x` | 2",
