@@ -69,6 +69,7 @@ export function createMessages({ transcript, url }) {
     node.append(form);
     grow();
     area.focus();
+    form.scrollIntoView({ block: "nearest" }); // with its buttons
   }
 
   document.addEventListener("click", async (event) => {

@@ -70,8 +70,10 @@ def test_an_edit_is_kept_when_its_form_leaves_the_page(
     expect(chat.locator(".edit-form")).to_have_count(0)
     wait_for_answer(chat, 1)
     press(chat, answers(chat).first, "Previous version")
+    chat.set_viewport_size({"width": 360, "height": 400})
     press(chat, user_message(chat, "And a stack?"), "Edit message")
     expect(chat.get_by_role("textbox", name="Edit message")).to_have_value("And a heap?")
+    expect(chat.locator(".edit-form .primary")).to_be_in_viewport(ratio=1)
 
 
 def test_answer_again_keeps_the_old_answer(chat: Page, scripted: DemoServer) -> None:
