@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from agent.chapters import INDEX_HEADING
@@ -44,8 +45,8 @@ def examine(conductor: Conductor, planted: Sequence[str], instructions: frozense
     in_index = _holding(values, index_text)
     chapters = "\n\n".join(conductor.summary.chapters)
     in_summary = _holding(values, chapters)
-    lookup = Lookup(texts)
-    by_lookup = {value for value, typed in values.items() if lookup.finds(value, typed)}
+    with closing(Lookup(texts)) as lookup:
+        by_lookup = {value for value, typed in values.items() if lookup.finds(value, typed)}
     in_tail = _holding(values, "\n".join(texts[conductor.through :]))
     users = [m for m in conductor.messages if m.is_prompt]
     found = {m.number for m in users if pins(m.number, texts[m.number - 1])}

@@ -46,14 +46,17 @@ class Text:
 
 
 class Lookup:
-    """Phrase search over the stored messages: SQLite's FTS5, five hits. It stands in for the
-    tool `search_history`, which does not exist yet."""
+    """Phrase search over the stored messages: SQLite's FTS5, five hits. It stands in for the tool
+    `search_history`, which needs the site's database. To be closed."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._database = sqlite3.connect(":memory:")
         self._database.execute("CREATE VIRTUAL TABLE messages USING fts5(text)")
         rows: Iterable[tuple[str]] = ((text,) for text in texts)
         self._database.executemany("INSERT INTO messages (text) VALUES (?)", rows)
+
+    def close(self) -> None:
+        self._database.close()
 
     def finds(self, value: str, typed: str) -> bool:
         """Whether one of the best hits for a value, asked for as it was typed, holds it."""

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import Permission
+from django.db import connection
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
@@ -21,7 +22,7 @@ from agent.chapters import Chapter
 from agent.compaction import Plan
 from agent.messages import Block, Usage, plain_text
 from agent.summary_job import Result
-from chat import versions
+from chat import tasks, versions
 from chat.contexts import load
 from chat.llm import counter, server_url
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
@@ -209,3 +210,11 @@ def make_compaction(
     conversation.refresh_from_db()
     compaction.refresh_from_db()
     return compaction
+
+
+def work(compaction_id: int) -> None:
+    """Write a summary in the calling thread, as a worker's thread does."""
+    try:
+        tasks.compact(compaction_id)
+    finally:
+        connection.close()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agent.summary_requests import HEADINGS
-from chat import tasks
 from chat.contexts import load
 from chat.db import in_db
 from chat.models import Compaction, Conversation, ModelProfile
@@ -20,7 +19,7 @@ from demo.protocol import Reply, refusal, text, tool_use
 from demo.recording import RecordedRequest
 from demo.script import Script, is_chat, is_summary, is_title
 from demo.server import DemoServer
-from tests.chat.factories import add_messages, make_compaction, make_profile
+from tests.chat.factories import add_messages, make_compaction, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
 pytestmark = pytest.mark.usefixtures("worker")
@@ -445,7 +444,7 @@ async def test_an_overflow_takes_what_is_prepared(chat: Chat) -> None:
         return preparing.prepare_if_due(load(conversation.pk))
 
     pk = await in_db(prepare)
-    await asyncio.to_thread(tasks.compact, pk)
+    await asyncio.to_thread(work, pk)
     await in_db(Conversation.objects.update, compaction_settings=PLAIN)
     chat.script.error(400, message=TOO_LONG, when=is_chat).reply("Fits.", when=is_chat)
     tab = await chat.open()

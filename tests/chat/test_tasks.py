@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from agent.errors import AgentError
 from agent.request import Request
@@ -17,7 +16,7 @@ from demo.models import Model
 from demo.protocol import Reply, text
 from demo.script import is_chat, is_summary, is_title
 from demo.server import DemoServer
-from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile
+from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
 
 Status = Compaction.Status
@@ -37,14 +36,6 @@ def talk(signed_in: tuple[Conversation, str]) -> Conversation:
 
 def opened(talk: Conversation) -> int:
     return summaries.open_turn(talk.owner, talk.pk, focus="", owner=OWNER)[1]
-
-
-def work(pk: int) -> None:
-    """In a thread, as a worker does."""
-    try:
-        tasks.compact(pk)
-    finally:
-        connection.close()
 
 
 def books(talk: Conversation, pk: int) -> tuple[float, float]:
