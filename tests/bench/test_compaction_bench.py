@@ -2,6 +2,7 @@
 in every replay holds. No data directory, a small budget."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,9 +146,9 @@ def test_values_are_found_by_themselves() -> None:
 
 
 def test_lookup_asks_for_phrases() -> None:
-    lookup = Lookup(["the port is 8443", "nothing here"])
-    assert lookup.finds("8443", "8443")
-    assert not lookup.finds("9000", "9000")
+    with closing(Lookup(["the port is 8443", "nothing here"])) as lookup:
+        assert lookup.finds("8443", "8443")
+        assert not lookup.finds("9000", "9000")
 
 
 def test_beam_is_read_without_its_artefacts(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def make_compaction(
         case Compaction.Status.CANCELLED:
             compactions.fail(compaction.pk, compactions.CANCELLED, cancelled=True)
             endings.finish(turn.pk, Ending(Turn.Status.CANCELLED))
-        case Compaction.Status.READY:  # no service makes these yet
+        case Compaction.Status.READY:  # what a preparation leaves, without writing one
             values["status"] = status
             endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
     if values:
