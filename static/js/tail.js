@@ -5,7 +5,7 @@
 import { make } from "./dom.js";
 import { gettext } from "./gettext.js";
 
-const LONGEST = 6000; // characters; a longer line or table is shown as plain text
+const LONGEST = 20_000; // characters; a longer line or table is shown as plain text
 const FENCE = /^(\s*)(`{3,}|~{3,})([^`]*)$/;
 const RULE = /^\s*\|[\s|:-]*$/; // below the head of a table, whole or begun
 const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|\*[^*\s](?:[^*\n]*[^*\s])?\*|\[[^\]\n]+\]\([^)\s]*\))/;
