@@ -20,6 +20,11 @@ export function drawTail(tail, text) {
   const most = Math.min(pieces.length, before.length) - 1; // the last one may have been half a piece
   let same = 0;
   while (same < most && pieces[same] === before[same]) same += 1;
+  // A code block that goes on keeps its node: its reader may have scrolled it sideways.
+  if (same === most && goesOn(before[same], pieces[same])) {
+    tail.childNodes[same].querySelector("code").textContent = codeOf(pieces[same]);
+    same += 1;
+  }
   while (tail.childNodes.length > same) tail.lastChild.remove();
   tail.append(...pieces.slice(same).map((piece, i) => draw(piece, same + i === pieces.length - 1)));
   drawn.set(tail, pieces);
@@ -41,23 +46,32 @@ function cut(text) {
 
 const closes = (source, fence) => source.trim().startsWith(fence) && !source.trim().replaceAll(fence[0], "");
 
+/** Whether a piece is a code block whose first line was whole, with more in it now. */
+const goesOn = (before, piece) => before.includes("\n") && piece.startsWith(before) && FENCE.test(before.split("\n")[0]);
+
 function draw(piece, isLast) {
   const lines = piece.split("\n");
   const fence = FENCE.exec(lines[0]);
-  if (fence) return code(fence, lines.slice(1));
+  if (fence) return code(fence, piece);
   if (piece.length > LONGEST) return make("div", {}, piece);
   if (!piece.trimStart().startsWith("|")) return line(piece, isLast);
   return lines.length > 1 && !RULE.test(lines[1]) ? make("div", {}, piece) : table(lines);
 }
 
-function code([, indent, fence, info], lines) {
-  if (lines.length && closes(lines.at(-1), fence)) lines.pop();
-  const text = lines.map((source) => source.slice(Math.min(indent.length, source.search(/\S|$/)))).join("\n");
+function code([, indent, , info], piece) {
   const node = make("div", { className: "code-block" },
     make("div", { className: "code-header" }, info.trim().split(/\s/)[0] || gettext("text")),
-    make("pre", {}, make("code", {}, text)));
+    make("pre", {}, make("code", {}, codeOf(piece))));
   node.dataset.depth = depth(indent);
   return node;
+}
+
+/** The code of a block, without its fences and their indentation. */
+function codeOf(piece) {
+  const [first, ...lines] = piece.split("\n");
+  const [, indent, fence] = FENCE.exec(first);
+  if (lines.length && closes(lines.at(-1), fence)) lines.pop();
+  return lines.map((source) => source.slice(Math.min(indent.length, source.search(/\S|$/)))).join("\n");
 }
 
 function table([head, rule = "", ...body]) {

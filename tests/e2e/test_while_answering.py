@@ -89,6 +89,26 @@ def test_what_is_being_written_looks_like_what_it_becomes(
         expect(body.locator(element).last).to_contain_text(text)
 
 
+def test_code_that_was_scrolled_sideways_stays_so_while_it_goes_on(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tell = say_into_socket(tab)
+    answer = {"turn_id": 77, "message_id": int(answers(tab).last.get_attribute("data-message-id"))}
+    begun = f"```\n{'x' * 400}\nsecond"
+    turn = answer | {"kind": "answer", "status": "running", "number": 2, "seq": 0, "html": ""}
+    turn |= {"through": 0, "text": begun, "thinking": "", "rows": ""}
+    tell({"type": "snapshot", "title": "Hello", "head": 2, "turn": turn, "compaction": None})
+    block = tab.locator(".tail pre")
+    expect(block).to_contain_text("second")
+    block.evaluate("node => (node.scrollLeft = 90)")
+    tell({"type": "turn.delta", "seq": 1, "offset": len(begun), "text": " line"} | answer)
+    expect(block).to_contain_text("second line")
+    assert block.evaluate("node => node.scrollLeft") == 90
+
+
 def test_a_row_that_was_opened_stays_open_when_the_answer_ends(
     tab: Page, scripted: DemoServer
 ) -> None:
