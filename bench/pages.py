@@ -6,19 +6,14 @@ of each counts, so that what else the machine does is left out.
 """
 
 import argparse
-import shutil
-import tempfile
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from bench.report import Report
-from demo.server import DemoServer
-from tests.shots import PASSWORD, VOCABULARY
-from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
-from tests.support.server import EverlongProcess, build_site, manage
+from tests.shots import PASSWORD, running_site
+from tests.support.server import EverlongProcess, manage
 
 LENGTHS = (100, 1_000, 10_000)
 MOST_RATIO = 1.1
@@ -129,24 +124,8 @@ def main() -> Report:
     parser.add_argument("--repetitions", type=int, default=30)
     options = parser.parse_args()
     report = Report("Pages in Chromium")
-    with tempfile.TemporaryDirectory() as scratch, DemoServer() as model, sync_playwright() as play:
-        (site := Path(scratch) / "site").mkdir()
-        if VOCABULARY.is_dir():
-            shutil.copytree(VOCABULARY, site / "tiktoken")
-        build_site(site)
-        server = EverlongProcess(
-            Path(scratch),
-            site,
-            ANTHROPIC_BASE_URL=model.base_url,
-            ANTHROPIC_API_KEY="test",
-            DEFAULT_MODEL="claude-sonnet-5-5",
-        ).start()
-        browser = play.chromium.launch(executable_path=find_chromium(), args=LAUNCH_ARGUMENTS)
-        try:
-            measure(report, browser, server, options.repetitions)
-        finally:
-            browser.close()
-            server.stop()
+    with running_site() as (server, _, browser):
+        measure(report, browser, server, options.repetitions)
     report.print_table()
     return report
 

@@ -272,11 +272,9 @@ def failure(studio: Studio, page: Page) -> None:
     studio.shoot(page, "08-error", "article .error-card, article[data-status=failed]")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("directory", type=Path, nargs="?", default=Path("shots"))
-    directory: Path = parser.parse_args().directory
-    directory.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def running_site() -> Iterator[tuple[EverlongProcess, DemoServer, Browser]]:
+    """A new site of its own, its scripted model, and Chromium. Nothing is read from `.env`."""
     with tempfile.TemporaryDirectory() as scratch, DemoServer() as model, sync_playwright() as play:
         (site := Path(scratch) / "site").mkdir()
         shutil.copytree(VOCABULARY, site / "tiktoken")
@@ -292,10 +290,19 @@ def main() -> None:
         ).start()
         browser = play.chromium.launch(executable_path=find_chromium(), args=LAUNCH_ARGUMENTS)
         try:
-            take_all(Studio(directory, browser, server.url, model.script), server.setup_path)
+            yield server, model, browser
         finally:
             browser.close()
             server.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path, nargs="?", default=Path("shots"))
+    directory: Path = parser.parse_args().directory
+    directory.mkdir(parents=True, exist_ok=True)
+    with running_site() as (server, model, browser):
+        take_all(Studio(directory, browser, server.url, model.script), server.setup_path)
     print(f"Screenshots are in {directory}.")
 
 
