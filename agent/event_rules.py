@@ -11,10 +11,11 @@ DEEPEST = 100  # levels of a JSON value: `sound` and Python's own encoder walk i
 LONGEST_STOP_REASON = 40  # characters
 
 # Fields of blocks that are text wherever they occur, or null.
-_TEXTS = frozenset(
-    "type id name text thinking signature tool_use_id url title cited_text document_title "
-    "encrypted_content encrypted_index page_age error_code".split()
-)
+_TEXTS = {
+    *("type", "id", "name", "text", "thinking", "signature", "tool_use_id", "url", "title"),
+    *("cited_text", "document_title", "encrypted_content", "encrypted_index", "page_age"),
+    "error_code",
+}
 
 
 def text_of(holder: dict[str, Any], name: str) -> str:
