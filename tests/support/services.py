@@ -210,6 +210,7 @@ class RedisServer:
     url: str
     owned: OwnedProcess | None = None
     last_database: int = 0
+    program: Path | None = None
 
     def fresh_database(self) -> str:
         """The URL of an emptied database other than 0. (Publish and subscribe ignore databases.)"""
@@ -222,6 +223,18 @@ class RedisServer:
     def stop(self) -> None:
         if self.owned:
             self.owned.stop()
+
+    def restart(self) -> None:
+        """After `stop`: the same address again, and nothing in it."""
+        assert self.program is not None, "only a Redis that the tests started"
+        port = urlsplit(self.url).port
+        self.owned = run_redis(self.program, port).owned
+
+
+def start_own_redis() -> RedisServer:
+    """A new server, which a test may stop and start again. Raises ServiceUnavailable."""
+    remedy = "Install Redis (Debian: apt install redis-server)."
+    return first_that_starts("Redis", redis_programs(), run_redis, remedy)
 
 
 def start_redis() -> RedisServer:
@@ -243,9 +256,9 @@ def redis_programs() -> Iterable[Path]:
         yield from package.glob("_binaries/*/valkey-server")
 
 
-def run_redis(program: Path) -> RedisServer:
+def run_redis(program: Path, port: int | None = None) -> RedisServer:
     directory = Path(tempfile.mkdtemp(prefix="everlong-redis-"))
-    port, log = free_port(), directory / "log"
+    port, log = port or free_port(), directory / "log"
     options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     try:
         with log.open("wb") as output:
@@ -256,7 +269,7 @@ def run_redis(program: Path) -> RedisServer:
         shutil.rmtree(directory, ignore_errors=True)
         raise ServiceUnavailable(str(error)) from error
     owned = OwnedProcess(process, directory)
-    server = RedisServer(f"redis://127.0.0.1:{port}/0", owned)
+    server = RedisServer(f"redis://127.0.0.1:{port}/0", owned, program=program)
 
     def ping() -> None:
         with redis.Redis.from_url(server.url) as client:
