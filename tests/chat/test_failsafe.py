@@ -122,7 +122,15 @@ def test_a_tool_row_and_a_summary_that_cannot_be_drawn_are_shown_as_they_are(
     row = tool_rows.render_call(call)
     assert 'data-call="call-1"' in row
     assert "&lt;there&gt;" in row
-    compaction = Compaction(trigger="manual", summary="## Goal\n- <all>", audit={})
+    compaction = Compaction(
+        trigger="manual",
+        summary="## Goal\n- <all>",
+        audit={},
+        pk=5,
+        messages=3,
+        tokens_before=9,
+        tokens_after=5,
+    )
     assert "- &lt;all&gt;" in dividers.render_divider(compaction)
 
 
