@@ -14,7 +14,7 @@ from agent.identifiers import identifiers, normalise, plain_numbers
 from agent.messages import Block, Message, file_text, is_file, plain_text
 
 UNVERIFIED = "(unverified)"
-_CITATION = re.compile(r"\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
+_CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
 _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 # A value's parts, between which a text may have spaces or marks of code.
@@ -178,8 +178,13 @@ def citations(line: str) -> list[int]:
 
 
 def _with_none(lines: Sequence[str]) -> Iterator[str]:
+    headings = [index for index, line in enumerate(lines) if line.startswith("## ")]
+    empty = {
+        index
+        for index, end in zip(headings, [*headings[1:], len(lines)], strict=False)
+        if not any(line.strip() for line in lines[index + 1 : end])
+    }
     for index, line in enumerate(lines):
         yield line
-        following = next((later for later in lines[index + 1 :] if later.strip()), "## ")
-        if line.startswith("## ") and following.startswith("## "):
+        if index in empty:
             yield "None."

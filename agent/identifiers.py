@@ -7,7 +7,8 @@ from dataclasses import dataclass
 # Alternatives from the most specific to the least; the first that matches at a place counts.
 _PATTERNS = (
     r"https?://[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]",  # URL
-    r"[\w.+-]+@[\w-]+\.[\w.-]*\w",  # address
+    r"[\w.+-]+@[\w-]+(?:\.[\w.-]*\w(?::[\w./~-]*\w)?|:\d{1,5}\b)",  # address, user@host:port
+    r"\b[A-Za-z]:\\(?:[\w.\\+@~$%-]*[\w\\])?|\\\\[\w.-]+(?:\\[\w.+@~$-]*\w)+",  # Windows path
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",  # UUID
     r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?",  # path
     r"\b[\w.-]+/[\w./-]*\w\.\w{1,6}\b",  # relative path with an extension
@@ -16,8 +17,17 @@ _PATTERNS = (
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"[ -]\d{1,2}(?:st|nd|rd|th)?(?:,? ?-?\d{4})?\b",  # date in words
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b",  # ISO date
+    r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b",  # MAC address
     r"\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?\b",  # time of day
-    r"\bv?\d+\.\d+(?:\.\d+)+(?:[-+][\w.]+)?\b",  # version
+    r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5}|/\d{1,2})?\b",  # IPv4, with a port or a mask
+    r"\[(?=[0-9A-Fa-f]*:[0-9A-Fa-f]*:)[0-9A-Fa-f:.]{2,45}\](?::\d{1,5}\b)?",  # IPv6 with a port
+    r"(?<![\w:.])(?=[0-9A-Fa-f:]{0,35}::)[0-9A-Fa-f:]{2,39}(?:/\d{1,3})?(?![\w:])",  # IPv6
+    # host:port, not a word and a number: the host is a name of several parts, or localhost
+    r"(?<![\w.@/-])(?:localhost|[A-Za-z0-9](?=\w*[.-])[\w-]*(?:\.[\w-]+)*):\d{1,5}\b(?![:.]\d)",
+    r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?\b",  # IBAN
+    r"(?<!\w)\+\d{1,3}(?:[ -]\d{2,8}){2,5}\b",  # telephone number
+    r"\b\d+(?:\.\d+)?[eE][-+]?\d{1,3}\b",  # power of ten
+    r"\bv?\d+\.\d+(?:\.\d+)+(?:(?:a|b|rc|dev|post)\d+\b|(?:[-+][\w.]*\w)*)\b",  # version
     r"[$€£¥] ?\d[\d,]*(?:\.\d+)?[kKmMbB]?\b",  # money
     r"\b\d[\d,]*(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|second)s?|"
     r"[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
@@ -34,7 +44,7 @@ _PATTERNS = (
 _IDENTIFIER = re.compile("|".join(_PATTERNS))
 _PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
 # Base64 and the like, in which each place would be tried to the end.
-_DATA = re.compile(r"[\w.+/@-]{400,}")
+_DATA = re.compile(r"[\w.+/@-]{201,}")
 LONGEST = 200  # characters; longer matches are data, not names
 WORDS_AROUND = 5
 CHARACTERS_AROUND = 200

@@ -6,6 +6,7 @@ Search cannot find them later (recall@10 of 0.06, retrieval_and_cost 2a), so the
 import re
 from dataclasses import dataclass
 
+from agent.fences import fenced
 from agent.messages import Message, block_text, file_name, is_file
 from agent.pruning import shorten
 
@@ -58,5 +59,8 @@ def pins(number: int, text: str) -> list[Pin]:
 
 
 def _without_code(text: str) -> str:
-    text = re.sub(r"^(`{3,}|~{3,})[^\n]*\n.*?(?:^\1|\Z)", "", text, flags=re.M | re.S)
-    return re.sub(r"^(?:>| {4}|\t).*$", "", text, flags=re.M)
+    kept, end = [], 0
+    for fence in fenced(text, tildes=True, unclosed=True):
+        kept.append(text[end : fence.start])
+        end = fence.end
+    return re.sub(r"^(?:>| {4}|\t).*$", "", "".join([*kept, text[end:]]), flags=re.M)

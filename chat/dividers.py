@@ -13,9 +13,10 @@ from django.utils.translation import get_language, gettext, gettext_lazy
 from agent.audit import UNVERIFIED
 from agent.chapters import BETWEEN, INDEX_HEADING, PINS_HEADING, Summary
 from chat import markdown
+from chat.failsafe import drawn
 from chat.figures import format_tokens
 from chat.models import Compaction
-from chat.render import CACHE_SECONDS, VERSION, Part
+from chat.render import CACHE_SECONDS, VERSION, Part, source_html
 
 # As the audit marks a bullet: at its end, after a space, which no attribute can hold.
 _UNVERIFIED = re.compile(rf"\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
@@ -38,7 +39,11 @@ def render_divider(compaction: Compaction) -> str:
     key = f"divider:{VERSION}:{get_language()}:{compaction.pk}:{checksum}"
     if html := cache.get(key):
         return mark_safe(html)
-    parts = summary_parts(compaction.summary)
+    parts = drawn(
+        f"summary {compaction.pk}",
+        lambda: summary_parts(compaction.summary),
+        lambda: [{"kind": "chapter", "range": "", "html": source_html(compaction.summary)}],
+    )
     html = render_to_string(
         "chat/_divider.html",
         {
@@ -128,4 +133,6 @@ def _summary_html(text: str) -> SafeString:
     text = _EMPTY_SECTION.sub("", text) or text
     title, word = gettext("No message was found that bears this out."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
-    return mark_safe(_UNVERIFIED.sub(lambda _: mark, markdown.render(text, [0])))
+    return mark_safe(
+        _UNVERIFIED.sub(lambda _: mark, markdown.render(text, markdown.Work(outline=[0])))
+    )

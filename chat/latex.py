@@ -1,27 +1,28 @@
 """LaTeX formulas as MathML, which browsers draw without any script."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from html import escape, unescape
 from xml.etree import ElementTree
 
-from latex2mathml import exceptions
+import structlog
 from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from mdit_py_plugins.texmath import texmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
+from mdit_py_plugins.texmath.index import make_block_func, make_inline_func, rules
+
+log = structlog.get_logger(__name__)
 
 MAX_FORMULA = 2_000  # characters; a longer one is shown as its source
-# What the converter raises for what it does not understand: its own errors share no base.
-_ERRORS: tuple[type[Exception], ...] = (
-    *(e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, Exception)),
-    RecursionError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-)
+MAX_LINES = 60  # of a formula between $$ and $$
+
+BlockRule = Callable[[StateBlock, int, int, bool], bool]
+InlineRule = Callable[[StateInline, bool], bool]
 
 # For the sanitiser. What could load, link or lay out over the page is not among them.
 _TAGS = """
@@ -43,38 +44,84 @@ ATTRIBUTE_VALUES = {"mfrac": {"linethickness": {"0", "0px", "0pt"}}}
 @lru_cache(maxsize=256)
 def mathml(formula: str, *, block: bool) -> str:
     """A formula as HTML, to be sanitised; its source where it cannot be converted."""
-    source = f'<code class="math-source">{escape(formula)}</code>'
     if len(formula) > MAX_FORMULA:
-        return source
+        return source(formula)
     try:
         root = convert_to_element(formula, display="block" if block else "inline")
-    except _ERRORS:
-        return source
-    for element in root.iter():  # the converter writes symbols as entities, and leaves text raw
-        element.text = unescape(element.text) if element.text else None
-    return ElementTree.tostring(root, encoding="unicode")
+        for element in root.iter():  # it writes symbols as entities, and leaves text raw
+            element.text = unescape(element.text) if element.text else None
+        return ElementTree.tostring(root, encoding="unicode")
+    # Its own errors share no base, and it also raises what it happens upon (StopIteration, …).
+    except Exception as error:  # noqa: BLE001 - whatever the text, its source can be shown
+        log.info("formula shown as its source", error=type(error).__name__)
+        return source(formula)
+
+
+def source(formula: str) -> str:
+    """A formula as it was written."""
+    return f'<code class="math-source">{escape(formula)}</code>'
 
 
 def formulas(markdown: MarkdownIt) -> None:
-    """A plugin: `$…$`, `$$…$$`, `\\(…\\)` and `\\[…\\]`. Amounts of dollars stay text."""
+    """A plugin: `$…$`, `$$…$$`, `\\(…\\)` and `\\[…\\]`. Amounts of dollars stay text.
+
+    The two libraries' rules look for a formula's end in all that follows, from each place where one
+    might begin: here only as far as a formula may go.
+    """
     markdown.use(
         dollarmath_plugin,
         allow_labels=False,
         allow_space=False,
         allow_digits=False,
-        allow_blank_lines=False,
         double_inline=True,
     )
-    markdown.use(texmath_plugin, delimiters="brackets")
+    markdown.block.ruler.at("math_block", _near(math_block_dollar(allow_labels=False)))
+    for rule in rules["brackets"]["inline"]:
+        bracketed = make_inline_func(rule)
+        markdown.inline.ruler.before("escape", f"bracket_{rule['name']}", _closed(bracketed))
+    for rule in rules["brackets"]["block"]:
+        block = _closed_block(make_block_func(rule))
+        markdown.block.ruler.before("fence", f"bracket_{rule['name']}", block)
     for name in ("math_inline", "math_inline_double", "math_block"):
         markdown.add_render_rule(name, _inline if name == "math_inline" else _block)
 
 
+def _near(rule: BlockRule) -> BlockRule:
+    def near(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        return rule(state, start, min(end, start + MAX_LINES), silent)
+
+    return near
+
+
+def _closed(rule: InlineRule) -> InlineRule:
+    def closed(state: StateInline, silent: bool) -> bool:
+        return _ends(state.src, "\\)", state.pos) and rule(state, silent)
+
+    return closed
+
+
+def _closed_block(rule: BlockRule) -> BlockRule:
+    def closed(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        begin = state.bMarks[start] + state.tShift[start]
+        return _ends(state.src, "\\]", begin) and rule(state, start, end, silent)
+
+    return closed
+
+
+def _ends(text: str, closing: str, begin: int) -> bool:
+    return text.find(closing, begin, begin + MAX_FORMULA) >= 0
+
+
 def _inline(self: object, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-    return mathml(tokens[idx].content.strip(), block=False)
+    return _formula(tokens[idx], env, block=False)
 
 
 def _block(self: object, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
     # A span: `$$…$$` may stand within a paragraph.
-    formula = mathml(tokens[idx].content.strip(), block=True)
+    formula = _formula(tokens[idx], env, block=True)
     return f'<span class="math-block" tabindex="0">{formula}</span>\n'
+
+
+def _formula(token: Token, env: EnvType, *, block: bool) -> str:
+    formula = token.content.strip()
+    return mathml(formula, block=block) if env["work"].converts(formula) else source(formula)

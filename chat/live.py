@@ -9,7 +9,9 @@ from agent.messages import Block
 from agent.reply import Reply
 from chat.broadcast import conversation_group, send
 from chat.markdown import clean_text
-from chat.markdown_stream import MarkdownStream, utf16_length
+from chat.markdown_pieces import Piece
+from chat.markdown_stream import Block as FinishedBlock
+from chat.markdown_stream import MarkdownStream, is_light, utf16_length
 from chat.tool_rows import render_call
 
 
@@ -67,11 +69,19 @@ class LiveTurn:
         offset, self.length = self.length, self.length + utf16_length(text)
         self.tail += text
         await self._send({"type": "turn.delta", "offset": offset, "text": text})
-        for block in self._markdown.feed(text):
+        for piece in self._markdown.cut(text):
+            block = await self._rendered(piece)
             self.tail = _after(self.tail, block.through - self.through)
             self.through = block.through
             self.html.append(block.html)
             await self._send({"type": "turn.block", "through": block.through, "html": block.html})
+
+    async def _rendered(self, piece: Piece) -> FinishedBlock:
+        """A piece as HTML: in a thread where it would hold up the loop, and with it every other
+        answer."""
+        if is_light(piece):
+            return self._markdown.render(piece)
+        return await asyncio.to_thread(self._markdown.render, piece)
 
     async def think(self, text: str) -> None:
         """Show thinking while it streams. Without a sequence number: what is lost on the way comes

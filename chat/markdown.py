@@ -7,6 +7,7 @@ and nh3 lets through exactly what this module itself can produce.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from io import StringIO
@@ -21,7 +22,6 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from mdit_py_plugins.tasklists import tasklists_plugin
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -29,11 +29,17 @@ from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from chat import footnotes, latex
+from chat.failsafe import drawn
+from chat.markdown_pieces import Piece, pieces
+from chat.tasklists import tasklists
 
-MAX_TEXT = 200_000  # characters; a longer text is shown as it is, without Markdown
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
-MAX_HIGHLIGHT = 20_000  # characters of one code block: mostly 60 ms, and the loop waits for it
-HIGHLIGHT_SECONDS = 0.2  # of CPU; what takes longer is shown plainly
+MAX_HIGHLIGHT = 20_000  # characters of one code block: mostly 60 ms
+HIGHLIGHT_SECONDS = 0.12  # of CPU, for so many; code that takes longer is shown plainly
+# Of one text. A long answer (64,000 characters with headings, lists, tables and links) has less.
+MOST_WEIGHT = 200_000  # microseconds, see `chat.markdown_pieces`
+MOST_HIGHLIGHTED = 60_000  # characters of code
+MOST_FORMULAS = 5_000  # characters: 50 ms
 
 _UNSAFE_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 _SCHEMES = {"http", "https", "mailto"}
@@ -44,20 +50,59 @@ _MESSAGE_NUMBER = re.compile(r"#(\d+)")
 _OPAQUE = re.compile(r"(<pre\b.*?</pre>|<code\b.*?</code>|<a\b.*?</a>)", re.S)
 
 
-def render(text: str, outline: list[int] | None = None) -> str:
-    """The sanitised HTML of a Markdown text. Never raises for any `str`.
+@dataclass
+class Work:
+    """How much may still be done for one text: what is beyond it is shown plainly. Counted, not
+    timed, so that a text looks the same while it is written, when it is done, and after a reload.
 
-    `outline` are the levels of the headings that the text stands below, [] for none; what comes
-    after the text is rendered with the same list.
+    `outline` are the levels of the headings that the text stands below; what comes after the text
+    is rendered with the same.
     """
+
+    outline: list[int] = field(default_factory=list)
+    weight: float = MOST_WEIGHT
+    highlighted: int = MOST_HIGHLIGHTED
+    formulas: int = MOST_FORMULAS
+
+    def takes(self, piece: Piece) -> bool:
+        """Spend what rendering a piece takes; False from the first one on that does not fit."""
+        self.weight = self.weight - piece.weight if piece.weight <= self.weight else -1
+        return self.weight >= 0
+
+    def highlights(self, code: str) -> bool:
+        """Spend what highlighting takes; False where the code does not fit."""
+        fits = len(code) <= min(MAX_HIGHLIGHT, self.highlighted)
+        self.highlighted -= fits * len(code)
+        return fits
+
+    def converts(self, formula: str) -> bool:
+        """Spend what converting a formula takes; False where it does not fit."""
+        fits = len(formula) <= self.formulas
+        self.formulas -= fits * len(formula)
+        return fits
+
+
+def render(text: str, work: Work | None = None) -> str:
+    """The sanitised HTML of a Markdown text; its source where it cannot be rendered. Never raises
+    for any `str`."""
     text = clean_text(text)
-    if len(text) > MAX_TEXT:
-        return _plain(text)
+    work = Work() if work is None else work
+    return drawn("Markdown", lambda: _render(text, work), lambda: _plain(text))
+
+
+def _render(text: str, work: Work) -> str:
+    end = 0
+    for piece in pieces(text):
+        if not work.takes(piece):
+            break
+        end += len(piece.text)
+    marked, rest = text[:end], text[end:]
     try:
-        html = _markdown.render(text, {"outline": [] if outline is None else outline})
+        html = _markdown.render(marked, {"work": work}) if marked else ""
     except RecursionError:  # nesting that the parser's own limits do not cover
         return _plain(text)
-    return link_numbers(footnotes.link(_cleaner.clean(html), text))
+    html = link_numbers(footnotes.link(_cleaner.clean(html), marked))
+    return html + _plain(rest) if rest.strip() else html
 
 
 def link_numbers(html: str) -> str:
@@ -81,9 +126,9 @@ def _linked(cited: re.Match[str]) -> str:
     return f"[{links}]"
 
 
-def render_code(code: str, language: str = "") -> str:
+def render_code(code: str, language: str, work: Work) -> str:
     """A code block with its header, as sanitised HTML."""
-    return _cleaner.clean(_code_block(clean_text(code), language))
+    return _cleaner.clean(_code_block(clean_text(code), language, work))
 
 
 def clean_text(text: str) -> str:
@@ -127,9 +172,9 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-def _timed(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+def _timed(tokens: Iterable[tuple[Any, str]], seconds: float) -> Iterator[tuple[Any, str]]:
     """The tokens, as long as they come in time: lexers are quadratic for some input."""
-    deadline = thread_time() + HIGHLIGHT_SECONDS
+    deadline = thread_time() + seconds
     for token in tokens:
         if thread_time() > deadline:
             raise _TooSlow
@@ -138,21 +183,33 @@ def _timed(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
 
 # A streamed block comes again a moment later, in the final HTML of its message.
 @lru_cache(maxsize=64)
-def _highlight(code: str, language: str) -> str:
+def _highlight(code: str, language: str) -> str | None:
+    """The code with its parts marked; None where no lexer knows it, or not in time."""
     lexer = _lexer(language) if language in _languages else None
     if lexer is None:
-        return escape(code)
+        return None
     out = StringIO()
     try:
-        _formatter.format(_timed(lexer.get_tokens(code)), out)
+        seconds = HIGHLIGHT_SECONDS * (0.1 + len(code) / MAX_HIGHLIGHT)
+        _formatter.format(_timed(lexer.get_tokens(code), seconds), out)
     except _TooSlow:
-        return escape(code)
+        return None
     return out.getvalue()
 
 
-def _code_block(code: str, language: str) -> str:
+def _in_parts(text: str) -> str:
+    """A text escaped: a long one in elements of its own, as the sanitiser takes quadratic time for
+    one that is full of "&" or of spaces that do not break."""
+    if len(text) <= MAX_INLINE:
+        return escape(text)
+    parts = (text[at : at + MAX_INLINE] for at in range(0, len(text), MAX_INLINE))
+    return "".join(f"<span>{escape(part)}</span>" for part in parts)
+
+
+def _code_block(code: str, language: str, work: Work) -> str:
     language = language[:40]
-    body = _highlight(code, language.lower()) if len(code) <= MAX_HIGHLIGHT else escape(code)
+    marked = _highlight(code, language.lower()) if work.highlights(code) else None
+    body = _in_parts(code) if marked is None else marked
     name, copy = escape(language or gettext("text")), gettext("Copy")
     return (
         '<div class="code-block"><div class="code-header">'
@@ -169,12 +226,17 @@ class _Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
         info = token.info.split(maxsplit=1)
-        return _code_block(token.content, info[0] if info else "")
+        return _code_block(token.content, info[0] if info else "", env["work"])
 
     def code_block(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        return _code_block(tokens[idx].content, "")
+        return _code_block(tokens[idx].content, "", env["work"])
+
+    def long_text(
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        return _in_parts(tokens[idx].content)
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return '<div class="table-scroll" tabindex="0"><table>\n'
@@ -187,14 +249,14 @@ def _cap_inline(state: StateCore) -> None:
     """Show over-long inline content as it is."""
     for token in state.tokens:
         if token.type == "inline" and len(token.content) > MAX_INLINE:
-            token.type = "text"  # the block renderer writes it escaped, and no inline rule runs
+            token.type = "long_text"  # no inline rule runs
 
 
 def _adapt(state: StateCore) -> None:
     """What the page needs to differ from plain CommonMark."""
     for token in state.tokens:
         if token.type == "heading_open":
-            token.tag = tag = _heading(int(token.tag[1]), state.env["outline"])
+            token.tag = tag = _heading(int(token.tag[1]), state.env["work"].outline)
         elif token.type == "heading_close":
             token.tag = tag
         elif token.type in ("th_open", "td_open"):
@@ -233,7 +295,10 @@ def _allowed_link(url: str) -> bool:
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
-    markdown.use(tasklists_plugin, label=True).use(latex.formulas).use(footnotes.footnotes)
+    markdown.use(tasklists).use(latex.formulas).use(footnotes.footnotes)
+    # What our inline rules begin or end with. By default the parser also stops at what others may
+    # look for, which takes most of the time for text like `a-b=c`.
+    markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]")
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
     markdown.validateLink = _allowed_link  # type: ignore[method-assign]

@@ -7,6 +7,7 @@ from threading import Lock
 EVENTS = {
     "request_repaired": "Requests that broke a rule of the API and went out as text.",
     "request_refused": "Requests that broke a rule of the API and did not go out.",
+    "not_drawn": "Texts and other content shown as their source, because drawing them failed.",
 }
 
 _lock = Lock()

@@ -6,6 +6,7 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from agent.messages import Usage
+from chat.failsafe import drawn
 from chat.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
 
@@ -27,6 +28,10 @@ class Plot:
 
 def context_plot(conversation: Conversation, usage: dict[str, Any]) -> str:
     """The SVG for a conversation and its `context.usage`; "" where nothing was reported yet."""
+    return drawn("plot", lambda: _svg(conversation, usage), str)
+
+
+def _svg(conversation: Conversation, usage: dict[str, Any]) -> str:
     plot = _plot(conversation, usage)
     if plot is None:
         return ""

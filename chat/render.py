@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import astuple
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from zlib import crc32
@@ -20,17 +21,17 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
 
 from agent.attachments import reference
+from agent.fences import fenced
 from agent.messages import joins
 from agent.messages import result_text as read_text
 from chat import markdown
 from chat.branch import Variants
+from chat.failsafe import drawn
 from chat.models import Conversation, Message, Turn
 from chat.tool_rows import RESULT_SUFFIX, call_part, citations, result_part, server_results
 
 VERSION = 6  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
-
-_FENCED = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1`*[ \t]*(?:\n|\Z)", re.M | re.S)
 
 # As `chat.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
@@ -52,11 +53,31 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
         key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
         if html := cache.get(key):
             return mark_safe(html)
-    html = render_to_string("chat/_message.html", _message_context(message, turn, variants))
+
+    def article() -> str:
+        return render_to_string("chat/_message.html", _message_context(message, turn, variants))
+
+    html = drawn(f"message {message.pk}", article, lambda: _source_article(message))
     html = mark_safe(_without_strangers(html, message))
     if key and not (turn and turn.status in Turn.ACTIVE):
         cache.set(key, html, CACHE_SECONDS)
     return html
+
+
+def _source_article(message: Message) -> str:
+    """A message that cannot be drawn otherwise, as its text."""
+    parts = [_source_part(message.text)]
+    context = {"message": message, "parts": parts, "copyable": True}
+    return render_to_string("chat/_message.html", context)
+
+
+def source_html(text: str) -> SafeString:
+    """A text as it is, for where drawing it failed."""
+    return mark_safe(_paragraph(markdown.clean_text(text)))
+
+
+def _source_part(text: str) -> Part:
+    return {"kind": "text", "html": source_html(text)}
 
 
 def _without_strangers(html: str, message: Message) -> str:
@@ -111,20 +132,30 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
         return []
     ended = server_results(blocks) | message.calls
     running = turn is not None and turn.status in Turn.ACTIVE
-    parts: list[Part] = []
-    for block in blocks:
+
+    def part(block: Any) -> Part | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
             call_id = _string(block.get("id"))
             more = whole_row_url(message, call_id)
-            parts.append(call_part(block, ended.get(call_id), running=running, more=more))
-        elif kind.endswith(RESULT_SUFFIX):
-            if kind == RESULT_SUFFIX or not _has_call(block, blocks):
-                more = whole_row_url(message, _string(block.get("tool_use_id")))
-                parts.append(result_part(block, more))
-        else:
-            parts.append(_part(block, message.role))
-    return parts
+            return call_part(block, ended.get(call_id), running=running, more=more)
+        if kind.endswith(RESULT_SUFFIX):
+            if kind != RESULT_SUFFIX and _has_call(block, blocks):
+                return None
+            return result_part(block, whole_row_url(message, _string(block.get("tool_use_id"))))
+        return _part(block, message.role)
+
+    parts = (
+        drawn(f"block of message {message.pk}", partial(part, block), partial(_source_of, block))
+        for block in blocks
+    )
+    return [each for each in parts if each]
+
+
+def _source_of(block: Any) -> Part:
+    """A block that cannot be drawn: its text, or else its JSON."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return _source_part(text if isinstance(text, str) else str(block))
 
 
 def whole_row_url(message: Message, call_id: str) -> str:
@@ -245,12 +276,13 @@ def user_text(text: str) -> SafeString:
     People do not write Markdown by intention: `*`, `_` and `#` in their text mean themselves.
     """
     text = markdown.clean_text(text).strip("\n")
+    work = markdown.Work()
     out, end = [], 0
-    for match in _FENCED.finditer(text):
-        out.append(_paragraph(text[end : match.start()]))
-        language = match[2].split(maxsplit=1)
-        out.append(markdown.render_code(match[3], language[0] if language else ""))
-        end = match.end()
+    for fence in fenced(text):
+        out.append(_paragraph(text[end : fence.start]))
+        language = fence.info.split(maxsplit=1)
+        out.append(markdown.render_code(fence.code, language[0] if language else "", work))
+        end = fence.end
     out.append(_paragraph(text[end:]))
     return mark_safe("".join(out))
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
 from chat import markdown
+from chat.failsafe import drawn
 
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100
@@ -22,8 +23,18 @@ Part = dict[str, Any]
 
 def render_call(call: Block, ended: Part | None = None, more: str = "") -> str:
     """The row of a call: running, or as it `ended` (see `Message.calls`)."""
-    part = call_part(call, ended, running=True, more=more)
-    return render_to_string("chat/_tool.html", {"part": part})
+
+    def row() -> str:
+        part = call_part(call, ended, running=True, more=more)
+        return render_to_string("chat/_tool.html", {"part": part})
+
+    def source() -> str:
+        bare = {"kind": "tool", "id": _string(call.get("id")), "name": _string(call.get("name"))}
+        return render_to_string(
+            "chat/_tool.html", {"part": bare | {"text": str(call)[:MAX_TOOL_TEXT]}}
+        )
+
+    return drawn("tool call", row, source)
 
 
 def call_part(

@@ -36,6 +36,52 @@ def test_finds_exact_values(text: str, value: str) -> None:
     assert value in identifiers(text)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "db-7.internal:5432",
+        "db-7:5432",
+        "localhost:8000",
+        "10.0.0.1:6379",
+        "10.0.0.0/8",
+        "192.168.17.4",
+        "[2001:db8::17]:8443",
+        "2001:db8::17",
+        "2001:db8::/32",
+        "root@db-7:2222",
+        "deploy@build.example.org:2222",
+        "git@code.example.org:team/app.git",
+        "00:1a:2b:3c:4d:5e",
+        r"C:\Users\ada\notes.txt",
+        r"\\files\share\plan.docx",
+        "1.2.3-rc.1",
+        "1.2.3rc1",
+        "1.2.3-rc1+build.7",
+        "DE89 3704 0044 0532 0130 00",
+        "+49 30 1234567",
+        "1.5e-3",
+        "2026-11-21T10:15",
+    ],
+)
+def test_a_value_of_several_parts_stays_one(value: str) -> None:
+    assert identifiers(f"It is {value}, as I said.") == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("From 10:15 to 12:30.", ["10:15", "12:30"]),
+        ("See app.py:12 there.", ["app.py", "12"]),
+        ("status:200 and port:8080", ["200", "8080"]),
+        ("Use std::vector there", []),
+    ],
+)
+def test_what_only_looks_like_a_value_of_several_parts_is_cut_as_before(
+    text: str, values: list[str]
+) -> None:
+    assert identifiers(text) == values
+
+
 def test_does_not_take_provenance_or_single_digits_for_values() -> None:
     assert identifiers("- Two of 3 are done [#12 #15]") == []
 

@@ -49,10 +49,10 @@ def write_all(texts: list[str]) -> list[list[Written]]:
 
 
 async def _write_all(texts: list[str]) -> list[list[Written]]:
-    return [[await _write(text, pieces) for pieces in splits(text)] for text in texts]
+    return [[await write(text, pieces) for pieces in splits(text)] for text in texts]
 
 
-async def _write(text: str, pieces: list[str]) -> Written:
+async def write(text: str, pieces: list[str]) -> Written:
     layer = get_channel_layer()
     channel = await layer.new_channel()
     conversation: UUID = uuid4()

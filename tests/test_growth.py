@@ -1,0 +1,192 @@
+"""Every function that sees text of users, models, tools or files takes time in proportion to it.
+
+The shapes are those that once took quadratic time somewhere, or would in a careless mend. Measured
+is CPU time of this thread; what is compared are sizes, not a clock: a machine under load makes both
+slow.
+"""
+
+import json
+from collections.abc import Callable
+from time import thread_time
+
+import pytest
+
+from agent import api_errors, audit, chapters, excerpts, identifiers, pins, pruning, search
+from agent.context import DEFUSED, FENCE
+from agent.extract import extract
+from agent.messages import Message, plain_text, sound_text
+from agent.previews import _head_and_tail
+from agent.summary_requests import outline_line, serialise
+from chat import dividers, latex, markdown, render, sessions, tool_rows
+from chat.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.llm import counter
+from chat.markdown_stream import MarkdownStream
+
+SIZES = (2_000, 10_000, 200_000)  # characters; the largest where the others leave a doubt
+FLOOR = 0.05  # seconds: less than this is never too much
+GENEROUS = 4  # times what proportion allows; quadratic time is 20 times as much
+
+
+def repeated(unit: str) -> Callable[[int], str]:
+    return lambda size: (unit * (size // len(unit) + 1))[:size]
+
+
+def between(start: str, unit: str, end: str) -> Callable[[int], str]:
+    return lambda size: start + repeated(unit)(size) + end
+
+
+def paragraphs(unit: str) -> Callable[[int], str]:
+    """As long as inline rules are let see them."""
+    return repeated(repeated(unit)(markdown.MAX_INLINE - 100) + "\n\n")
+
+
+def counting(unit: str) -> Callable[[int], str]:
+    return lambda size: "".join(unit.format(n) for n in range(size // len(unit)))[:size]
+
+
+def square_table(size: int) -> str:
+    """Most of its cells are not written."""
+    side = size // 8
+    return "|" + "a|" * side + "\n|" + "-|" * side + "\n" + "|\n" * (2 * side)
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "prose": repeated("The quick brown fox, 12 of them, jumped over a lazy dog. "),
+    "one word": repeated("a"),
+    "spaces": between("x", " ", "x"),
+    "newlines": repeated("\n"),
+    "fences never closed": repeated("```x\n"),
+    "fences in items": repeated("- ```\n"),
+    "one line of fence": repeated("~"),
+    "ever shorter fences": lambda size: "\n".join(
+        "`" * n for n in range(int((2 * size) ** 0.5), 2, -1)
+    ),
+    "items": repeated("- a\n"),
+    "tasks": repeated("- [ ] a\n"),
+    "nested quotes and items": repeated("> - "),
+    "a table": between("| a | b |\n|---|---|\n", "| 1 | 2 |\n", ""),
+    "a table without cells": square_table,
+    "many small tables": repeated("|a|b|c|d|e|f\n|-|-|-|-|-|-\nx\nx\nx\nx\n\n"),
+    "headings": repeated("# a\n"),
+    "underlined headings": repeated("a\n===\n"),
+    "notes": counting("[^{0}]\n\n[^{0}]: x\n\n"),
+    "brackets": paragraphs("["),
+    "links never closed": paragraphs("[a]("),
+    "emphasis": paragraphs("*a **b _c "),
+    "backticks": paragraphs("`a ``b "),
+    "dollars": paragraphs("$a "),
+    "formulas": counting("$x_{{{0}}}$ "),
+    "formulas never closed": paragraphs("\\("),
+    "displayed formulas never closed": repeated("\\[a\n\n"),
+    "lines of dollars": repeated("$$a\n\n$$a\n"),
+    "angles": paragraphs("<a "),
+    "ampersands": repeated("&"),
+    "ampersands in code": between("```\n", "&\xa0", "\n```\n"),
+    "numbers with commas": repeated("1,"),
+    "dotted": repeated("a.1-"),
+    "dotted words": repeated("a." * 99 + " "),
+    "dashed words": repeated("a-" * 99 + " "),
+    "addresses": repeated("https://a.b/c?d=e&f user@db-7.example.org:22 10.0.0.1:80 [::1]:8 "),
+    "at signs": repeated("a@b."),
+    "colons": repeated("a-b:"),
+    "citations": repeated("[#1 #2, "),
+    "citations in a bullet": between("- a [#1", ", #2", ""),
+    "a log": repeated("2026-01-02 10:11:12,123 ERROR app.db [w-7] /var/x.log:12 IOError: 30 ms\n"),
+    "other scripts": repeated("漢字 яα e\u0301😀 "),
+    "what UTF-8 cannot carry": repeated("\ud800\0"),
+    "instructions": repeated("and always please , "),
+    "closing tags": repeated("</ conversation_record"),
+}
+SOURCE = audit.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
+
+
+def message(text: str) -> Message:
+    return Message(1, "user", [{"type": "text", "text": text}], len(text) // 4)
+
+
+def stream(text: str) -> None:
+    parts = MarkdownStream()
+    for at in range(0, len(text), 400):
+        parts.feed(text[at : at + 400])
+
+
+def summarised(text: str) -> None:
+    """What a summary goes through."""
+    chapters.Summary.from_text(text)
+    audit.citations(text)
+    audit.content_words(text)
+    chapters.cut(text, len(text) // 10, counter())
+    outline_line(message(text))
+    FENCE.sub(DEFUSED, text)
+
+
+def stored(text: str) -> None:
+    """What is done with a text where it is stored, sent or found, beside the search index."""
+    sound_text(text)
+    plain_text([{"type": "text", "text": part} for part in text.split("\n\n")])
+    serialise(message(text))
+    _head_and_tail(text, 5_000, 1, 0)
+    pruning.shorten(text, 400)
+    extract([message(text)], 500, counter())
+    api_errors.TOO_LONG.search(text)
+    counter().count(text)
+    data = text.encode("utf-8", "replace")
+    PDF_ENCRYPTED.search(b"/Encrypt" + data)
+    PDF_PAGE.findall(data)
+    sessions.parse(
+        [json.dumps({"type": "message", "message": {"role": "user", "content": text}}).encode()]
+    )
+    sessions._shell({"command": text, "output": text})
+
+
+def rows(text: str) -> None:
+    """A tool's call and result, folded and whole."""
+    for most in (4_000, None):
+        call = {"type": "tool_use", "id": "a", "name": "look", "input": {"where": text}}
+        tool_rows.call_part(call, {"text": text}, running=False, most=most)
+        tool_rows.result_part({"type": "tool_result", "content": text}, most=most)
+    markdown.link_numbers(text)
+
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "render": markdown.render,
+    "stream": stream,
+    "user_text": render.user_text,
+    "summary_parts": dividers.summary_parts,
+    "pins and index": lambda text: dividers.summary_parts(
+        f"{chapters.PINS_HEADING}\n{text}\n{chapters.INDEX_HEADING}\n{text}"
+    ),
+    "rows": rows,
+    "pins": lambda text: pins.pins(1, text),
+    "index_entries": lambda text: identifiers.index_entries(1, text),
+    "summarised": summarised,
+    "audit": lambda text: audit.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE),
+    "tokens": search.tokens,
+    "query": lambda text: search.parse(text, typing=True),
+    "excerpt": lambda text: excerpts.excerpt(text, search.parse('a "1," 12'), 300),
+    "stored": stored,
+}
+
+
+def cost(function: Callable[[str], object], text: str) -> float:
+    """Seconds of CPU."""
+    for cached in (markdown._highlight, latex.mathml, search.fold):
+        cached.cache_clear()
+    started = thread_time()
+    function(text)
+    return thread_time() - started
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_time_grows_with_the_text_and_not_with_its_square(function: str, shape: str) -> None:
+    work, text = FUNCTIONS[function], SHAPES[shape]
+    first = min(cost(work, text(SIZES[0])) for _ in range(2))
+    for size in SIZES[1:]:
+        proportion = first * size / SIZES[0]
+        taken = cost(work, text(size))
+        if taken > max(FLOOR, GENEROUS * proportion):  # a neighbour's load, or the function
+            taken = min(taken, *(cost(work, text(size)) for _ in range(2)))
+        assert taken <= max(FLOOR, GENEROUS * proportion), (size, taken, proportion)
+        if taken <= 2 * proportion or taken * (SIZES[-1] / size) ** 2 < FLOOR:
+            return  # plainly not quadratic, or not so that anybody would notice
