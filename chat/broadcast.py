@@ -17,6 +17,8 @@ from chat.layers import LocalChannelLayer
 
 Event = dict[str, Any]
 
+SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
+
 _web_loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -39,6 +41,13 @@ def emit(group: str, event: Event) -> None:
     """Send an event when the current transaction commits; at once where there is none. For
     services, in any thread without a running loop."""
     transaction.on_commit(partial(_deliver, group, _message(event)))
+
+
+def doubt_sessions(user_id: int) -> None:
+    """When the current transaction commits, let every socket of a user check its session. What ends
+    a session must not fail for a channel layer that is away: sockets check by themselves too."""
+    work = partial(_deliver, user_group(user_id), {"type": SESSION_DOUBT})
+    transaction.on_commit(work, robust=True)
 
 
 async def send(group: str, event: Event) -> None:

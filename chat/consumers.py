@@ -4,6 +4,7 @@ and no ORM call happens in here."""
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +15,9 @@ from channels.layers import get_channel_layer
 from django.utils.translation import gettext
 
 from accounts.models import User
+from accounts.sessions import signs_in
 from chat import events, snapshots
-from chat.broadcast import Event, bind_loop, conversation_group, user_group
+from chat.broadcast import SESSION_DOUBT, Event, bind_loop, conversation_group, user_group
 from chat.control import stop_elsewhere
 from chat.db import in_db
 from chat.errors import Refused
@@ -36,6 +38,8 @@ from chat.turns import runner
 log = structlog.get_logger(__name__)
 
 SIGNED_OUT, NOT_FOUND = 4401, 4404
+# An expired session, or a row that was changed by hand, tells nobody.
+RECHECK_SECONDS = 30.0
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -55,6 +59,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         bind_loop()
         self._joined: list[str] = []
         self._relaying: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._doubt = asyncio.Event()
+        self._signed_out = False
         self._sending = asyncio.Lock()
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
@@ -72,12 +79,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._channel = await self._layer.new_channel()
         for group in self._joined:
             await self._layer.group_add(group, self._channel)
+        # Not before: it would miss what ends the session in between.
+        if not await self._is_signed_in():
+            return
         await self._send_snapshot()
         self._relaying = asyncio.create_task(self._relay())
+        self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
-        if self._relaying:
-            self._relaying.cancel()
+        for task in self._relaying, self._watching:
+            if task:
+                task.cancel()
         for group in self._joined:
             await self._layer.group_discard(group, self._channel)
 
@@ -85,12 +97,37 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Pass on the layer's events, but none while a snapshot is made that may be older."""
         while True:
             event = await self._layer.receive(self._channel)
-            async with self._sending:
-                await self.send(text_data=event["frame"])
+            if event["type"] == SESSION_DOUBT:
+                self._doubt.set()
+            elif not self._signed_out:
+                async with self._sending:
+                    await self.send(text_data=event["frame"])
+
+    async def _watch_session(self) -> None:
+        """Check the session where something may have ended it, and every 30 s anyway."""
+        while not self._signed_out:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RECHECK_SECONDS):
+                    await self._doubt.wait()
+            self._doubt.clear()
+            try:
+                await self._is_signed_in()
+            except Exception:  # a database that is away must not end the checks
+                log.exception("session could not be checked")
+
+    async def _is_signed_in(self) -> bool:
+        """Whether the session still holds; where it does not, the socket is closed."""
+        holds = await in_db(signs_in, self.scope["session"].session_key, self.user.pk)
+        if not holds and not self._signed_out:
+            self._signed_out = True
+            await self.close(SIGNED_OUT)
+        return holds
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
         try:
+            if not await self._is_signed_in():
+                return
             frame = parse(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
             await self._handle(frame)

@@ -190,14 +190,16 @@ def void_thinking(turn_id: int) -> None:
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
     """Extend the leases of the turns that a process runs and store the text of their answers.
 
-    Returns the ids of turns that were asked to stop.
+    Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
+    were ended elsewhere or deleted.
     """
     mine = Turn.objects.filter(pk__in=turn_ids, status__in=Turn.ACTIVE)
     with transaction.atomic():
         mine.update(lease_expires=lease())
         with connection.cursor() as cursor:
             cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
-    return set(mine.filter(stop_requested=True).values_list("pk", flat=True))
+    wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
+    return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.
