@@ -15,6 +15,7 @@ export function connect(path, { onFrame, onState }) {
   let attempts = 0;
   let timer = 0;
   let watchdog = 0;
+  let greeted = false; // whether a frame has come since the last refusal of the session
 
   function open() {
     clearTimeout(timer);
@@ -26,6 +27,7 @@ export function connect(path, { onFrame, onState }) {
     };
     own.onmessage = (event) => {
       attempts = 0;
+      greeted = true;
       clearTimeout(watchdog);
       let frame;
       try {
@@ -39,6 +41,11 @@ export function connect(path, { onFrame, onState }) {
       if (own !== socket) return;
       socket = null;
       clearTimeout(watchdog);
+      // A new password gives this browser a new session: it is asked once.
+      if (event.code === 4401 && greeted) {
+        greeted = false;
+        return open();
+      }
       if (FINAL[event.code]) return onState(FINAL[event.code]);
       onState("lost");
       const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempts++);
