@@ -39,7 +39,7 @@ def test_whoever_was_signed_out_is_told_and_loses_nothing(tab: Page, scripted: D
     )
 
 
-def test_a_sign_out_in_another_tab_is_shown_at_once_and_keeps_the_draft(
+def test_a_sign_out_in_another_tab_is_shown_and_keeps_the_draft(
     tab: Page, scripted: DemoServer
 ) -> None:
     scripted.script.reply("Hi!", when=is_chat)
