@@ -21,7 +21,6 @@ from chat.broadcast import SESSION_DOUBT, Event, bind_loop, conversation_group, 
 from chat.control import stop_elsewhere
 from chat.db import in_db
 from chat.errors import Refused
-from chat.limits import counted
 from chat.models import Conversation, Message, Turn
 from chat.protocol import (
     CancelCompaction,
@@ -168,7 +167,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
         opening = await in_db(
-            counted,
             send,
             self.user,
             self.conversation_id,
@@ -215,6 +213,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             "message": refusal.message,
             "retryable": refusal.retryable,
         }
+        if refusal.retry_after is not None:
+            event["retry_after"] = refusal.retry_after
         if client_id is not None:
             event["client_id"] = client_id
         await self.send(text_data=json.dumps(event))

@@ -7,6 +7,7 @@ from threading import Lock
 EVENTS = {
     "request_repaired": "Requests that broke a rule of the API and went out as text.",
     "request_refused": "Requests that broke a rule of the API and did not go out.",
+    "limits_by_process": "Turns counted by this process alone, because the cache was away.",
 }
 
 _lock = Lock()

@@ -238,7 +238,9 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
-MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)  # per user
+# Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
+MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
+TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10)  # answers and compactions of a user that run
 MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
 
 HTTPS = env.bool("HTTPS", False)

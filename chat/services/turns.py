@@ -17,6 +17,7 @@ from agent.messages import Block, plain_text, sound_text
 from chat import events
 from chat.broadcast import conversation_group, emit, user_group
 from chat.errors import Refused
+from chat.limits import count_turn
 from chat.llm import counter
 from chat.models import Conversation, Message, Turn
 from chat.services import attachments, indexing
@@ -115,8 +116,23 @@ def checked_text(text: str, *, needed: bool = True) -> str:
 
 def open_answer_turn(conversation: Conversation, owner: str) -> Turn:
     """The turn that will answer; the caller's transaction holds the conversation."""
+    return open_turn(conversation, Turn.Kind.ANSWER, owner)
+
+
+def open_turn(
+    conversation: Conversation,
+    kind: Turn.Kind,
+    owner: str,
+    *,
+    focus: str = "",
+    by: int | None = None,
+) -> Turn:
+    """A queued turn, counted for the user who asked for it: `by`, or else the conversation's owner.
+    Every turn begins here, and every model call belongs to a turn or follows one: nothing that
+    costs goes uncounted. Refused above the limits."""
+    count_turn(by or conversation.owner_id)
     return Turn.objects.create(
-        conversation=conversation, kind=Turn.Kind.ANSWER, owner=owner, lease_expires=lease()
+        conversation=conversation, kind=kind, owner=owner, focus=focus, lease_expires=lease()
     )
 
 
