@@ -236,6 +236,9 @@ ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = {"setup": "20/m/ip"}  # besides the defaults for signing in and the like
+# Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 # Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
