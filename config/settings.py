@@ -18,12 +18,13 @@ from config.compaction import site_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
-env.read_env(env.path("ENV_FILE", BASE_DIR / ".env"), recurse=False)
+ENV_FILE = env.path("ENV_FILE", BASE_DIR / ".env")
+env.read_env(ENV_FILE, recurse=False)
 
 # --- Core -----------------------------------------------------------------------------------------
 
 DATA_DIR = env.path("DATA_DIR", BASE_DIR / "var").resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 DEBUG = env.bool("DEBUG", False)
 REDIS_URL = env.str("REDIS_URL", "")
 SCALED = bool(REDIS_URL)
@@ -135,6 +136,7 @@ CACHES = {
 }
 
 MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
+FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
