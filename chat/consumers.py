@@ -66,6 +66,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
         if not self.scope["user"].is_authenticated:
+            self._signed_out = True
             await self.close(SIGNED_OUT)
             return
         try:
@@ -116,8 +117,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _is_signed_in(self) -> bool:
         """Whether the session still holds; where it does not, the socket is closed."""
+        if self._signed_out:
+            return False
         holds = await in_db(signs_in, self.scope["session"].session_key, self.user.pk)
-        if not holds and not self._signed_out:
+        if not holds and not self._signed_out:  # another check may have been faster
             self._signed_out = True
             await self.close(SIGNED_OUT)
         return holds

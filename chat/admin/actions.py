@@ -35,11 +35,11 @@ class Action:
     question: str
     explanation: str
     button: str
-    run: Callable[[Compaction, int], int]
+    run: Callable[[Compaction, int | None], int]
     done: str
 
 
-def _rerun(compaction: Compaction, user_id: int) -> int:
+def _rerun(compaction: Compaction, user_id: int | None) -> int:
     if runner.draining:
         raise Refused("draining", "The server is restarting. Try again in a moment.")
     turn, new = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
@@ -53,7 +53,7 @@ async def _start(turn: Turn, compaction_id: int) -> None:
     contextvars.Context().run(runner.start, turn, compaction_id)
 
 
-def _revert(compaction: Compaction, user_id: int) -> int:
+def _revert(compaction: Compaction, user_id: int | None) -> int:
     summaries.revert(compaction.pk)
     return compaction.pk
 

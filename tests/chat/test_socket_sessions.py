@@ -208,3 +208,24 @@ async def test_nothing_is_prepared_in_the_pause_of_a_disabled_person(chat: Chat)
     assert await in_db(preparing.prepare_in_pause, chat.conversation.pk, head) is None
     await in_db(User.objects.filter(pk=chat.user.pk).update, is_active=True)
     assert await in_db(preparing.prepare_in_pause, chat.conversation.pk, head)
+
+
+PAGES = ("", "messages/", "usage/", "summary/", "compact/", "settings/", "export.md", "export.json")
+
+
+@pytest.mark.parametrize("end", [deactivate, disable_by_hand])
+async def test_no_page_opens_for_a_disabled_person(chat: Chat, end: Callable[[Chat], None]) -> None:
+    await in_db(User.objects.filter(pk=chat.user.pk).update, is_staff=True, is_superuser=True)
+    page = chat.conversation.get_absolute_url()
+    paths = [f"{page}{name}" for name in PAGES] + ["/", "/sidebar/", "/memories/", "/admin/"]
+    before = [(await chat.http.get(path)).status_code for path in paths]
+    assert set(before) <= {200, 204}, before
+    assert (await chat.http.get("/metrics")).status_code == 200
+    await in_db(end, chat)
+    for path in paths:
+        refused = await chat.http.get(path)
+        assert refused.status_code == 302, path
+        assert "/login/" in refused["Location"]
+    for name in ("retry/", "model/", "rename/", "delete/"):
+        assert (await chat.http.post(f"{page}{name}")).status_code == 302
+    assert (await chat.http.get("/metrics")).status_code == 403
