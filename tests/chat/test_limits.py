@@ -6,7 +6,6 @@ from typing import Any, get_args
 import pytest
 from django.core.cache.backends.base import BaseCache
 from django.test import AsyncClient
-from django.urls import URLResolver, get_resolver
 
 from accounts.models import User
 from chat import limits
@@ -15,6 +14,7 @@ from chat.errors import Refused
 from chat.models import Message, Turn
 from chat.protocol import Frame, parse
 from chat.services import summaries
+from tests.chat.addresses import templates
 from tests.chat.factories import (
     OWNER,
     make_compaction,
@@ -42,21 +42,6 @@ FRAMES: dict[str, dict[str, Any]] = {
     "CancelCompaction": {"type": "compact.cancel"},
     "Sync": {"type": "sync"},
 }
-
-
-def templates(
-    resolver: URLResolver | None = None, before: str = "/", space: str = ""
-) -> list[tuple[str, str]]:
-    """Name and template of every address: `/c/<uuid:pk>/`."""
-    found: list[tuple[str, str]] = []
-    for entry in (resolver or get_resolver()).url_patterns:
-        route = before + str(entry.pattern)
-        if isinstance(entry, URLResolver):
-            inner = f"{entry.namespace}:" if entry.namespace else space
-            found += templates(entry, route, inner)
-        elif entry.name and "(?" not in route:
-            found.append((space + entry.name, route))
-    return found
 
 
 class Site:
