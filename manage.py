@@ -7,5 +7,6 @@ import sys
 from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
+    os.umask(0o077)  # before the settings, which make the data directory
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     execute_from_command_line(sys.argv)

@@ -1,5 +1,6 @@
 """First-run set-up. Sign-in, sign-out and password change are django-allauth's."""
 
+from allauth.decorators import rate_limit
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +12,7 @@ from accounts.forms import SetupForm
 from accounts.services import SetupLinkInvalid, claim_setup_link, is_setup_link_valid
 
 
+@rate_limit(action="setup")
 @never_cache
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,6 +31,13 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         return setup_invalid(request)
     login(request, user)
     return redirect("home")
+
+
+def too_many_attempts(request: HttpRequest) -> HttpResponse:
+    """The page of every limit of django-allauth's: they count for a minute."""
+    response = render(request, "429.html", status=429)
+    response["Retry-After"] = "60"
+    return response
 
 
 def setup_invalid(request: HttpRequest) -> HttpResponse:

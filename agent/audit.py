@@ -15,6 +15,7 @@ from agent.messages import Block, Message, file_text, is_file, plain_text
 
 UNVERIFIED = "(unverified)"
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
+MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
 _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 # A value's parts, between which a text may have spaces or marks of code.
@@ -169,12 +170,12 @@ def _check(line: str, source: Source, findings: Findings) -> str:
 
 
 def citations(line: str) -> list[int]:
-    """The message numbers that a bullet rests on, in order; a range counts with both ends."""
-    numbers: list[int] = []
-    for group in _CITATION.findall(line):
-        for first, last in _NUMBERS.findall(group):
-            numbers += [int(first), *([int(last)] if last else [])]
-    return list(dict.fromkeys(numbers))
+    """The message numbers that a bullet rests on, in order; a range counts with both ends. What is
+    too long to be a message's number cites none."""
+    ends = (
+        end for group in _CITATION.findall(line) for pair in _NUMBERS.findall(group) for end in pair
+    )
+    return list(dict.fromkeys(int(end) for end in ends if 0 < len(end) <= MOST_DIGITS))
 
 
 def _with_none(lines: Sequence[str]) -> Iterator[str]:

@@ -3,3 +3,6 @@ from django.apps import AppConfig
 
 class ChatConfig(AppConfig):
     name = "chat"
+
+    def ready(self) -> None:
+        from chat import sign_outs  # noqa: F401 - connects its receivers

@@ -16,6 +16,8 @@ from chat.layers import LocalChannelLayer
 
 Event = dict[str, Any]
 
+SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
+
 _web_loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -41,6 +43,14 @@ def emit(group: str, event: Event) -> None:
     message = _message(event)
     # No `partial`: Django cannot name it where it fails.
     transaction.on_commit(lambda: _deliver(group, message), robust=True)
+
+
+def doubt_sessions(user_id: int) -> None:
+    """When the current transaction commits, let every socket of a user check its session. What ends
+    a session must not fail for a channel layer that is away: sockets check by themselves too."""
+    transaction.on_commit(
+        lambda: _deliver(user_group(user_id), {"type": SESSION_DOUBT}), robust=True
+    )
 
 
 async def send(group: str, event: Event) -> None:

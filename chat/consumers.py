@@ -4,6 +4,7 @@ and no ORM call happens in here."""
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +15,13 @@ from channels.layers import get_channel_layer
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
+from accounts.sessions import signs_in
 from chat import events, snapshots
-from chat.broadcast import Event, bind_loop, conversation_group, user_group
+from chat.broadcast import SESSION_DOUBT, Event, bind_loop, conversation_group, user_group
 from chat.control import stop_elsewhere
 from chat.db import UNAVAILABLE, in_db, why_unavailable
 from chat.errors import Refused
 from chat.layers import RESYNC
-from chat.limits import counted
 from chat.models import Conversation, Message, Turn
 from chat.outages import DATABASE, LAYER
 from chat.protocol import (
@@ -38,6 +39,8 @@ from chat.turns import runner
 log = structlog.get_logger(__name__)
 
 SIGNED_OUT, NOT_FOUND, TRY_AGAIN = 4401, 4404, 1013
+# An expired session, or a row that was changed by hand, tells nobody.
+RECHECK_SECONDS = 30.0
 LATE = gettext_noop(
     "Part of the server is away: titles and compactions wait, and other windows show news late."
 )
@@ -60,11 +63,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         bind_loop()
         self._joined: list[str] = []
         self._relaying: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._doubt = asyncio.Event()
+        self._signed_out = False
         self._sending = asyncio.Lock()
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
         if not self.scope["user"].is_authenticated:
+            self._signed_out = True
             await self.close(SIGNED_OUT)
             return
         try:
@@ -77,14 +84,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._channel = await self._layer.new_channel()
         for group in self._joined:
             await self._layer.group_add(group, self._channel)
+        # Not before: it would miss what ends the session in between.
+        if not await self._is_signed_in():
+            return
         await self._send_snapshot()
         if LAYER.lasts:
             await self._send_state()
         self._relaying = asyncio.create_task(self._relay())
+        self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
-        if self._relaying:
-            self._relaying.cancel()
+        for task in self._relaying, self._watching:
+            if task:
+                task.cancel()
         for group in self._joined:
             await self._layer.group_discard(group, self._channel)
 
@@ -92,11 +104,37 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Pass on the layer's events, but none while a snapshot is made that may be older."""
         while True:
             event = await self._layer.receive(self._channel)
-            if event["name"] == RESYNC["name"]:
-                await self._resync()
+            if event["type"] == SESSION_DOUBT:
+                self._doubt.set()
+            elif self._signed_out:
                 continue
-            async with self._sending:
-                await self.send(text_data=event["frame"])
+            elif event["name"] == RESYNC["name"]:
+                await self._resync()
+            else:
+                async with self._sending:
+                    await self.send(text_data=event["frame"])
+
+    async def _watch_session(self) -> None:
+        """Check the session where something may have ended it, and every 30 s anyway."""
+        while not self._signed_out:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RECHECK_SECONDS):
+                    await self._doubt.wait()
+            self._doubt.clear()
+            try:
+                await self._is_signed_in()
+            except Exception:  # a database that is away must not end the checks
+                log.exception("session could not be checked")
+
+    async def _is_signed_in(self) -> bool:
+        """Whether the session still holds; where it does not, the socket is closed."""
+        if self._signed_out:
+            return False
+        holds = await in_db(signs_in, self.scope["session"].session_key, self.user.pk)
+        if not holds and not self._signed_out:  # another check may have been faster
+            self._signed_out = True
+            await self.close(SIGNED_OUT)
+        return holds
 
     async def _resync(self) -> None:
         """Events may have been lost: send what is stored."""
@@ -109,6 +147,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
         try:
+            if not await self._is_signed_in():
+                return
             frame = parse(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
             await self._handle(frame)
@@ -153,7 +193,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
         opening = await in_db(
-            counted,
             send,
             self.user,
             self.conversation_id,
@@ -204,6 +243,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             "message": refusal.message,
             "retryable": refusal.retryable,
         }
+        if refusal.retry_after is not None:
+            event["retry_after"] = refusal.retry_after
         if client_id is not None:
             event["client_id"] = client_id
         await self.send(text_data=json.dumps(event))

@@ -17,14 +17,13 @@ from chat.contexts import load, usage_event
 from chat.db import in_db
 from chat.errors import Refused
 from chat.forms import BudgetForm, budget_choices
-from chat.limits import counted
 from chat.models import Conversation, Message, Turn
 from chat.plot import context_plot
 from chat.render import whole_row
 from chat.services import branches, conversations
 from chat.summary_views import words
 from chat.turns import runner
-from chat.views import find, signed_in
+from chat.views import find, refused, signed_in
 
 
 def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
@@ -76,7 +75,7 @@ async def _answered(
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        turn = await in_db(counted, change, user, *arguments, owner=runner.owner)
+        turn = await in_db(change, user, *arguments, owner=runner.owner)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):
@@ -155,5 +154,4 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _refused(refusal: Refused) -> HttpResponse:
-    status = 409 if refusal.retryable else 422
-    return HttpResponse(words(refusal), status=status, content_type="text/plain; charset=utf-8")
+    return refused(refusal, 409 if refusal.retryable else 422, words(refusal))

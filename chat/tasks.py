@@ -178,7 +178,8 @@ async def _is_wanted(compaction_id: int) -> bool:
 @shared_task
 def suggest_title(conversation_id: str) -> None:
     """Name a conversation after its first exchange, unless the user has named it."""
-    conversation = Conversation.objects.filter(pk=UUID(conversation_id)).first()
+    wanted = Conversation.objects.filter(pk=UUID(conversation_id), owner__is_active=True)
+    conversation = wanted.first()
     if conversation is None or conversation.title_edited:
         return
     opening = Message.objects.filter(conversation=conversation, active=True, position__lt=2)

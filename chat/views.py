@@ -20,7 +20,6 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.files import MAX_BYTES
 from chat.forms import RenameForm, SettingsForm
-from chat.limits import counted
 from chat.models import Conversation, Turn
 from chat.profiles import offered, profile_for
 from chat.script_texts import script_texts
@@ -42,6 +41,21 @@ def find(request: HttpRequest, pk: UUID) -> Conversation:
         return conversations.owned(request.user, pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
+
+
+def refused(refusal: Refused, status: int, words: str = "") -> HttpResponse:
+    """A refusal's words, or others, as plain text."""
+    plain = "text/plain; charset=utf-8"
+    response = HttpResponse(words or refusal.message, status=status, content_type=plain)
+    return _limited(response, refusal)
+
+
+def _limited(response: HttpResponse, refusal: Refused) -> HttpResponse:
+    """The response to a refusal; 429 with the seconds to wait where a limit was reached."""
+    if refusal.retry_after is not None:
+        response.status_code = 429
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 async def signed_in(request: HttpRequest) -> User:
@@ -168,7 +182,6 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
         return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
     try:
         row, turn = await in_db(
-            counted,
             turns.open_conversation,
             user,
             request.POST.get("model", ""),
@@ -178,7 +191,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             temporary="temporary" in request.POST,
         )
     except Refused as refusal:
-        return await _again(request, refusal.message, 422)
+        return _limited(await _again(request, refusal.message, 422), refusal)
     runner.start(turn)
     if _scripted(request):
         return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
@@ -273,12 +286,9 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        await in_db(conversations.change_settings, row, {"model": name})
-        opened = await in_db(
-            summaries.open_model_switch, pk, old_model=row.model, owner=runner.owner
-        )
+        opened = await in_db(summaries.switch_model, row, name, owner=runner.owner)
     except Refused as refusal:
-        return HttpResponse(refusal.message, status=409)
+        return refused(refusal, 409)
     if opened:
         turn, compaction_id = opened
         runner.start(turn, compaction_id)
@@ -296,7 +306,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         turn = await in_db(turns.retry, row, owner=runner.owner)
     except Refused as refusal:
-        return HttpResponse(refusal.message, status=409)
+        return refused(refusal, 409)
     runner.start(turn)
     return HttpResponse(status=204)
 

@@ -1,8 +1,10 @@
 """The Celery application, for `celery -A config worker` and for `manage.py serve`'s own worker."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import celeryd_init
 
 # Set before Celery() so that its Django fixup closes database connections after each task.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -10,3 +12,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("everlong")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@celeryd_init.connect
+def keep_private(**_: Any) -> None:
+    """Of a worker process; `manage.py serve` looks after its own."""
+    from config import private_files
+
+    private_files.keep_private()

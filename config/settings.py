@@ -18,12 +18,13 @@ from config.compaction import site_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
-env.read_env(env.path("ENV_FILE", BASE_DIR / ".env"), recurse=False)
+ENV_FILE = env.path("ENV_FILE", BASE_DIR / ".env")
+env.read_env(ENV_FILE, recurse=False)
 
 # --- Core -----------------------------------------------------------------------------------------
 
 DATA_DIR = env.path("DATA_DIR", BASE_DIR / "var").resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 DEBUG = env.bool("DEBUG", False)
 REDIS_URL = env.str("REDIS_URL", "")
 SCALED = bool(REDIS_URL)
@@ -78,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "chat.admin.impossible.ImpossibleValues",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -134,6 +136,7 @@ CACHES = {
 }
 
 MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
+FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -239,9 +242,14 @@ ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = {"setup": "20/m/ip"}  # besides the defaults for signing in and the like
+# Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
-MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)  # per user
+# Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
+MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
+TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10)  # answers and compactions of a user that run
 MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
 
 HTTPS = env.bool("HTTPS", False)

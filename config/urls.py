@@ -25,6 +25,7 @@ version_paths = [
     path("revert/", summary_views.summary_revert, name="summary_revert"),
 ]
 exports = message_views.conversation_export
+handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
 urlpatterns = [
     path("", views.home, name="home"),
     path("c/", views.conversation_create, name="conversation_create"),

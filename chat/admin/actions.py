@@ -28,20 +28,21 @@ MAX_AT_ONCE = 20  # each re-run is a paid model call
 
 @dataclass(frozen=True)
 class Action:
-    """What an action's page asks, and what is done on yes: it returns the compaction to show."""
+    """What an action's page asks, and what is done on yes, for a user's id: it returns the
+    compaction to show."""
 
     name: str
     question: str
     explanation: str
     button: str
-    run: Callable[[Compaction], int]
+    run: Callable[[Compaction, int | None], int]
     done: str
 
 
-def _rerun(compaction: Compaction) -> int:
+def _rerun(compaction: Compaction, user_id: int | None) -> int:
     if runner.draining:
         raise Refused("draining", "The server is restarting. Try again in a moment.")
-    turn, new = summaries.open_rerun(compaction.pk, owner=runner.owner)
+    turn, new = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
     # In a sync view, this runs in the event loop that serves the request: the runner's.
     async_to_sync(_start)(turn, new)
     return new
@@ -52,7 +53,7 @@ async def _start(turn: Turn, compaction_id: int) -> None:
     contextvars.Context().run(runner.start, turn, compaction_id)
 
 
-def _revert(compaction: Compaction) -> int:
+def _revert(compaction: Compaction, user_id: int | None) -> int:
     summaries.revert(compaction.pk)
     return compaction.pk
 
@@ -108,7 +109,7 @@ def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action)
     """One compaction; returns the one to show afterwards."""
     name = format_html("{} of “{}”", link(row, f"#{row.pk}"), row.conversation)
     try:
-        shown = action.run(row)
+        shown = action.run(row, request.user.pk)
     except Refused as refusal:
         reason = refusal.message
         if refusal.code == "conversation_busy":

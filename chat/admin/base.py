@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from agent.audit import MOST_DIGITS
 from chat import markdown
 from chat.models import Conversation, Message, ModelProfile
 
@@ -209,7 +210,8 @@ def summary_html(conversation_id: UUID, text: str) -> SafeString:
     As in `chat.render`, no `[` can stand inside an attribute.
     """
     html = _PAGE_LINK.sub(r"#\1", markdown.render(text))
-    numbers = {int(n) for cited in _CITED.findall(html) for n in _NUMBER.findall(cited)}
+    cited_numbers = (n for cited in _CITED.findall(html) for n in _NUMBER.findall(cited))
+    numbers = {int(number) for number in cited_numbers if len(number) <= MOST_DIGITS}
     known = Message.objects.filter(conversation=conversation_id, number__in=numbers)
     pages = {
         str(number): reverse("admin:chat_message_change", args=[pk])

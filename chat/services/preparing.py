@@ -53,6 +53,7 @@ def _begin(loaded: Loaded, trigger: Compaction.Trigger) -> int | None:
         busy = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).exists()
         if (
             busy
+            or not conversation.owner.is_active
             or not loaded.policy.enabled
             or loaded.policy.held
             or versions.running(conversation)

@@ -18,8 +18,8 @@ from chat.broadcast import conversation_group, emit
 from chat.contexts import agent_message, load, usage_event
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.services import compactions
-from chat.services.conversations import refuse_if_busy
+from chat.services import compactions, turns
+from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import lease
 
 MAX_SUMMARY = 100_000  # characters
@@ -51,6 +51,14 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
     return turn, compaction.pk
 
 
+def switch_model(conversation: Conversation, model: str, *, owner: str) -> tuple[Turn, int] | None:
+    """Choose another model, with the turn of `open_model_switch` where one is needed; or neither,
+    where it is refused."""
+    with transaction.atomic():
+        change_settings(conversation, {"model": model})
+        return open_model_switch(conversation.pk, old_model=conversation.model, owner=owner)
+
+
 def open_model_switch(
     conversation_id: UUID, *, old_model: str, owner: str
 ) -> tuple[Turn, int] | None:
@@ -75,8 +83,9 @@ def open_model_switch(
     return turn, compaction.pk
 
 
-def open_rerun(compaction_id: int, *, owner: str) -> tuple[Turn, int]:
-    """Write the current summary's newest version again, from the same messages.
+def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tuple[Turn, int]:
+    """Write the current summary's newest version again, from the same messages; `by` is the id of
+    the user who wants it, if not the conversation's owner.
 
     Refused for versions that are not current.
     """
@@ -86,7 +95,7 @@ def open_rerun(compaction_id: int, *, owner: str) -> tuple[Turn, int]:
         covered = [agent_message(row) for row in versions.covered(old)]
         # The new version is measured against the context without the old one.
         freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
-        turn = _open(conversation, owner, old.focus)
+        turn = _open(conversation, owner, old.focus, by=by)
         compaction = compactions.begin(
             loaded,
             Plan(covered, loaded.context.messages),
@@ -220,14 +229,10 @@ def forget(conversation: Conversation, message: Message) -> None:
             compactions.make_current(conversation, current)
 
 
-def _open(conversation: Conversation, owner: str, focus: str = "") -> Turn:
-    turn = Turn.objects.create(
-        conversation=conversation,
-        kind=Turn.Kind.COMPACT,
-        owner=owner,
-        focus=focus,
-        lease_expires=lease(),
-    )
+def _open(
+    conversation: Conversation, owner: str, focus: str = "", *, by: int | None = None
+) -> Turn:
+    turn = turns.open_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus, by=by)
     emit(conversation_group(conversation.pk), events.turn_started(turn))
     return turn
 

@@ -17,6 +17,7 @@ from agent.messages import Block, plain_text, sound_text
 from chat import events
 from chat.broadcast import conversation_group, emit, user_group
 from chat.errors import Refused
+from chat.limits import count_turn
 from chat.llm import counter
 from chat.models import Conversation, Message, Turn
 from chat.services import attachments, indexing
@@ -118,8 +119,23 @@ def checked_text(text: str, *, needed: bool = True) -> str:
 
 def open_answer_turn(conversation: Conversation, owner: str) -> Turn:
     """The turn that will answer; the caller's transaction holds the conversation."""
+    return open_turn(conversation, Turn.Kind.ANSWER, owner)
+
+
+def open_turn(
+    conversation: Conversation,
+    kind: Turn.Kind,
+    owner: str,
+    *,
+    focus: str = "",
+    by: int | None = None,
+) -> Turn:
+    """A queued turn, counted for the user who asked for it: `by`, or else the conversation's owner.
+    Every turn begins here, and every model call belongs to a turn or follows one: nothing that
+    costs goes uncounted. Refused above the limits."""
+    count_turn(by or conversation.owner_id)
     return Turn.objects.create(
-        conversation=conversation, kind=Turn.Kind.ANSWER, owner=owner, lease_expires=lease()
+        conversation=conversation, kind=kind, owner=owner, focus=focus, lease_expires=lease()
     )
 
 
@@ -193,14 +209,16 @@ def void_thinking(turn_id: int) -> None:
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
     """Extend the leases of the turns that a process runs and store the text of their answers.
 
-    Returns the ids of turns that were asked to stop.
+    Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
+    were deleted. One that a sweep has given up goes on: its whole answer will be stored.
     """
-    mine = Turn.objects.filter(pk__in=turn_ids, status__in=Turn.ACTIVE)
+    mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic():
-        mine.update(lease_expires=lease())
+        mine.filter(status__in=Turn.ACTIVE).update(lease_expires=lease())
         with connection.cursor() as cursor:
             cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
-    return set(mine.filter(stop_requested=True).values_list("pk", flat=True))
+    wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
+    return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.

@@ -16,6 +16,7 @@ from chat.contexts import Loaded, agent_message, load, usage_event
 from chat.models import Compaction, Conversation
 from chat.services import conversations
 from chat.services.compactions import (
+    CANCELLED,
     CHANGED,
     announce_end,
     described,
@@ -41,6 +42,7 @@ class Task:
 
 def claim(compaction_id: int, pid: int) -> Task | None:
     """Take up a compaction; None where it has ended or somebody else has it."""
+    _end_with_owner(compaction_id)
     claimed = Compaction.objects.filter(
         pk=compaction_id, status=Compaction.Status.RUNNING, worker_pid=None
     ).update(worker_pid=pid, started_at=timezone.now(), lease_expires=lease())
@@ -64,8 +66,16 @@ def claim(compaction_id: int, pid: int) -> Task | None:
 
 def beat(compaction_id: int) -> bool:
     """Extend a running compaction's lease; False where it has been ended."""
+    _end_with_owner(compaction_id)
     alive = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
     return bool(alive.update(lease_expires=lease()))
+
+
+def _end_with_owner(compaction_id: int) -> None:
+    """Cancel a compaction whose owner has been disabled."""
+    disabled = Compaction.objects.filter(pk=compaction_id, conversation__owner__is_active=False)
+    if disabled.exists():
+        fail(compaction_id, CANCELLED, cancelled=True)
 
 
 def is_waited_for(compaction_id: int) -> bool:

@@ -327,7 +327,7 @@ export function startConversation(id) {
     if (response?.ok) {
       hideNotice();
       refocus();
-    } else showNotice((response?.status === 409 && (await response.text()).slice(0, 300)) || gettext("Could not retry. Try again in a moment."));
+    } else showNotice(([409, 429].includes(response?.status) && (await response.text()).slice(0, 300)) || gettext("Could not retry. Try again in a moment."));
   }
 
   startShortcuts({ onStop: stop });

@@ -4,6 +4,7 @@ const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 15_000;
 const SILENCE = 10_000; // ms that an answer to `sync` may take
 const GREETING = 2000; // ms after which a server that sent no snapshot by itself is asked
+const NEW_SESSION = 3000; // ms after which a browser whose session ended is asked, once, for another
 const FINAL = { 4401: "signed-out", 4404: "gone" };
 
 /**
@@ -15,6 +16,7 @@ export function connect(path, { onFrame, onState }) {
   let attempts = 0;
   let timer = 0;
   let watchdog = 0;
+  let greeted = false; // whether the last socket got a frame: then its session held at first
 
   function open() {
     clearTimeout(timer);
@@ -26,6 +28,7 @@ export function connect(path, { onFrame, onState }) {
     };
     own.onmessage = (event) => {
       attempts = 0;
+      greeted = true;
       clearTimeout(watchdog);
       let frame;
       try {
@@ -39,9 +42,12 @@ export function connect(path, { onFrame, onState }) {
       if (own !== socket) return;
       socket = null;
       clearTimeout(watchdog);
-      if (FINAL[event.code]) return onState(FINAL[event.code]);
+      // A new password closes the socket a little before this browser gets its new session.
+      const ended = event.code === 4401 && greeted;
+      greeted = false;
+      if (FINAL[event.code] && !ended) return onState(FINAL[event.code]);
       onState("lost");
-      const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempts++);
+      const delay = ended ? NEW_SESSION : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempts++);
       timer = setTimeout(open, delay * (0.5 + Math.random() / 2));
     };
   }

@@ -54,10 +54,10 @@ def compacted(user: User, length: int) -> Conversation:
     return conversation
 
 
-def test_the_way_to_a_request_takes_twelve_statements(conversation: Conversation) -> None:
+def test_the_way_to_a_request_takes_thirteen_statements(conversation: Conversation) -> None:
     make_profile()
     found = statements(lambda: send(conversation))
-    assert len(found) <= 12, found
+    assert len(found) <= 13, found  # one counts the turns that the user has running
 
 
 def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) -> None:

@@ -39,6 +39,58 @@ def test_whoever_was_signed_out_is_told_and_loses_nothing(tab: Page, scripted: D
     )
 
 
+def test_a_sign_out_in_another_tab_is_shown_and_keeps_the_draft(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    composer(tab).fill("Half a thought")
+    sockets: list[str] = []
+    tab.on("websocket", lambda socket: sockets.append(socket.url))
+    # A session of its own, so that the one that all walks share lives on.
+    other = tab.context.browser.new_context()  # type: ignore[union-attr]
+    page = other.new_page()
+    server = re.match(r"https?://[^/]+", tab.url)[0]  # type: ignore[index]
+    page.goto(f"{server}/account/login/")
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{server}/")
+    tab.context.clear_cookies(name="sessionid")
+    tab.context.add_cookies(other.cookies())  # type: ignore[arg-type]
+    tab.reload()
+    expect(composer(tab)).to_have_value("Half a thought")
+    sockets.clear()
+    page.goto(f"{server}/account/logout/")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(re.compile("/account/login/"))
+    expect(tab.locator("#connection-banner")).to_contain_text("You were signed out")
+    expect(composer(tab)).to_have_value("Half a thought")
+    assert len(sockets) <= 1, "it asks once whether the browser has a new session, and no more"
+    other.close()
+
+
+def test_a_new_password_leaves_the_chat_open_in_the_browser_that_chose_it(
+    page: Page, start_everlong: Start
+) -> None:
+    demo = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "DEMO_TOKENS_PER_SECOND": "0"}
+    server = start_everlong(**demo)
+    set_up(page, server)
+    say(page, "Hello")
+    wait_for_answer(page, 1)
+    other = page.context.new_page()
+    other.goto(f"{server.url}/account/password/change/")
+    other.locator("[name=oldpassword]").fill(PASSWORD)
+    other.locator("[name=password1]").fill("battery horse staple")
+    other.locator("[name=password2]").fill("battery horse staple")
+    with page.expect_websocket():  # the old session's socket was closed
+        other.get_by_role("button", name="Change password").click()
+    say(page, "Hello again")
+    wait_for_answer(page, 2)
+    expect(page.locator("#connection-banner")).to_be_hidden()
+
+
 def test_a_changed_password_signs_in_and_ends_other_sessions(
     page: Page, start_everlong: Start
 ) -> None:

@@ -17,6 +17,7 @@ from agent.vocabulary import FILE_NAME
 from chat import llm, profiles
 from chat.broadcast import bind_loop
 from chat.turns import runner, sweep_forever
+from config.private_files import keep_private
 
 ENDED = "Stopped. Every answer is stored."
 UNSTORED = (
@@ -43,6 +44,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "--no-worker needs REDIS_URL: without it, nobody could do the tasks."
             )
+        keep_private()
         self._tasks: list[asyncio.Task[Any]] = []
         self._unstored: int | None = None  # answers, once they have been waited for
         self._demo = self._start_demo_server() if settings.DEMO else None

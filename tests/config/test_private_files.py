@@ -1,0 +1,102 @@
+"""What the site keeps is for its own user: real processes, and the modes of the files they make."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from config.private_files import tighten
+from tests.support.server import CeleryProcess, EverlongProcess, build_site, manage, sqlite_url
+
+ROOT = Path(__file__).parents[2]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def open_to_others(directory: Path) -> list[str]:
+    return [str(p) for p in [directory, *directory.rglob("*")] if p.lstat().st_mode & 0o077]
+
+
+def widen(directory: Path) -> None:
+    """As an older version left it."""
+    for path in [directory, *directory.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def umask_of(pid: int) -> int:
+    [line] = [
+        each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if "Umask" in each
+    ]
+    return int(line.split()[1], 8)
+
+
+def test_management_commands_make_private_files(tmp_path: Path) -> None:
+    data = build_site(tmp_path / "data")
+    assert mode(data) == 0o700
+    assert mode(data / "everlong.sqlite3") == 0o600
+    assert open_to_others(data) == []
+
+
+def test_a_server_closes_what_others_could_read_and_warns_of_the_rest(
+    tmp_path: Path, site: Path, start_everlong: Callable[..., EverlongProcess]
+) -> None:
+    data, keys = tmp_path / "data", tmp_path / "keys"
+    build_site(data)
+    (data / "media" / "deep").mkdir(parents=True)
+    (data / "media" / "deep" / "attachment").write_text("secret")
+    widen(data)
+    keys.write_text("LOG_LEVEL=INFO\n")
+    keys.chmod(0o644)
+    server = start_everlong(DATA_DIR=str(data), ENV_FILE=str(keys))
+    assert open_to_others(data) == []
+    assert umask_of(server.process.pid) == 0o077  # type: ignore[union-attr]
+    server.wait_for_log(f"keys.*{keys}")
+    assert "chmod 600" in server.log
+
+
+def test_a_private_env_file_is_no_reason_for_a_warning(
+    tmp_path: Path, start_everlong: Callable[..., EverlongProcess]
+) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("LOG_LEVEL=INFO\n")
+    keys.chmod(0o600)
+    assert "others can read" not in start_everlong(ENV_FILE=str(keys)).log
+
+
+def test_a_worker_makes_private_files(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    environment = {**os.environ, "DATA_DIR": str(data), "REDIS_URL": ""}
+    manage(environment, "migrate")
+    widen(data)
+    worker = CeleryProcess(
+        tmp_path, DATA_DIR=str(data), DATABASE_URL=sqlite_url(data), REDIS_URL=""
+    ).start()
+    try:
+        assert worker.process is not None
+        assert umask_of(worker.process.pid) == 0o077
+        assert open_to_others(data) == []
+    finally:
+        worker.kill()
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o755)
+    (tmp_path / "data" / "media").mkdir(parents=True)
+    (tmp_path / "data" / "media" / "link").symlink_to(outside)
+    (tmp_path / "data" / "link").symlink_to(outside)
+    assert tighten(tmp_path / "data") == []
+    assert mode(outside) == 0o755
+    assert mode(tmp_path / "data" / "media") == 0o700
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".dockerignore"])
+def test_keys_and_data_are_left_out_of_commits_and_images(name: str) -> None:
+    lines = (ROOT / name).read_text().splitlines()
+    assert {".env", ".env.*"} <= set(lines)
+    assert {"var", "var/"} & set(lines)
+    assert any(line.endswith("*.sqlite3*") for line in lines)
