@@ -92,6 +92,8 @@ class EventDecoder:
             self.error = AgentError("stream_cut", DAMAGED, retryable=True)
             return None
         kind = event.get("type") if isinstance(event, dict) else None
+        if isinstance(event, dict) and not kind and "error" in event:
+            kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
         self._ended = kind in ("message_stop", "error")
         if kind == "error":
             self.error = stream_error(event)
