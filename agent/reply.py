@@ -193,14 +193,28 @@ def outcome(reply: Reply) -> Outcome:
     return result
 
 
-def fold_message(body: dict[str, Any]) -> Reply:
+def message_events(message: dict[str, Any]) -> list[Event]:
+    """The events that would have streamed a message which came whole. `message["content"]` is a
+    list of objects."""
+    events: list[Event] = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(message["content"]):
+        at = {"index": index}
+        kind = block.get("type")
+        told = kind if kind in ("text", "thinking") else None  # what a reader sees comes as a delta
+        begun = block | {told: ""} if told else block
+        events.append({"type": "content_block_start", "content_block": begun} | at)
+        if told:
+            delta = {"type": f"{told}_delta", told: block.get(told, "")}
+            events.append({"type": "content_block_delta", "delta": delta} | at)
+        events.append({"type": "content_block_stop"} | at)
+    ended = {name: message.get(name) for name in ("stop_reason", "stop_details")}
+    events.append({"type": "message_delta", "delta": ended, "usage": message.get("usage")})
+    return [*events, {"type": "message_stop"}]
+
+
+def fold_message(message: dict[str, Any]) -> Reply:
     """A reply from the body of a call that did not stream."""
-    reply = Reply(
-        blocks=sound([{k: v for k, v in b.items() if v is not None} for b in body["content"]]),
-        stop_reason=body.get("stop_reason") or "",
-        stop_details=body.get("stop_details"),
-        model=body.get("model", ""),
-        complete=True,
-    )
-    reply._add_usage(body.get("usage"))
+    reply = Reply()
+    for event in message_events(message):
+        reply.apply(event)
     return reply

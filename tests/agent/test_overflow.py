@@ -117,7 +117,9 @@ async def test_a_conversation_that_a_server_repeats_is_not_read() -> None:
         assert (await failure(client)).code == "bad_request"
 
 
-@pytest.mark.parametrize("piece", ["1", "1 ", "prompt (length ", "9 tokens > ", "length is 1 tokens"])
+@pytest.mark.parametrize(
+    "piece", ["1", "1 ", "prompt (length ", "9 tokens > ", "length is 1 tokens"]
+)
 def test_a_hostile_error_is_read_in_no_time(piece: str) -> None:
     """Only its beginning, by patterns that do not backtrack far."""
     said = piece * (5_000_000 // len(piece))
