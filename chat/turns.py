@@ -8,6 +8,7 @@ import contextvars
 import os
 import socket
 import uuid
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -121,6 +122,8 @@ class Runner:
             log.exception("turn failed", turn=live.turn_id)
             ending = self._partial(live, Turn.Status.FAILED, INTERNAL)
         live.ending = True
+        if ending:
+            ending = replace(ending, first_delta=live.first_delta)
         try:
             if ending and (loaded := await in_db(compactions.end_turn, live.turn_id, ending)):
                 await self._follow_up(live, ending, loaded)

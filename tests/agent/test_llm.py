@@ -424,9 +424,9 @@ async def test_a_whole_message_is_taken_as_if_it_had_streamed() -> None:
 async def test_other_json_with_status_200_is_an_error_with_its_words(
     body: str, code: str, words: str
 ) -> None:
-    async with serving(http(body.encode(), "application/json")) as url:
-        async with connected(url, retries=0) as client:
-            error = await failure(client)
+    answer = http(body.encode(), "application/json")
+    async with serving(answer) as url, connected(url, retries=0) as client:
+        error = await failure(client)
     assert error.code == code
     assert words in str(error)
 

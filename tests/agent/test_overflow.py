@@ -7,7 +7,7 @@ import pytest
 from agent.llm import Client
 from agent.overflow import says_too_long, share_taken
 from demo.server import DemoServer
-from tests.agent.test_llm import REQUEST, connected, failure, http, serving
+from tests.agent.test_llm import connected, failure, http, serving
 
 LITELLM = (
     "litellm.ContextWindowExceededError: litellm.BadRequestError: BedrockException: Context Window "
@@ -26,7 +26,7 @@ SAYINGS = [
     ("Input is too long for requested model.", None),
     ("The input token count (20000) exceeds the maximum number of tokens allowed (5000).", 0.25),
     (LITELLM, None),
-    ("x" * 400 + " litellm.ContextWindowExceededError: prompt is too long: 2000 tokens > 500", 0.25),
+    ("x" * 400 + " litellm.ContextWindowExceededError: prompt is too long: 200 tokens > 50", 0.25),
     ("the request exceeds the available context size, try increasing it", None),
     ("request (16384 tokens) exceeds the available context size (8192 tokens)", 0.5),
     ("This model's maximum context length is 8192 tokens. However, your messages resulted in "
