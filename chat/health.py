@@ -1,0 +1,82 @@
+"""`/healthz` and `/readyz`, for whoever watches over the processes.
+
+They are answered before all else, so that neither the Host header of a probe nor a database that is
+away decides whether a process counts as alive.
+"""
+
+from collections.abc import Callable
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from psycopg_pool import PoolTimeout
+
+from chat.turns import runner
+
+log = structlog.get_logger(__name__)
+
+REDIS_SECONDS = 2.0
+OK = "ok"
+# For everyone who asks: what is wrong with it stands in the log, with its address.
+DATABASE_AWAY = "It does not answer: nothing can be read or written. The log has the details."
+REDIS_AWAY = (
+    "It does not answer: pages, live updates, limits and compactions need it. "
+    "The log has the details."
+)
+DRAINING = "It is being stopped: running answers end, new messages are refused."
+
+Respond = Callable[[HttpRequest], HttpResponse]
+
+
+def probes(get_response: Respond) -> Respond:
+    """Middleware, the first of all."""
+
+    def respond(request: HttpRequest) -> HttpResponse:
+        match request.path:
+            case "/healthz":
+                return JsonResponse({"status": "ok", "draining": runner.draining})
+            case "/readyz":
+                return readiness()
+        return get_response(request)
+
+    return respond
+
+
+def readiness() -> JsonResponse:
+    """200 where this process can take people: each component with its state, in words. 503 where
+    one that it needs is away, or where it is being stopped."""
+    components = {
+        "process": DRAINING if runner.draining else OK,
+        "database": _database(),
+        "redis": _redis() if settings.SCALED else "not used",
+    }
+    ready = all(state in (OK, "not used") for state in components.values())
+    body = {"status": "ready" if ready else "not ready", "components": components}
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (DatabaseError, PoolTimeout) as error:
+        log.warning("database not ready", reason=str(error))
+        return DATABASE_AWAY
+    return OK
+
+
+def _redis() -> str:
+    client = redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=REDIS_SECONDS,
+        socket_connect_timeout=REDIS_SECONDS,
+    )
+    try:
+        with client:
+            client.ping()
+    except redis.RedisError as error:
+        log.warning("redis not ready", reason=str(error))
+        return REDIS_AWAY
+    return OK
