@@ -18,7 +18,12 @@ from environs import Env
 from config import logs
 from config.compaction import site_policy
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+# The checkout. From a wheel, the directory that a process is started in takes its place, and what
+# pages are made of lies beside this file.
+ROOM = Path(__file__).resolve().parent
+INSTALLED = (ROOM / "templates").is_dir()
+BASE_DIR = Path.cwd() if INSTALLED else ROOM.parent
+FILES_DIR = ROOM if INSTALLED else BASE_DIR
 env = Env()
 env.read_env(env.path("ENV_FILE", BASE_DIR / ".env"), recurse=False)
 
@@ -96,7 +101,7 @@ ASGI_APPLICATION = "config.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -112,7 +117,7 @@ TEMPLATES = [
 # Of what the socket brings, and for readers who want none of LANGUAGES.
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
 USE_TZ = True
 
@@ -148,7 +153,7 @@ CACHES = {
 MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.StaticFilesStorage"},
