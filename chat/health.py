@@ -5,18 +5,22 @@ away decides whether a process counts as alive.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import redis
 import structlog
+from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, JsonResponse
+from django.utils.decorators import sync_and_async_middleware
 from psycopg_pool import PoolTimeout
 
 from chat.turns import runner
 
 log = structlog.get_logger(__name__)
 
+PATHS = ("/healthz", "/readyz")
 REDIS_SECONDS = 2.0
 OK = "ok"
 # For everyone who asks: what is wrong with it stands in the log, with its address.
@@ -27,21 +31,30 @@ REDIS_AWAY = (
 )
 DRAINING = "It is being stopped: running answers end, new messages are refused."
 
-Respond = Callable[[HttpRequest], HttpResponse]
+Respond = Callable[[HttpRequest], Any]
 
 
+@sync_and_async_middleware
 def probes(get_response: Respond) -> Respond:
     """Middleware, the first of all."""
+    if not iscoroutinefunction(get_response):
+        return lambda request: _answer(request) or get_response(request)
 
-    def respond(request: HttpRequest) -> HttpResponse:
-        match request.path:
-            case "/healthz":
-                return JsonResponse({"status": "ok", "draining": runner.draining})
-            case "/readyz":
-                return readiness()
-        return get_response(request)
+    async def respond(request: HttpRequest) -> Any:
+        if request.path not in PATHS:
+            return await get_response(request)
+        return await sync_to_async(_answer)(request)
 
     return respond
+
+
+def _answer(request: HttpRequest) -> JsonResponse | None:
+    match request.path:
+        case "/healthz":
+            return JsonResponse({"status": "ok", "draining": runner.draining})
+        case "/readyz":
+            return readiness()
+    return None
 
 
 def readiness() -> JsonResponse:
