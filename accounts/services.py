@@ -1,11 +1,13 @@
 """First-run set-up: a one-time link instead of a default password."""
 
 import hashlib
-import secrets
+from base64 import urlsafe_b64encode
+from datetime import datetime
 
 import structlog
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from accounts.models import SetupLink, User
 
@@ -22,18 +24,28 @@ def hash_token(token: str) -> str:
 
 
 def issue_setup_link() -> str | None:
-    """A new token for `/setup/<token>/`, or None when an account exists. An older link dies.
+    """The token for `/setup/<token>/`, or None when an account exists.
 
-    The token is returned once and stored only as a hash: print it, never log it.
+    All processes of a site get the same one, at every start, until it is used. Only its hash is
+    stored: print it, never log it.
     """
     if User.objects.exists():
         return None
-    token = secrets.token_urlsafe(32)
-    SetupLink.objects.update_or_create(
-        pk=1, defaults={"token_hash": hash_token(token), "created_at": timezone.now()}
+    now = timezone.now()
+    link, _ = SetupLink.objects.get_or_create(
+        pk=1, defaults={"token_hash": hash_token(_token(now)), "created_at": now}
     )
+    token = _token(link.created_at)
+    if link.token_hash != hash_token(token):  # SECRET_KEY is another one now
+        SetupLink.objects.filter(pk=link.pk).update(token_hash=hash_token(token))
     log.debug("setup_link_issued")
     return token
+
+
+def _token(created_at: datetime) -> str:
+    """The token of a link: nobody can make it without SECRET_KEY."""
+    digest = salted_hmac("accounts.setup", created_at.isoformat(), algorithm="sha256").digest()
+    return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def is_setup_link_valid(token: str) -> bool:

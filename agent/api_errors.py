@@ -3,18 +3,28 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import aiohttp
 import anthropic
 import httpx2
 
 from agent.errors import AgentError, gettext_noop
+from agent.overflow import MOST_READ, says_too_long, share_taken
 from agent.reply import Event
 
-# How servers say that a prompt does not fit: Anthropic in two ways, llama.cpp, vLLM and LiteLLM.
-TOO_LONG = re.compile(
-    r"prompt is too long|exceed context limit|available context size|maximum context length", re.I
+SHOWN = 300  # characters of what a server said
+# What the API says of thinking that was sent back: it belongs to another request, was changed, or
+# is missing before a call. Other errors name "thinking" too, and its settings.
+THINKING_REFUSED = re.compile(
+    r"invalid `?signature`? in `?thinking`? block|bound to a different conversation"
+    r"|blocks in the latest assistant message cannot be modified"
+    r"|expected `thinking` or `redacted_thinking`",
+    re.I,
 )
+# Statuses that servers answer a prompt with that is too long: the API with 400, others behind it
+# or in front of it with these.
+TOO_LONG_STATUSES = (400, 413, 422, 500)
 
 
 @asynccontextmanager
@@ -86,11 +96,12 @@ FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry."
 def status_error(error: anthropic.APIStatusError) -> AgentError:
     """The words for an HTTP error."""
     status = error.status_code
-    said = str(error.api_message or "").strip()[:300]
+    told = _told(error.body)
+    said = str(told.get("message") or "").strip()[:SHOWN]
     wait = retry_after(error.response.headers)
-    if status == 400 and TOO_LONG.search(said):
-        return AgentError("too_long", TOO_LONG_WORDS, said=said)
-    if status == 400 and "thinking" in said.lower():
+    if status in TOO_LONG_STATUSES and (too_long := _too_long(told)):
+        return too_long
+    if status == 400 and THINKING_REFUSED.search(said):
         return AgentError("thinking_refused", REFUSED, said=said)
     if status == 401:
         said = ""  # a proxy may repeat the key
@@ -103,24 +114,47 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
     if status == 529:
         return AgentError("overloaded", OVERLOADED, retryable=True, retry_after=wait)
     if status >= 500 or status == 408:
-        told = f"{status} {said}".rstrip()
-        return AgentError("server_error", FAILED, said=told, retryable=True, retry_after=wait)
+        shown = f"{status} {said}".rstrip()
+        return AgentError("server_error", FAILED, said=shown, retryable=True, retry_after=wait)
     return AgentError("bad_request", REFUSED, said=said)
 
 
 def stream_error(event: Event) -> AgentError:
     """The words for an error event inside a stream that began with 200."""
-    told = event.get("error")
-    error = told if isinstance(told, dict) else {"message": told or ""}
-    kind, said = error.get("type", ""), str(error.get("message", ""))[:300]
+    told = _told(event)
+    kind, said = told.get("type", ""), str(told.get("message") or "")[:SHOWN]
     if kind == "overloaded_error":
         return AgentError("overloaded", OVERLOADED, retryable=True)
     if kind == "rate_limit_error":
         return AgentError("rate_limited", RATE_LIMITED, retryable=True)
+    if too_long := _too_long(told):
+        return too_long
     if kind == "invalid_request_error":
-        code = "too_long" if TOO_LONG.search(said) else "bad_request"
-        return AgentError(code, REFUSED, said=said)
+        return AgentError("bad_request", REFUSED, said=said)
     return AgentError("server_error", FAILED_MIDWAY, said=said, retryable=True)
+
+
+def _told(body: object) -> dict[str, Any]:
+    """The error object of a body; of other servers' forms, one with the message."""
+    if not isinstance(body, dict):
+        return {}
+    for told in (body.get("error"), body.get("detail")):
+        if isinstance(told, dict):
+            return told
+        if isinstance(told, str):
+            return {"message": told}
+    return body
+
+
+def _too_long(told: dict[str, Any]) -> AgentError | None:
+    """The error for a prompt that is too long, if an error object says so."""
+    # Only these fields: servers that find fault with a request may repeat all of it.
+    fields = ("type", "code", "n_prompt_tokens", "n_ctx", "message")
+    said = " ".join(f"{name} {str(told[name])[:MOST_READ]}" for name in fields if name in told)
+    if not says_too_long(said):
+        return None
+    shown = str(told.get("message") or "").strip()[:SHOWN]
+    return AgentError("too_long", TOO_LONG_WORDS, said=shown, share_taken=share_taken(said))
 
 
 def retry_after(headers: httpx2.Headers) -> float | None:

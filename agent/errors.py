@@ -15,7 +15,8 @@ class AgentError(Exception):
     `code` is stable (docs/protocol.md lists them), `message` names the cause and the next step and
     is marked with `gettext_noop`, `said` is what the server said about it in its own words,
     `retryable` says whether the same request may succeed later, `retry_after` in how many seconds
-    where the server said so.
+    where the server said so, `share_taken` how much of a prompt that was too long its server would
+    take (0 to 1), where it told.
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class AgentError(Exception):
         said: str = "",
         retryable: bool = False,
         retry_after: float | None = None,
+        share_taken: float | None = None,
     ) -> None:
         super().__init__(f"{message} {said}".rstrip())
         self.code = code
@@ -33,6 +35,7 @@ class AgentError(Exception):
         self.said = said
         self.retryable = retryable
         self.retry_after = retry_after
+        self.share_taken = share_taken
 
     def as_dict(self) -> dict[str, object]:
         """`{code, message, said, retryable, retry_after}` for storage and the browser."""

@@ -21,7 +21,7 @@ from agent.attachments import Read, filled
 from agent.errors import DAMAGED, AgentError, gettext_noop
 from agent.event_rules import text_if_any
 from agent.messages import Usage
-from agent.reply import Event, Reply
+from agent.reply import Event, Reply, message_events
 from agent.request import Request
 
 CONNECT_SECONDS = 10.0
@@ -93,6 +93,8 @@ class EventDecoder:
             self._ended = True
             self.error = AgentError("stream_cut", DAMAGED, retryable=True)
             return None
+        if not kind and isinstance(event, dict) and "error" in event:
+            kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
         self._ended = kind in ("message_stop", "error")
         if kind == "error":
             self.error = stream_error(event)
@@ -165,6 +167,9 @@ class Client:
                 body = await filled(request.body(caching=self._caching), self._read)
                 create = self._sdk.messages.with_streaming_response.create
                 async with translated(), create(**body, stream=True) as response:
+                    if not _streams(response):
+                        yield await _whole(response)
+                        return
                     decoder = EventDecoder()
                     async for chunk in response.iter_bytes():
                         if events := decoder.feed(chunk):
@@ -255,6 +260,25 @@ class Client:
         ]
 
 
+def _streams(response: Any) -> bool:
+    """Whether a server streams as it was asked to: some answer at once, with a content type of
+    their own, and what stands in front of them with a page."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind not in ("application/json", "text/html")
+
+
+async def _whole(response: Any) -> list[Event]:
+    """The events of a reply that came at once. Raises AgentError for anything else."""
+    await response.read()
+    body = _object(response)
+    if "error" in body:
+        raise stream_error(body)
+    content = body.get("content")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise _not_the_api()
+    return message_events(body)
+
+
 def _object(response: Any) -> dict[str, Any]:
     """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
     try:
@@ -262,14 +286,18 @@ def _object(response: Any) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise AgentError(
-            "server_error",
-            gettext_noop(
-                "The model's server sent an answer that is not of the Messages API. Check "
-                "ANTHROPIC_BASE_URL."
-            ),
-        )
+        raise _not_the_api()
     return value
+
+
+def _not_the_api() -> AgentError:
+    return AgentError(
+        "server_error",
+        gettext_noop(
+            "The model's server sent an answer that is not of the Messages API. Check "
+            "ANTHROPIC_BASE_URL."
+        ),
+    )
 
 
 def require_end(reply: Reply) -> None:

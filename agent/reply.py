@@ -218,22 +218,31 @@ def outcome(reply: Reply) -> Outcome:
     return result
 
 
-def fold_message(body: dict[str, Any]) -> Reply:
+def message_events(message: dict[str, Any]) -> list[Event]:
+    """The events that would have streamed a message which came whole. Raises AgentError where it is
+    not a message."""
+    content = message.get("content")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise AgentError("stream_cut", DAMAGED, retryable=True)
+    events: list[Event] = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(content):
+        at = {"index": index}
+        kind = block.get("type")
+        told = kind if kind in ("text", "thinking") else None  # what a reader sees comes as a delta
+        begun = block | {told: ""} if told else block
+        events.append({"type": "content_block_start", "content_block": begun} | at)
+        if told:
+            delta = {"type": f"{told}_delta", told: block.get(told, "")}
+            events.append({"type": "content_block_delta", "delta": delta} | at)
+        events.append({"type": "content_block_stop"} | at)
+    ended = {name: message.get(name) for name in ("stop_reason", "stop_details")}
+    events.append({"type": "message_delta", "delta": ended, "usage": message.get("usage")})
+    return [*events, {"type": "message_stop"}]
+
+
+def fold_message(message: dict[str, Any]) -> Reply:
     """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
     reply = Reply()
-    try:
-        for given in body["content"]:
-            block = checked_block(given, reply.blocks)
-            if block["type"] in ("text", "thinking"):
-                text_of(block, block["type"])
-            elif block["type"].endswith("tool_use"):
-                block.setdefault("input", {})
-            reply.blocks.append(sound(block))
-        reply.stop_reason = stop_reason_of(body)
-        reply.stop_details = storable(object_if_any(body, "stop_details")) or None
-        reply.model = text_if_any(body, "model")
-        reply._add_usage(object_if_any(body, "usage"))
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise AgentError("stream_cut", DAMAGED, retryable=True) from error
-    reply.complete = True
+    for event in message_events(message):
+        reply.apply(event)
     return reply

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
@@ -49,8 +48,6 @@ TRIMMED_NOTICE = gettext_noop(
     "The oldest messages were left out of this request because it would not fit. "
     "They are still here."
 )
-# What the API says of a prompt that is too long: its tokens, those of the reply, and the limit.
-_NAMED = re.compile(r"([1-9]\d*) (?:tokens|\+ (\d+)) > (\d+)")
 ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
 MARGIN = 0.95  # of what it says: what is left out is only estimated
 
@@ -90,7 +87,7 @@ class Answering:
                 return await self._reply(opening, final=final, as_text=as_text)
             except AgentError as error:
                 if error.code == "thinking_refused" and not as_text:
-                    log.warning("thinking was refused", turn=self._live.turn_id)
+                    log.warning("thinking was refused", turn=self._live.turn_id, said=error.said)
                     await in_db_at_last(services.void_thinking, self._live.turn_id)
                     as_text = True
                 elif not await self._made_room(opening.loaded, error):
@@ -258,8 +255,4 @@ class Answering:
 
 def _share_taken(error: AgentError) -> float:
     """How much of a prompt that was too long its server would take."""
-    named = _NAMED.search(error.said)
-    if named is None:
-        return ASSUMED_SHARE
-    prompt, reply, most = (int(number or 0) for number in named.groups())
-    return max(0.0, MARGIN * (most - reply) / prompt)
+    return ASSUMED_SHARE if error.share_taken is None else MARGIN * error.share_taken

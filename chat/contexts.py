@@ -35,6 +35,7 @@ _FIELDS = (
     "blocks",
     "tokens",
     "status",
+    "stop_reason",
     "model",
     "usage",
     "created_at",
@@ -191,7 +192,14 @@ def _ended_at(row: Message) -> datetime:
 
 
 def agent_message(row: Message) -> AgentMessage:
-    return AgentMessage(row.number, cast(Role, row.role), row.blocks, row.tokens)
+    """A message as requests see it: empty, where the model declined to write it."""
+    blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
+    return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row))
+
+
+def _sent_tokens(row: Message) -> int:
+    """Raw tokens of what is sent of a message."""
+    return 0 if row.stop_reason == Message.REFUSED else row.tokens
 
 
 def _meter(
@@ -207,11 +215,11 @@ def _meter(
             details = row.usage.get("output_tokens_details") or {}
             if row.status != Message.Status.COMPLETE:
                 # The report came with the first event, before most of the text.
-                return usage.prompt + limits.factor.apply(row.tokens) + newer, True
+                return usage.prompt + limits.factor.apply(_sent_tokens(row)) + newer, True
             # Thinking is sent again within a turn, but not when that is over.
             thinking = 0 if in_turn else int(details.get("thinking_tokens") or 0)
             return usage.total - thinking + newer, newer > 0
-        newer += limits.factor.apply(row.tokens)
+        newer += limits.factor.apply(_sent_tokens(row))
     return size.total, True
 
 

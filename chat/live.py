@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,8 @@ class LiveTurn:
     saved_length: int = 0
     thinking: str = ""
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
+    first_delta: float | None = None  # seconds until its first text went out
+    _began: float = field(default_factory=perf_counter)
     _half: str = ""  # the first half of a surrogate pair whose second has not come yet
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
@@ -66,6 +69,8 @@ class LiveTurn:
         text, self._half = _whole_pairs(self._half + text)
         if not text:
             return
+        if self.first_delta is None:
+            self.first_delta = perf_counter() - self._began
         offset, self.length = self.length, self.length + utf16_length(text)
         self.tail += text
         await self._send({"type": "turn.delta", "offset": offset, "text": text})

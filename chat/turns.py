@@ -9,6 +9,7 @@ import os
 import socket
 import uuid
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -121,7 +122,7 @@ class Runner:
     async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> None:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
-            ending = await self._ending_of(live, work)
+            ending = replace(await self._ending_of(live, work), first_delta=live.first_delta)
             loaded = await self._store(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.db import connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -309,11 +308,3 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
         return refused(refusal, 409)
     runner.start(turn)
     return HttpResponse(status=204)
-
-
-@require_GET
-def health(request: HttpRequest) -> JsonResponse:
-    """200 where the process serves and its database answers."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return JsonResponse({"status": "ok", "draining": runner.draining})

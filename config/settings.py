@@ -8,15 +8,22 @@ every variable.
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
+from config import logs
 from config.compaction import site_policy
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+# The checkout. From a wheel, the directory that a process is started in takes its place, and what
+# pages are made of lies beside this file.
+ROOM = Path(__file__).resolve().parent
+INSTALLED = (ROOM / "templates").is_dir()
+BASE_DIR = Path.cwd() if INSTALLED else ROOM.parent
+FILES_DIR = ROOM if INSTALLED else BASE_DIR
 env = Env()
 ENV_FILE = env.path("ENV_FILE", BASE_DIR / ".env")
 env.read_env(ENV_FILE, recurse=False)
@@ -44,8 +51,17 @@ def secret_key() -> str:
 
 
 SECRET_KEY = secret_key()
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+# Where people reach the site, where that is not HOST and PORT: "https://chat.example.org".
+PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
+_public = urlsplit(PUBLIC_URL)
+if PUBLIC_URL and (_public.scheme not in ("http", "https") or not _public.hostname):
+    raise ImproperlyConfigured("Set PUBLIC_URL to an address such as https://chat.example.org.")
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", *filter(None, [_public.hostname])]
+)
+CSRF_TRUSTED_ORIGINS: list[str] = env.list(
+    "CSRF_TRUSTED_ORIGINS", [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
+)
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000)
 
@@ -67,6 +83,7 @@ INSTALLED_APPS = [
     "django_htmx",
 ]
 MIDDLEWARE = [
+    "chat.health.probes",  # before the check of the host
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -86,7 +103,7 @@ ASGI_APPLICATION = "config.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -102,7 +119,7 @@ TEMPLATES = [
 # Of what the socket brings, and for readers who want none of LANGUAGES.
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
 USE_TZ = True
 
@@ -139,7 +156,7 @@ MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to t
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.StaticFilesStorage"},
@@ -252,7 +269,7 @@ MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
 TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10)  # answers and compactions of a user that run
 MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
 
-HTTPS = env.bool("HTTPS", False)
+HTTPS = env.bool("HTTPS", _public.scheme == "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
@@ -279,14 +296,7 @@ METRICS_TOKEN = env.str("METRICS_TOKEN", "")  # opens /metrics to who has no acc
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(
-    processors=[
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso"),
-        structlog.processors.format_exc_info,
-        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-    ],
+    processors=logs.OURS,
     logger_factory=structlog.stdlib.LoggerFactory(),
     cache_logger_on_first_use=True,
 )
@@ -296,14 +306,8 @@ LOGGING = {
     "formatters": {
         "default": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer()
-            if LOG_JSON
-            else structlog.dev.ConsoleRenderer(colors=False),
-            "foreign_pre_chain": [
-                structlog.stdlib.add_log_level,
-                structlog.stdlib.add_logger_name,
-                structlog.processors.TimeStamper(fmt="iso"),
-            ],
+            "processor": logs.renderer(LOG_JSON),
+            "foreign_pre_chain": logs.FOREIGN,
         },
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},

@@ -49,7 +49,6 @@ urlpatterns = [
     path("attachments/", attachment_views.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment_views.attachment, name="attachment"),
     path("sidebar/", views.sidebar, name="sidebar"),
-    path("healthz", views.health, name="health"),
     path("metrics", metrics_views.exposition, name="metrics"),
     path("", include("accounts.urls")),
     path("account/", include("allauth.urls")),

@@ -29,8 +29,10 @@ ELSEWHERE = [
     "tests/accounts",
     "tests/bench",
     "tests/config",
+    "tests/proxies",
     "tests/test_bundle.py",
     "tests/test_docs.py",
+    "tests/test_wheel.py",
 ]
 SAME = [
     *NOT_PURE,

@@ -175,6 +175,10 @@ class Message(models.Model):
         INTERRUPTED = "interrupted"
         FAILED = "failed"
 
+    # The stop reason of an answer that the model declined. What it had written until then is shown,
+    # and goes into no later request: the API would decline that one too.
+    REFUSED = "refusal"
+
     conversation = models.ForeignKey(
         Conversation, on_delete=models.CASCADE, related_name="messages"
     )

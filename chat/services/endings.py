@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import structlog
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -16,7 +18,7 @@ from chat import events
 from chat.broadcast import conversation_group, emit
 from chat.contexts import Loaded, load_for, usage_event
 from chat.llm import counter
-from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.profiles import profile_for
 from chat.services import indexing
 from chat.services.turns import append_answer, head_of, open_answer, text_blocks
@@ -25,12 +27,14 @@ LATE_NOTICE = gettext_noop(
     "The database could not be written for a while. The answer was kept and stored when it could."
 )
 
+log = structlog.get_logger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
     sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
-    for, for learning, 0 for none."""
+    for, for learning, 0 for none; `first_delta` the seconds to the turn's first text."""
 
     status: Turn.Status
     blocks: Sequence[Block] = ()
@@ -39,6 +43,7 @@ class Ending:
     paused: Usage = Usage()
     raw_prompt: int = 0
     error: AgentError | None = None
+    first_delta: float | None = None
 
 
 _MESSAGE_STATUS = {
@@ -84,6 +89,7 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
         group = conversation_group(conversation.pk)
         emit(group, events.turn_finished(turn, message))
         emit(group, usage_event(loaded))
+        transaction.on_commit(lambda: _log_end(turn, ending), robust=True)
     return loaded
 
 
@@ -115,6 +121,32 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
         emit(conversation_group(turn.conversation_id), events.turn_finished(turn, None))
     return True
+def _log_end(turn: Turn, ending: Ending) -> None:
+    """One line for each turn that ended, without a word of what was said. The tokens are those of
+    all its rounds; of calls that the server had paused, only those of the last round."""
+    answers = turn.messages.filter(role=Message.Role.ASSISTANT).values_list("usage", "cost")
+    usage = sum((Usage.from_api(reported) for reported, _ in answers), ending.paused)
+    compacted = Compaction.objects.filter(turn=turn, status=Compaction.Status.COMPLETED)
+    ended = turn.finished_at or timezone.now()
+    log.info(
+        "turn ended",
+        turn=turn.pk,
+        kind=turn.kind,
+        conversation=str(turn.conversation_id),
+        user=turn.conversation.owner_id,
+        status=str(ending.status),
+        error=ending.error.code if ending.error else None,
+        model=turn.conversation.model,
+        seconds=round((ended - turn.created_at).total_seconds(), 3),
+        first_delta=ending.first_delta and round(ending.first_delta, 3),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_input_tokens,
+        cache_write_tokens=usage.cache_creation_input_tokens,
+        cost=round(sum(cost for _, cost in answers), 6),
+        rounds=len(answers),
+        compacted=compacted.exists(),
+    )
 
 
 def store_answer(

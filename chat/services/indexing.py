@@ -52,7 +52,10 @@ def entry(owner_id: int, message: Message) -> dict[str, Any] | None:
 
 def _searchable(message: Message) -> str:
     """The text with what attached text files say, and without the agent's own searches and what
-    they found: they would be found in place of the originals, by everyone who asks again."""
+    they found: they would be found in place of the originals, by everyone who asks again. Nothing
+    of an answer that the model declined: what is found goes into requests."""
+    if message.stop_reason == Message.REFUSED:
+        return ""
     results = any(block.get("type") == "tool_result" for block in message.blocks)
     called = message.parent.blocks if results and message.parent else message.blocks
     lookups = {

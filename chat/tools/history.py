@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from agent import search
 from agent.errors import ToolError
 from agent.excerpts import excerpt
@@ -118,7 +120,7 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
     owned = Conversation.objects.filter(pk=conversation_id, owner=scope.owner_id)
     rows = Message.objects.filter(
         conversation__in=owned, active=True, number__range=(first, last)
-    ).exclude(status=Message.Status.STREAMING)
+    ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))
     files = texts_of(rows)
     rows = rows.only("number", "role", "text", "created_at").order_by("number")
     room = left = min(READ_TOKENS, scope.room)

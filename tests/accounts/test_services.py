@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -53,12 +54,40 @@ def test_link_works_once() -> None:
 
 
 @pytest.mark.django_db
-def test_new_link_replaces_the_older_one() -> None:
-    old, new = issue(), issue()
-    assert not is_setup_link_valid(old)
-    assert is_setup_link_valid(new)
-    with pytest.raises(SetupLinkInvalid):
-        claim_setup_link(old, "ada", PASSWORD)
+def test_every_process_prints_the_same_link() -> None:
+    """And every start: the one that somebody has copied still works."""
+    assert issue() == issue()
+    assert is_setup_link_valid(issue())
+
+
+@pytest.mark.django_db
+def test_another_secret_key_makes_another_link(settings: Any) -> None:
+    old = issue()
+    settings.SECRET_KEY = "another one"
+    assert not old.startswith(new := issue())
+    assert (is_setup_link_valid(old), is_setup_link_valid(new)) == (False, True)
+
+
+@pytest.mark.django_db
+def test_a_link_that_was_used_up_never_comes_back() -> None:
+    used = issue()
+    claim_setup_link(used, "ada", PASSWORD).delete()
+    assert issue() != used
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_start_together_print_the_same_link() -> None:
+    together = Barrier(4)
+
+    def start(_: int) -> str | None:
+        together.wait(20)
+        try:
+            return issue_setup_link()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(start, range(4)))) == 1
 
 
 @pytest.mark.django_db
@@ -114,19 +143,3 @@ def test_concurrent_claims_create_one_administrator() -> None:
     with ThreadPoolExecutor(len(names)) as pool:
         assert sorted(pool.map(claim, names)) == [False, False, False, True]
     assert User.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_concurrent_starts_leave_one_link() -> None:
-    together = Barrier(4)
-
-    def start(_: int) -> str:
-        together.wait()
-        try:
-            return issue()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(4) as pool:
-        tokens = list(pool.map(start, range(4)))
-    assert sum(is_setup_link_valid(token) for token in tokens) == 1

@@ -1,6 +1,7 @@
 """The client against the scripted server: the real SDK over real HTTP."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -372,13 +373,85 @@ async def test_a_stall_ends_at_the_timeout(server: DemoServer, after: str | None
     assert (error.code, error.retryable) == ("timeout", True)
 
 
-async def test_an_answer_that_is_no_stream_is_an_error_and_not_a_crash() -> None:
-    page = http(b"<!doctype html><title>Welcome</title>", "text/html")
+async def test_a_page_in_place_of_a_stream_names_the_setting() -> None:
+    page = http(b"<!doctype html><title>Welcome</title>", "text/html; charset=utf-8")
     async with serving(page, page, page) as url, connected(url, retries=0) as client:
-        assert (await failure(client)).code == "stream_cut"
+        error = await failure(client)
+        assert (error.code, error.retryable) == ("server_error", False)
+        assert "ANTHROPIC_BASE_URL" in error.message
         assert await client.count_tokens(REQUEST) is None
         with pytest.raises(AgentError, match="not of the Messages API"):
             await client.models()
+
+
+MESSAGE = {
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-test",
+    "content": list(SCRIPTED.blocks),
+    "stop_reason": "tool_use",
+    "stop_details": None,
+    "usage": {"input_tokens": 12, "output_tokens": 3},
+}
+
+
+async def test_a_whole_message_is_taken_as_if_it_had_streamed() -> None:
+    body = http(json.dumps(MESSAGE).encode(), "application/json; charset=utf-8")
+    async with serving(body, body) as url, connected(url, retries=0) as client:
+        reply = await client.complete(REQUEST)
+        events = [event async for batch in client.stream(REQUEST) for event in batch]
+    assert reply.blocks == list(SCRIPTED.blocks)
+    assert (reply.stop_reason, reply.model, reply.complete) == ("tool_use", "claude-test", True)
+    assert reply.usage == Usage(12, 3)
+    shown = Reply()
+    assert "".join(shown.apply(event) for event in events) == "Grüße 🧪, here it is."
+    assert "".join(Reply.thought(event) for event in events) == "Hm."
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ('{"type":"error","error":{"type":"overloaded_error","message":"x"}}', "overloaded", ""),
+        ('{"error":{"message":"prompt is too long: 9 tokens > 3"}}', "too_long", "9 tokens"),
+        ('{"error":"model not loaded"}', "server_error", "model not loaded"),
+        ('{"choices":[{"message":{"content":"Hi"}}]}', "server_error", "ANTHROPIC_BASE_URL"),
+        ('["Hi"]', "server_error", "ANTHROPIC_BASE_URL"),
+        ('{"type":"message","content":"Hi"}', "server_error", "ANTHROPIC_BASE_URL"),
+        ('{"type":"message","content":[{"text":"Hi"}]}', "stream_cut", "damaged"),
+        ('{"type":"mess', "server_error", "ANTHROPIC_BASE_URL"),
+    ],
+)
+async def test_other_json_with_status_200_is_an_error_with_its_words(
+    body: str, code: str, words: str
+) -> None:
+    answer = http(body.encode(), "application/json")
+    async with serving(answer) as url, connected(url, retries=0) as client:
+        error = await failure(client)
+    assert error.code == code
+    assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", "thinking_refused"),
+        ("Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+         "thinking_refused"),
+        ("messages.3: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+         "cannot be modified.", "thinking_refused"),
+        ("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`.",
+         "thinking_refused"),
+        ("thinking.budget_tokens: must be less than `max_tokens`", "bad_request"),
+        ("thinking: Extra inputs are not permitted", "bad_request"),
+        ("This model does not support thinking.", "bad_request"),
+    ],
+)  # fmt: skip
+async def test_only_refused_blocks_of_thinking_are_called_so(
+    server: DemoServer, client: Client, said: str, code: str
+) -> None:
+    server.script.error(400, message=said)
+    error = await failure(client)
+    assert (error.code, error.said) == (code, said)
 
 
 async def test_an_error_page_of_a_proxy_has_the_words_of_its_status() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from demo.protocol import Reply, refusal, text
+from demo.protocol import Reply, refusal, text, tool_use
 from demo.script import Script
 from tests.chat.sockets import Chat, long_text
 
@@ -131,6 +131,32 @@ async def test_nothing_is_tried_again_once_there_is_text(chat: Chat, settings: A
     tab.say("Tell me")
     await tab.next("turn.finished", status="failed")
     assert len(chat.script.requests) == 1
+
+
+async def test_what_a_refused_answer_had_said_is_shown_and_never_sent(chat: Chat) -> None:
+    """The API goes on refusing a conversation that carries it."""
+    chat.script.reply(Reply((text(PARTIAL),), stop_reason="refusal"))
+    tab = await chat.open()
+    tab.say("Tell me")
+    finished = await tab.next("turn.finished", status="failed")
+    assert (finished["error"]["code"], PARTIAL in finished["html"]) == ("refused", True)
+
+    chat.script.reply(
+        [
+            tool_use("search_history", {"query": "had said so far"}),
+            tool_use("read_messages", {"from": 1, "to": 9}),
+        ]
+    )
+    chat.script.reply("Something else.")
+    tab.say("Then tell me something else")
+    await tab.next("turn.finished", status="completed")
+    _, asked, read = chat.script.requests
+    assert PARTIAL not in str(asked.messages)
+    assert PARTIAL not in str(read.messages)
+    assert "Nothing was found" in str(read.messages)
+    assert "[#1] user" in str(read.messages)
+    page = await chat.http.get(chat.conversation.get_absolute_url())
+    assert PARTIAL in page.content.decode()
 
 
 TOO_LONG = "prompt is too long: 20000 tokens > 10000 maximum"

@@ -227,10 +227,6 @@ def test_a_demo_says_so_and_tells_staff_what_to_do(
     assert b"ANTHROPIC_API_KEY" in client.get("/").content
 
 
-def test_health_needs_no_account(transactional_db: None) -> None:
-    assert Client().get("/healthz").json() == {"status": "ok", "draining": False}
-
-
 # --- Asynchronous views, with the application behind them -----------------------------------------
 
 

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from io import BytesIO
+from typing import Any, Protocol
 from uuid import UUID
 
 import aiohttp
@@ -44,18 +47,27 @@ class RemoteTab(Tab):
             await asyncio.wait_for(self._reader, PATIENCE)
 
 
+class Site(Protocol):
+    """A web process, or what stands in front of it."""
+
+    url: str
+
+
 class Person:
     """The administrator of a new site, signed in at all its processes: cookies know no ports."""
 
+    password = PASSWORD
+
     def __init__(self) -> None:
         jar = aiohttp.CookieJar(unsafe=True)  # unsafe: of an address that is an IP number
-        self._http = aiohttp.ClientSession(cookie_jar=jar)
+        anyone = aiohttp.TCPConnector(ssl=False)  # the tests' proxies sign for themselves
+        self.http = aiohttp.ClientSession(cookie_jar=jar, connector=anyone)
 
     async def __aenter__(self) -> "Person":
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._http.close()
+        await self.http.close()
 
     async def set_up(self, server: EverlongProcess) -> None:
         """Use the one-time link that the server has printed."""
@@ -63,27 +75,46 @@ class Person:
             server, server.setup_path, username="ada", password1=PASSWORD, password2=PASSWORD
         )
 
-    async def get(self, server: EverlongProcess, path: str) -> str:
-        async with self._http.get(server.url + path) as response:
+    async def get(self, server: Site, path: str) -> str:
+        async with self.http.get(server.url + path) as response:
             assert response.status == 200, await response.text()
             return await response.text()
 
-    async def post(self, server: EverlongProcess, path: str, **form: str) -> str:
+    async def post(self, server: Site, path: str, **form: str) -> str:
         """Post a form; where it leads to."""
-        page = await self.get(server, path if path.startswith("/setup/") else "/")
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
-        assert token is not None
-        form["csrfmiddlewaretoken"] = token[1]
-        async with self._http.post(server.url + path, data=form, allow_redirects=False) as answer:
+        async with self._posting(server, path, form) as answer:
             assert answer.status in (204, 302), await answer.text()
             return answer.headers.get("location", "")
 
-    async def begin(self, server: EverlongProcess, text: str) -> UUID:
+    async def upload(self, server: Site, data: bytes) -> int:
+        """Upload a text file; the status of the answer."""
+        file = BytesIO(data)
+        file.name = "notes.txt"
+        async with self._posting(server, "/attachments/", {"file": file}) as answer:
+            return answer.status
+
+    @asynccontextmanager
+    async def _posting(
+        self, server: Site, path: str, form: Mapping[str, Any]
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        page = await self.get(server, path if path.startswith("/setup/") else "/")
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+        assert token is not None
+        async with self.http.post(
+            server.url + path,
+            data={"csrfmiddlewaretoken": token[1], **form},
+            headers={"Origin": server.url},
+            allow_redirects=False,
+            expect100=True,  # a body that is not wanted is not sent
+        ) as answer:
+            yield answer
+
+    async def begin(self, server: Site, text: str) -> UUID:
         """Start a conversation."""
         return UUID((await self.post(server, "/c/", text=text)).split("/")[2])
 
-    async def open(self, server: EverlongProcess, conversation: UUID) -> RemoteTab:
+    async def open(self, server: Site, conversation: UUID) -> RemoteTab:
         path = f"/ws/conversations/{conversation}/"
-        socket = await self._http.ws_connect(server.url + path, origin=server.url)
+        socket = await self.http.ws_connect(server.url + path, origin=server.url)
         none: Any = None
         return await RemoteTab(none, socket=socket).connect()

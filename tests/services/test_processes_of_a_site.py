@@ -121,7 +121,8 @@ async def test_two_web_processes_share_an_answer_and_outlive_each_other(
     a = start_everlong("--no-worker", **environment)
     b = start_everlong("--no-worker", **environment)
     async with Person() as ada:
-        await ada.set_up(b)  # the later link is the valid one
+        assert a.setup_path == b.setup_path
+        await ada.set_up(b)
 
         # A socket on B shows what A streams, from the middle on.
         gate = model.script.stall("One 😀 block.\n\nAnd ano", then="ther one.\n\nThe end")

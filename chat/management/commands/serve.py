@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
     def _announce(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
-        base = f"http://{shown}:{port}"
+        base = settings.PUBLIC_URL or f"http://{shown}:{port}"
         self.stdout.write(f"Everlong: {base}")
         if settings.DEMO:
             self.stdout.write(

@@ -1,0 +1,43 @@
+"""What happens to a log line before it is written, whoever wrote it."""
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+# Of each line, ours and those of Django, Celery, daphne and asyncio.
+SHARED: list[Processor] = [
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso"),
+]
+
+
+def drop_trace_of_refusal(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Django attaches the exception to what it logs of a request that it answers with 4xx (a wrong
+    host, a missing permission): 30 lines of our own code, for what is the client's fault."""
+    if getattr(event["_record"], "status_code", 500) < 500:
+        event.pop("exc_info", None)
+    return event
+
+
+OURS: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    *SHARED,
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+    structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+]
+FOREIGN: list[Processor] = [
+    *SHARED,
+    drop_trace_of_refusal,
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+]
+
+
+def renderer(json: bool) -> Processor:
+    """JSON, one object a line, or text for a console."""
+    if json:
+        return structlog.processors.JSONRenderer()
+    return structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )

@@ -1,0 +1,70 @@
+"""A site behind the proxies of `examples/`: all that a browser does goes through them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from demo.models import Model
+from demo.script import is_title
+from demo.server import DemoServer
+from tests.services.browsers import Person
+from tests.support.proxies import Proxy
+from tests.support.server import EverlongProcess
+from tests.support.services import free_port
+
+
+@pytest.fixture
+def model() -> Iterator[DemoServer]:
+    with DemoServer(models=[Model(id="test-model", window=16_000, max_output=1_024)]) as server:
+        server.script.reply("A title", when=is_title, always=True)
+        yield server
+
+
+@pytest.mark.parametrize("name", ["nginx", "caddy"])
+async def test_the_whole_chat_works_behind_a_proxy(
+    name: str,
+    tmp_path: Path,
+    start_everlong: Callable[..., EverlongProcess],
+    supervise: Callable[[Proxy], Proxy],
+    model: DemoServer,
+) -> None:
+    port = free_port()
+    public = f"https://127.0.0.1:{port}"
+    server = start_everlong(
+        PUBLIC_URL=public, ANTHROPIC_BASE_URL=model.base_url, DEFAULT_MODEL="test-model"
+    )
+    assert f"Create the administrator: {public}/setup/" in server.log
+    proxy = supervise(Proxy(name, tmp_path, server.port, port)).start()
+
+    async with Person() as ada:
+        await ada.post(
+            proxy, server.setup_path, username="ada", password1=ada.password, password2=ada.password
+        )
+        session = next(cookie for cookie in ada.http.cookie_jar if cookie.key == "sessionid")
+        assert session["secure"], "X-Forwarded-Proto was believed"
+
+        # An answer streams: what is written arrives before it is complete.
+        gate = model.script.stall("The first half, ", then="and the second.")
+        conversation = await ada.begin(proxy, "Tell me")
+        tab = await ada.open(proxy, conversation)
+        await tab.until(lambda: tab.answer and "The first half" in tab.text)
+        gate.release()
+        finished = await tab.next("turn.finished", status="completed")
+        assert "The first half, and the second." in finished["html"]
+        await tab.close()
+
+        # Of another site's page, nothing.
+        path = f"/ws/conversations/{conversation}/"
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await ada.http.ws_connect(proxy.url + path, origin="https://evil.example")
+        assert refused.value.status == 403
+
+        # As large a file as the site takes, and one that is larger.
+        assert await ada.upload(proxy, b"A line of notes.\n" * 5_000) == 201
+        assert await ada.upload(proxy, b"\0" * 20_000_000) == 422, "refused by the site itself"
+        assert await ada.upload(proxy, b"\0" * 21_500_000) == 413
+
+        async with ada.http.get(f"{proxy.url}/healthz") as alive:
+            assert await alive.json() == {"status": "ok", "draining": False}
