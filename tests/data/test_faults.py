@@ -113,9 +113,14 @@ async def test_a_stream_cut_anywhere_ends_in_words_and_keeps_what_came(
         for end in ends:
             assert end.error, record.id
             assert (end.error.code, end.error.retryable) == ("stream_cut", True), record.id
-            kept = "\n\n".join(b["text"] for b in end.blocks if b["type"] == "text")
-            assert kept.strip() == end.visible.strip(), record.id
+            kept = "".join(b["text"] for b in end.blocks if b["type"] == "text")
+            assert squeezed(kept) == squeezed(end.visible), record.id
             assert sendable(record.history, end.blocks, record.tools) == [], record.id
+
+
+def squeezed(text: str) -> str:
+    """Without the breaks between blocks, of which there are none where a citation cuts a text."""
+    return text.strip().replace("\n\n", "")
 
 
 def fold(body: bytes) -> Reply:
