@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 NOT_INSTALLED = "MCP is not installed here: pip install -r requirements/mcp.txt."
 IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 MAX_PAGES = 20  # of a list of tools
-# With the server's name, 30 characters, and what joins them within the API's 128.
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,96}")
+REFUSED = (401, 403)  # HTTP
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _COMBINED = ("anyOf", "oneOf", "allOf")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a server is, and the headers it wants. `timeout` is seconds for one operation."""
+    """Where a server is, and the headers it wants. `timeout` is seconds for one operation,
+    `secret` the variable that the key in the headers comes from, "" where there is none."""
 
     name: str
     url: str
     headers: dict[str, str]
     timeout: float
+    secret: str = ""
 
 
 async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
@@ -68,7 +69,7 @@ def usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list
         name, schema = tool["name"], tool["input_schema"] | {"type": "object"}
         fault = "is listed twice" if name in kept else _fault(name, schema)
         if fault:
-            faults.append(f"{name[:100]} {fault}")
+            faults.append(f"{name[:100] or 'a tool without a name'} {fault}")
         else:
             kept[name] = tool | {"input_schema": schema}
     return list(kept.values()), faults
@@ -78,16 +79,16 @@ def _fault(name: str, schema: dict[str, Any]) -> str:
     """Why the API would not take a tool, or "". `jsonschema` comes with `mcp`."""
     from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
 
-    if not _NAME.fullmatch(name):
-        return "is no name for a tool"
+    if not name:
+        return "cannot be called"
     if combined := next((key for key in _COMBINED if key in schema), None):
         return f"has {combined} at the top of its schema"
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        return f"has no valid schema: {error.message[:100]}"
+        return f"has an invalid schema: {error.message[:100]}"
     if odd := next((p for p in schema.get("properties", ()) if not _PROPERTY.fullmatch(p)), None):
-        return f"has a property that cannot be named so: {odd[:100]!r}"
+        return f"has a property whose name the API does not take: {odd[:100]!r}"
     return ""
 
 
@@ -98,7 +99,7 @@ async def call(server: Endpoint, name: str, arguments: dict[str, Any]) -> list[B
     blocks = [_block(part.model_dump(mode="json", by_alias=True)) for part in result.content]
     if result.is_error:
         texts = [block["text"] for block in blocks if block["type"] == "text"]
-        raise ToolError("\n".join(texts) or "The tool failed and does not say why.")
+        raise ToolError("\n".join(texts) or "The tool failed without saying why.")
     return blocks
 
 
@@ -109,9 +110,16 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
         from mcp.client.streamable_http import streamable_http_client
     except ImportError as error:
         raise ToolError(NOT_INSTALLED) from error
+    answered: list[int] = []
+
+    async def note(response: httpx2.Response) -> None:
+        answered.append(response.status_code)
+
     try:
         async with asyncio.timeout(server.timeout):
-            http = httpx2.AsyncClient(headers=server.headers, timeout=None)
+            http = httpx2.AsyncClient(
+                headers=server.headers, timeout=None, event_hooks={"response": [note]}
+            )
             transport = streamable_http_client(server.url, http_client=http)
             async with http, Client(transport) as client:
                 yield client
@@ -120,7 +128,15 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
     except TimeoutError as error:
         raise ToolError(f"{server.name} did not answer within {server.timeout:g} s.") from error
     except Exception as error:  # its transports raise errors of many families, and groups of them
+        if answered and answered[-1] in REFUSED:  # of which the transports tell nothing
+            raise ToolError(_refusal(server, answered[-1])) from error
         raise ToolError(f"{server.name} cannot be used: {_cause(error)}") from error
+
+
+def _refusal(server: Endpoint, status: int) -> str:
+    if not server.secret:
+        return f"{server.name} wants a key (HTTP {status}), and no variable is named for it."
+    return f"The key in {server.secret} was refused by {server.name} (HTTP {status})."
 
 
 def _cause(error: BaseException) -> str:

@@ -194,14 +194,19 @@ class SettingsForm(forms.ModelForm):
 
 
 def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
-    """The presets of the context budget, and the conversation's own where it is none of them."""
-    default = gettext("Default: {tokens:,}").format(tokens=settings.CONTEXT_BUDGET)
+    """The presets of the context budget, and the conversation's own where it is not one of them.
+    Each is shown as it holds for the model: no budget is larger than the window, and a preset that
+    would be is left out, because the full window is the same."""
+    window = profile_for(conversation.model).context_window
+    default = gettext("Default: {tokens:,}").format(tokens=min(settings.CONTEXT_BUDGET, window))
     presets = {
-        str(PRESETS[name]): words.format(tokens=PRESETS[name]) for name, words in BUDGETS.items()
+        str(PRESETS[name]): words.format(tokens=PRESETS[name])
+        for name, words in BUDGETS.items()
+        if name == "full" or PRESETS[name] < window
     }
     budgets = {"": default} | presets
     if budget := conversation.context_budget:
-        as_it_is = gettext("As it is: {tokens:,}").format(tokens=budget)
+        as_it_is = gettext("As it is: {tokens:,}").format(tokens=min(budget, window))
         budgets.setdefault(str(budget), as_it_is)
     return list(budgets.items())
 

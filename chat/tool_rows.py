@@ -10,6 +10,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
+from agent.tool_names import own_name
 from chat import markdown
 from chat.failsafe import drawn
 
@@ -53,7 +54,7 @@ def call_part(
     part = {
         "kind": "tool",
         "id": _string(call.get("id")),
-        "name": _string(call.get("name")).replace("__", ": ", 1) or gettext("tool"),
+        "name": _shown_name(_string(call.get("name"))) or gettext("tool"),
         "status": gettext_noop("running") if running else "",
         "summary": _one_line(arguments),
         "more": more,
@@ -69,6 +70,12 @@ def call_part(
             "links": ended.get("links") or [],
         }
     return part
+
+
+def _shown_name(name: str) -> str:
+    """A tool of an MCP server by the server's own name for it."""
+    server, joined, tool = name.partition("__")
+    return f"{server}: {own_name(tool)}" if joined else name
 
 
 def server_results(blocks: Iterable[Any]) -> dict[str, Part]:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agent.loop import declared
+from agent.tool_names import declared_name
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
@@ -24,7 +25,7 @@ def definitions(
     if not (settings.TOOLS and profile.tools):
         return []
     built_in = [tool for tool in BUILT_IN if automatic or tool is not COMPACT_CONTEXT]
-    ours = [*built_in, *(tool for _, tool in mcp_tools(conversation))]
+    ours = [*built_in, *(tool for _, _, tool in mcp_tools(conversation))]
     return [*map(declared, ours), *_web_tools(conversation, profile)]
 
 
@@ -49,16 +50,18 @@ def mcp_servers(conversation: Conversation) -> list[McpServer]:
     return list(McpServer.objects.filter(enabled=True, name__in=chosen)) if chosen else []
 
 
-def mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, Tool]]:
-    """The tools of the chosen servers that are up, as `server__tool`."""
+def mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, str, Tool]]:
+    """The tools of the chosen servers that are up, declared as `server__tool`, each with the name
+    that its server knows it by."""
     for server in mcp_servers(conversation):
         if server.down_until and server.down_until > timezone.now():
             continue
         for listed in server.tools:
             yield (
                 server,
+                listed["name"],
                 Tool(
-                    f"{server.name}__{listed['name']}",
+                    f"{server.name}__{declared_name(listed['name'])}",
                     listed["description"],
                     listed["input_schema"],
                     server.timeout,

@@ -163,13 +163,15 @@ class Script:
         content: Content,
         deltas: int,
         *,
+        interval_s: float = 0.0,
         when: Condition | None = None,
         always: bool = False,
     ) -> Gate:
         """Stop after so many deltas of the content until the handle is released, then send the
         rest and finish properly."""
         gate = Gate()
-        answer = Answer(as_reply(content), fault=Fault("stall", deltas, gate=gate))
+        fault = Fault("stall", deltas, gate=gate)
+        answer = Answer(as_reply(content), interval_s=interval_s, fault=fault)
         self._add(lambda _: answer, "pause", when, always)
         return gate
 

@@ -2,20 +2,28 @@
 
 Three steps run at a time, the longest first: most of a test's time is waiting for another process.
 A step that cannot run (no Chromium, no PostgreSQL) fails like any other: the rest still runs, and
-the last lines name it.
+the last lines name it. One that takes too long, or Ctrl-C, ends in order: pytest prints what it has
+found so far, and no process is left behind.
 """
 
 import argparse
+import contextlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).resolve().parent.parent
-TIMEOUT = 900  # seconds a step; the slowest takes a fraction of it
+TIMEOUT = 900.0  # seconds a step; the slowest takes a fraction of it
+LAST_WORDS = 30.0  # seconds in which a step that is interrupted tears down and reports
 AT_ONCE = 3
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 # Without Django.
@@ -32,6 +40,7 @@ ELSEWHERE = [
     "tests/proxies",
     "tests/test_bundle.py",
     "tests/test_docs.py",
+    "tests/test_run.py",
     "tests/test_wheel.py",
 ]
 SAME = [
@@ -89,31 +98,68 @@ class Result:
         return counts[-1] if counts else ""
 
 
-def run(step: Step) -> Result:
+stopping = threading.Event()  # Ctrl-C
+
+
+def run(step: Step, seconds: float = TIMEOUT) -> Result:
+    """Run a step, in a session of its own so that Ctrl-C reaches it through here alone."""
     start = time.monotonic()
-    try:
-        done = subprocess.run(
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(
             [sys.executable, *step.arguments],
             cwd=ROOT,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT,
-            check=False,
+            start_new_session=True,
         )
-        passed, output = done.returncode == 0, done.stdout
-    except subprocess.TimeoutExpired as error:
-        said = error.stdout or b""
-        passed = False
-        output = f"{said.decode(errors='replace')}\nstopped after {TIMEOUT} s"
-    result = Result(step, passed, output, time.monotonic() - start)
+        cause = _wait(process, start + seconds)
+        if cause:
+            end(process)
+        output.seek(0)
+        said = output.read() + (f"\n{cause}" if cause else "")
+    passed = process.returncode == 0 and not cause
+    result = Result(step, passed, said, time.monotonic() - start)
     verdict = "ok  " if passed else "FAIL"
     shown = f"{verdict}  {step.name:<22}{result.seconds:6.1f} s   {result.summary}\n"
-    if not passed:
-        shown += f"{output.rstrip()}\n\n"
+    if not passed or step.group == "data":  # whose tables are what it is for
+        shown += f"{said.rstrip()}\n\n"
     print(shown, end="", flush=True)  # at once: another step may be printing too
     return result
+
+
+def _wait(process: "subprocess.Popen[bytes]", deadline: float) -> str:
+    """Until a process ends; "" then, else why it has to be ended."""
+    while not stopping.is_set():
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+            return ""
+        if time.monotonic() > deadline:
+            return "stopped: it ran into its limit of time"
+    return "stopped: interrupted"
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Interrupt a process, as Ctrl-C does; then kill what is left of it and of all that it has
+    started, servers in sessions of their own among them."""
+    started = descendants(process.pid)
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(LAST_WORDS)
+    started |= descendants(process.pid)
+    process.kill()
+    process.wait()
+    for each in started:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+
+
+def descendants(pid: int) -> set[psutil.Process]:
+    """What a process has started, and what that has started."""
+    try:
+        return set(psutil.Process(pid).children(recursive=True))
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def main() -> int:
@@ -123,6 +169,7 @@ def main() -> int:
         "groups", nargs="*", metavar="group", help=f"only these: {', '.join(groups)}"
     )
     parser.add_argument("--data", type=Path, help="run tests/data on this directory, nothing else")
+    parser.add_argument("--limit", type=float, default=TIMEOUT, help="seconds for a step")
     options = parser.parse_args()
     if unknown := set(options.groups) - set(groups):
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
@@ -131,8 +178,15 @@ def main() -> int:
         data = str(options.data.resolve())
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
     start = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(run, steps))
+        running = [pool.submit(run, step, options.limit) for step in steps]
+        try:
+            results = [each.result() for each in running]
+        except KeyboardInterrupt:
+            stopping.set()
+            pool.shutdown(cancel_futures=True)  # waits for those that run
+            return 130
     failed = [result for result in results if not result.passed]
     print(
         f"{len(results) - len(failed)} of {len(results)} steps passed, "

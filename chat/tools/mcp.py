@@ -31,7 +31,7 @@ async def refresh(conversation: Conversation, turn_id: int) -> bool:
     if not conversation.tool_settings.get("mcp"):
         return False
     stale = await in_db(services.stale, conversation)
-    await asyncio.gather(*map(_list, stale))
+    await asyncio.gather(*map(try_server, stale))
     if down := await in_db(services.down, conversation):
         notice = gettext("Left out, because it is not available now: {names}.")
         names = ", ".join(server.name for server in down)
@@ -39,22 +39,24 @@ async def refresh(conversation: Conversation, turn_id: int) -> bool:
     return bool(stale)
 
 
-async def _list(server: McpServer) -> None:
+async def try_server(server: McpServer) -> str:
+    """Ask a server for its tools and store what it says, or that it is down; why it is, or ""."""
     seconds = min(server.timeout, settings.MCP_LIST_TIMEOUT)
     try:
         tools = await mcp.list_tools(_endpoint(server, seconds))
     except ToolError as error:
         log.warning("MCP server is down", server=server.name, reason=str(error))
         await in_db(services.mark_down, server, str(error))
-    else:
-        await in_db(services.store_listing, server, tools)
+        return str(error)
+    await in_db(services.store_listing, server, tools)
+    return ""
 
 
 def bound(conversation: Conversation) -> dict[str, Bound]:
     """The tools of the chosen servers that are up, by name."""
     return {
-        tool.name: Bound(tool, partial(_call, server, tool.name.removeprefix(f"{server.name}__")))
-        for server, tool in mcp_tools(conversation)
+        tool.name: Bound(tool, partial(_call, server, own_name))
+        for server, own_name, tool in mcp_tools(conversation)
     }
 
 
@@ -71,7 +73,7 @@ def _checked(block: Block) -> Block:
     try:
         file = inspect("The image", b64decode(block["source"]["data"]))
         if file.kind != "image":
-            raise Refused("file_type", "The image is none.")
+            raise Refused("file_type", "The image is not a PNG, JPEG, GIF or WebP file.")
     except (ValueError, Refused) as error:
         return {"type": "text", "text": f"[An image was left out: {error}]"}
     data = b64encode(file.data).decode()
@@ -80,6 +82,15 @@ def _checked(block: Block) -> Block:
 
 
 def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
-    secret = settings.MCP_SECRETS.get(server.secret_variable, "")
-    headers = {server.header: secret} if secret and server.header else {}
-    return mcp.Endpoint(server.name, server.url, headers, timeout)
+    """Raises ToolError where the key is missing."""
+    variable = server.secret_variable
+    if not variable:
+        return mcp.Endpoint(server.name, server.url, {}, timeout)
+    secret = settings.MCP_SECRETS.get(variable)
+    if not secret:
+        raise ToolError(
+            f"{variable} is not set: put the key of {server.name} into the environment of the web "
+            "process, and restart it."
+        )
+    headers = {server.header: secret} if server.header else {}
+    return mcp.Endpoint(server.name, server.url, headers, timeout, variable)

@@ -6,6 +6,8 @@ import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { createSlashMenu, parseCommand } from "./slash.js";
 
+// Refusals that tell how things are: nothing has gone wrong.
+const INFORMATION = ["nothing_to_compact", "nothing_to_stop", "conversation_busy", "head_changed"];
 const SILENCE = 5000; // ms after which a message without an answer is asked after
 
 /** Not crypto.randomUUID: that exists only on https and localhost. */
@@ -90,7 +92,7 @@ export function createComposer({ key, start = null, send = null, head = null, co
       return;
     }
     if (!commands[name]) {
-      showNotice(gettext("/{name} works once the conversation has begun. Begin with a space to send it as text.", { name }));
+      showNotice(gettext("/{name} works once the conversation has begun. Begin with a space to send it as text.", { name }), { info: true });
       return;
     }
     hideNotice();
@@ -194,11 +196,11 @@ export function createComposer({ key, start = null, send = null, head = null, co
           hideNotice();
           deliver({ ...refused, client_id: newId(), as_branch: true });
         };
-        showNotice(gettext("This chat continued in another tab. Your text is kept."), { actions: [
+        showNotice(gettext("This chat continued in another tab. Your text is kept."), { info: true, actions: [
           { label: gettext("Show latest"), run: onShowLatest },
           { label: gettext("Send as branch"), run: asBranch },
         ] });
-      } else showNotice(frame.message || gettext("That did not work."));
+      } else showNotice(frame.message || gettext("That did not work."), { info: INFORMATION.includes(frame.code) });
     },
     /**
      * A snapshot came. What was not confirmed goes out once more, with the same id: only

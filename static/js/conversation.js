@@ -117,6 +117,7 @@ export function startConversation(id) {
       if (frame.usage) showUsage(frame.usage);
       turn = frame.turn && { turnId: frame.turn.turn_id, kind: frame.turn.kind };
       live = fromSnapshot(frame.turn);
+      if (!live) transcript.endLive();
       const missedEnd = frame.compaction ? compaction.started(frame.compaction) : compaction.ended();
       drawState();
       const behind = transcript.hasUnsettled(live?.messageId) || missedEnd === true;
@@ -343,6 +344,7 @@ export function startConversation(id) {
     },
     onState(state) {
       clearTimeout(bannerTimer);
+      $("#chat").classList.toggle("away", state !== "open");
       if (state === "signed-out") return document.dispatchEvent(new Event("signed-out"));
       const text = { open: "", lost: gettext("Reconnecting…"), gone: gettext("This conversation no longer exists.") }[state];
       // A blip of a second is not worth a word.

@@ -60,7 +60,7 @@ export function createMessages({ transcript, url }) {
     };
     form.onsubmit = async (event) => {
       event.preventDefault();
-      if (!area.value.trim()) return showNotice(gettext("Write a message first."));
+      if (!area.value.trim()) return showNotice(gettext("Write a message first."), { info: true });
       form.inert = true;
       if (await act(id, "edit", { text: area.value })) begun.delete(id);
       else form.inert = false;

@@ -4,7 +4,7 @@ import { $, announce, make } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 
 export const COMMANDS = [
-  { name: "compact", hint: gettext("[focus]"), text: gettext("Summarise the older part to free context"), takesText: true },
+  { name: "compact", hint: gettext("[focus]"), text: gettext("Summarise the older part now; the focus says what to keep"), takesText: true },
   { name: "context", hint: "", text: gettext("Show how full the context is, and what it cost") },
   { name: "new", hint: "", text: gettext("Start a new chat") },
   { name: "model", hint: gettext("[name]"), text: gettext("Choose another model"), takesText: true },

@@ -82,6 +82,7 @@ export function createTranscript({ url, onSwitch }) {
     const old = article(fresh.dataset.messageId);
     // A slow response must not undo what the socket has told since.
     if (old && isStreaming(fresh) && old.dataset.position && !isStreaming(old)) return old;
+    if (!isStreaming(fresh) && fresh.dataset.messageId === String(liveNow?.messageId)) liveNow = null;
     if (old) replace(old, fresh);
     else if (paging.atTail()) {
       change(() => {

@@ -31,6 +31,20 @@ def empty_cache() -> None:
     cache.clear()
 
 
+@pytest.fixture(autouse=True)
+def nobody_works(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker lives on after the test that asked for it: what the others give away goes to a queue
+    that no worker reads, whatever ran before them."""
+    if "worker" in request.fixturenames:
+        return
+    from config.celery import app
+
+    for name, task in app.tasks.items():
+        if name.startswith("chat."):
+            monkeypatch.setattr(task, "queue", "nobody", raising=False)
+            monkeypatch.setattr(task, "_exec_options", None)
+
+
 @pytest.fixture
 def user(transactional_db: None) -> "User":
     from tests.chat.factories import make_user

@@ -3,22 +3,26 @@
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client as Browser
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
 from agent import mcp
 from agent.errors import ToolError
+from agent.tool_names import declared_name
 from chat.db import in_db
 from chat.models import Conversation, McpServer
 from demo.protocol import text, tool_use
+from tests.chat.factories import make_user
 from tests.chat.sockets import Chat
-from tests.support.mcp_server import KEY, PIXEL
+from tests.support.mcp_server import BARRED, KEY, NAMES, PIXEL
 from tests.support.server import LoggedProcess
 from tests.support.services import free_port
 
@@ -45,13 +49,18 @@ def broken(tmp_path: Path) -> Iterator[str]:
     yield from running(tmp_path, "broken")
 
 
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from running(tmp_path_factory.mktemp("mcp"), "named")
+
+
 @pytest.fixture(autouse=True)
 def secret(settings: Settings) -> None:
     settings.MCP_SECRETS = {SECRET: KEY}
 
 
 def endpoint(url: str, key: str = KEY, timeout: float = 10.0) -> mcp.Endpoint:
-    return mcp.Endpoint("library", url, {"Authorization": key}, timeout)
+    return mcp.Endpoint("library", url, {"Authorization": key}, timeout, SECRET)
 
 
 # --- The client -----------------------------------------------------------------------------------
@@ -95,11 +104,23 @@ async def test_the_servers_own_errors_are_told(
 
 async def test_a_server_that_cannot_be_used_is_told_in_words(library: str) -> None:
     with pytest.raises(ToolError, match="library cannot be used"):
-        await mcp.list_tools(endpoint(library, key="Bearer wrong"))
-    with pytest.raises(ToolError, match="library cannot be used"):
         await mcp.list_tools(endpoint(f"http://127.0.0.1:{free_port()}/mcp"))
     with pytest.raises(ToolError, match=r"library did not answer within 0.3 s"):
         await mcp.call(endpoint(library, timeout=0.3), "read_slowly", {})
+
+
+@pytest.mark.parametrize(("key", "status"), [("Bearer wrong", 401), (BARRED, 403)])
+async def test_a_refused_key_is_named_by_its_variable(library: str, key: str, status: int) -> None:
+    told = rf"The key in {SECRET} was refused by library \(HTTP {status}\)"
+    with pytest.raises(ToolError, match=told):
+        await mcp.list_tools(endpoint(library, key=key))
+    with pytest.raises(ToolError, match=told):
+        await mcp.call(endpoint(library, key=key), "find_book", {"title": "Dune"})
+
+
+async def test_a_key_that_is_wanted_but_not_given_is_told(library: str) -> None:
+    with pytest.raises(ToolError, match="library wants a key"):
+        await mcp.list_tools(mcp.Endpoint("library", library, {}, 10.0))
 
 
 # --- In a conversation ----------------------------------------------------------------------------
@@ -139,6 +160,25 @@ async def test_the_model_calls_a_tool_of_a_chosen_server(chat: Chat, library: st
     assert "library: find_book" in tab.all("tool.finished")[0]["html"]
 
 
+async def test_names_that_the_api_does_not_take_are_mapped_and_called_by_their_own(
+    chat: Chat, named: str
+) -> None:
+    await register(chat, named)
+    declared = [f"library__{declared_name(name)}" for name in NAMES]
+    calls = [tool_use(name, {"path": "a.txt"}) for name in declared]
+    chat.script.reply(calls).reply("Read.")
+    tab = await chat.open()
+    tab.say("Read")
+    await tab.next("turn.finished", status="completed")
+    first, second = chat.script.requests  # whose names the scripted API has checked
+    assert [name for name in names(first) if name.startswith("library__")] == declared
+    results = [block["content"] for block in second.messages[-1]["content"]]
+    assert results == [[text(f"{name} of a.txt")] for name in NAMES]
+    shown = {row["name"]: row["html"] for row in tab.all("tool.finished")}
+    for name, real in zip(declared, NAMES, strict=True):
+        assert f'<span class="row-name">library: {real[:80]}' in shown[name]
+
+
 async def test_a_server_that_was_not_chosen_is_not_offered(chat: Chat, library: str) -> None:
     await register(chat, library)
     await in_db(Conversation.objects.update, tool_settings={})
@@ -169,6 +209,19 @@ async def test_a_dead_server_is_left_out_with_a_notice_and_not_asked_again_for_a
     assert "dead" in finished["html"]
     await in_db(dead.refresh_from_db)
     assert dead.down_until == until, "it was not asked again"
+
+
+async def test_a_key_that_is_missing_is_told_by_the_name_of_its_variable(
+    chat: Chat, library: str, settings: Settings
+) -> None:
+    settings.MCP_SECRETS = {}
+    server = await register(chat, library)
+    chat.script.reply("One.")
+    tab = await chat.open()
+    tab.say("First")
+    await tab.next("turn.finished", status="completed")
+    await in_db(server.refresh_from_db)
+    assert f"{SECRET} is not set" in server.error
 
 
 async def test_a_server_that_is_up_again_is_offered_again(chat: Chat, library: str) -> None:
@@ -209,9 +262,9 @@ async def test_what_no_request_can_declare_is_left_out_of_a_listing_and_told_the
     await in_db(server.refresh_from_db)
     for fault in (
         "choice has anyOf at the top",
-        "nonsense has no valid schema",
+        "nonsense has an invalid schema",
         "odd has a property",
-        "no name is no name",
+        "a tool without a name cannot be called",
         "good is listed twice",
     ):
         assert fault in server.error
@@ -245,6 +298,48 @@ def test_no_two_servers_come_to_the_same_name_of_a_tool(transactional_db: None, 
     McpServer(name="a_b", url="https://x.example/mcp").full_clean()
     with pytest.raises(ValidationError, match="underscores"):
         McpServer(name=name, url="https://x.example/mcp").full_clean()
+
+
+def saved(browser: Browser, url: str, **given: object) -> tuple[McpServer, str]:
+    """A server that an administrator has added, and what the next page says."""
+    browser.force_login(make_user("root", admin=True))
+    fields = {"name": "library", "url": url, "header": "Authorization", "timeout": "5"}
+    fields |= {"secret_variable": SECRET, "enabled": "on"}
+    page = browser.post(reverse("admin:chat_mcpserver_add"), fields | given, follow=True)
+    return McpServer.objects.get(), unescape(page.content.decode())
+
+
+def test_a_server_that_is_saved_is_tried(
+    transactional_db: None, library: str, client: Browser
+) -> None:
+    server, said = saved(client, library)
+    assert server.listed_at
+    assert "The server answered. Its tools: find_book, cover, find_jobs, burn, read_slowly." in said
+
+
+def test_a_saved_server_whose_tools_are_left_out_says_which(
+    transactional_db: None, broken: str, client: Browser
+) -> None:
+    _, said = saved(client, broken)
+    assert "Its tools: good." in said
+    assert "choice has anyOf at the top of its schema" in said
+
+
+def test_a_server_is_saved_though_it_cannot_be_used_and_the_cause_is_told(
+    transactional_db: None, library: str, client: Browser, settings: Settings
+) -> None:
+    settings.MCP_SECRETS = {SECRET: "Bearer wrong"}
+    server, said = saved(client, library)
+    assert server.down_until
+    assert f"Saved, but not usable now. The key in {SECRET} was refused by library" in said
+
+
+def test_a_server_that_is_switched_off_is_not_tried(
+    transactional_db: None, client: Browser
+) -> None:
+    server, said = saved(client, f"http://127.0.0.1:{free_port()}/mcp", enabled="")
+    assert not server.down_until
+    assert "not usable" not in said
 
 
 def test_the_user_chooses_servers_for_a_conversation(

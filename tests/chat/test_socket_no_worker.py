@@ -4,17 +4,13 @@ from typing import Any
 
 import pytest
 
-from chat import tasks
 from demo.script import is_chat
 from tests.chat.sockets import Chat, long_text
 
 
 @pytest.fixture(autouse=True)
-def nobody(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks go to a queue that no worker reads."""
+def soon(settings: Any) -> None:
     settings.COMPACTION_PICKUP_SECONDS = 0.2
-    monkeypatch.setattr(tasks.compact, "queue", "nobody", raising=False)
-    monkeypatch.setattr(tasks.compact, "_exec_options", None)
 
 
 async def test_an_answer_goes_on_when_nobody_takes_up_its_compaction(chat: Chat) -> None:

@@ -136,6 +136,27 @@ def test_only_offered_models_can_be_chosen(client: Client, conversation: Convers
     assert client.post(address, {"model": "test-model"}).status_code == 409
 
 
+def test_the_budgets_to_choose_from_are_those_that_hold_for_the_model(
+    client: Client, conversation: Conversation
+) -> None:
+    make_profile(context_window=8_192)
+    address = f"/c/{conversation.pk}/settings/"
+
+    def choices() -> dict[str, str]:
+        found = re.search(r'<select name="context_budget".*?</select>', text(address), re.S)
+        assert found
+        return dict(re.findall(r'<option value="(\d*)"[^>]*>([^<]*)<', found[0]))
+
+    def text(address: str) -> str:
+        return client.get(address).content.decode()
+
+    full = "Full: the model&#x27;s window"
+    assert choices() == {"": "Default: 8,192", "10000000": full}
+    # Chosen when the conversation had a larger model.
+    Conversation.objects.update(context_budget=75_000)
+    assert choices() == {"": "Default: 8,192", "10000000": full, "75000": "As it is: 8,192"}
+
+
 def test_settings_are_saved_or_say_why_not(client: Client, conversation: Conversation) -> None:
     address = f"/c/{conversation.pk}/settings/"
     assert b"system_prompt" in client.get(address).content

@@ -23,6 +23,8 @@ from tests.data.replay import Canned, Played, Table, play, replay_server
 
 SHOWN_TAGS = ("status", "transport", "stop_reason", "res", "delta", "sse", "error", "res_citation")
 
+PARTS = ("anthropic_cassettes", "long_sessions", *corpus.FOLDERS)
+
 reports = pytest.StashKey[dict[str, list[str]]]()
 
 
@@ -49,10 +51,41 @@ def report(pytestconfig: pytest.Config) -> dict[str, list[str]]:
     return pytestconfig.stash.setdefault(reports, {})
 
 
+@pytest.fixture(scope="session", autouse=True)
+def absent(data_directory: Path, report: dict[str, list[str]]) -> None:
+    """The end of the run names the parts that the directory lacks; their tests are skipped. A part
+    that is there and cannot be read fails."""
+    if lacking := [name for name in PARTS if not (data_directory / name).is_dir()]:
+        report["absent from the data, so not replayed"] = lacking
+
+
+def part(directory: Path, *names: str) -> Path:
+    """The directory, if it has any of these parts."""
+    if not any((directory / name).is_dir() for name in names):
+        pytest.skip(f"the data has no {' and no '.join(names)}")
+    return directory
+
+
 @pytest.fixture(scope="session")
 def recordings(data_directory: Path) -> list[Record]:
     """All recorded answers to `messages` calls."""
-    return load(data_directory)
+    return load(part(data_directory, "anthropic_cassettes"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of a long session runs once for each that the data has."""
+    if "session_file" in metafunc.fixturenames:
+        found = sorted((metafunc.config.getoption("--data") / "long_sessions").glob("*.jsonl"))
+        names = [path.stem for path in found]
+        metafunc.parametrize("session_file", found or [None], ids=names or ["none"])
+
+
+@pytest.fixture
+def session_path(session_file: Path | None, data_directory: Path) -> Path:
+    """The file of a long session."""
+    part(data_directory, "long_sessions")
+    assert session_file, "long_sessions/ holds no session"
+    return session_file.resolve()
 
 
 @pytest.fixture(scope="session")
@@ -83,4 +116,4 @@ async def _play_all(recordings: list[Record]) -> dict[str, Played]:
 @pytest.fixture(scope="session")
 def hostile(data_directory: Path) -> Corpus:
     """All of xss/, markdown/ and unicode/."""
-    return corpus.load(data_directory)
+    return corpus.load(part(data_directory, *corpus.FOLDERS))

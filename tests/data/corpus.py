@@ -1,9 +1,12 @@
 """Texts that were written to break pages: XSS payloads, Markdown cases, naughty strings."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,39 +47,39 @@ OWN = [
 ]
 
 
+FOLDERS = ("xss", "markdown", "unicode")
+
+
 def load(directory: Path) -> Corpus:
-    """Everything in xss/, markdown/ and unicode/; fails where a file is missing."""
-    xss = directory / "xss"
-    return Corpus(
-        xss=[
-            *_strings(xss / "payloadbox.json"),
-            *_strings(xss / "markdown_xss_lines.json"),
-            *[
-                Case(f"dompurify {i}", c["payload"])
-                for i, c in _read(xss / "dompurify_expect.json")
-            ],
-            *_cases(xss / "markdown_it_xss.json"),
-        ],
-        markdown=[
-            case
-            for path in sorted((directory / "markdown").glob("*.json"))
-            if path.name != "SOURCE.json"
-            for case in _cases(path)
-        ],
-        unicode=_strings(directory / "unicode" / "blns.json"),
-    )
+    """Everything in xss/, markdown/ and unicode/, as far as they are there. A folder that holds no
+    text, and a file that cannot be read, is an error."""
+    xss, markdown, unicode = (_folder(directory / name) for name in FOLDERS)
+    return Corpus(xss, markdown, unicode)
+
+
+def _folder(folder: Path) -> list[Case]:
+    if not folder.is_dir():
+        return []
+    paths = [path for path in sorted(folder.glob("*.json")) if path.name != "SOURCE.json"]
+    cases = [_case(path.stem, i, entry) for path in paths for i, entry in _read(path)]
+    assert cases, f"{folder} holds no text"
+    return cases
 
 
 def _read(path: Path) -> list[tuple[int, Any]]:
     return list(enumerate(json.loads(path.read_text("utf-8"))))
 
 
-def _strings(path: Path) -> list[Case]:
-    return [Case(f"{path.stem} {i}", text) for i, text in _read(path)]
+def _case(name: str, index: int, entry: Any) -> Case:
+    """A text alone, a payload with what a sanitiser makes of it, or Markdown with its HTML."""
+    if isinstance(entry, str):
+        return Case(f"{name} {index}", entry)
+    if "payload" in entry:
+        return Case(f"{name} {index}", entry["payload"])
+    number = entry.get("example", index)
+    return Case(f"{name} {number}", entry["markdown"], entry["html"], entry.get("section", ""))
 
 
-def _cases(path: Path) -> list[Case]:
-    return [
-        Case(f"{path.stem} {c.get('example', i)}", c["markdown"], c["html"], c.get("section", ""))
-        for i, c in _read(path)
-    ]
+def spread(cases: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of them, from the beginning to the end."""
+    return cases[:: max(1, len(cases) // most)][:most]

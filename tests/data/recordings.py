@@ -1,14 +1,22 @@
-"""The recorded exchanges of `anthropic_cassettes`, as values."""
+"""The exchanges of `anthropic_cassettes` and the sessions of `long_sessions`, as values."""
 
 import base64
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pytest
+
+from agent.messages import plain_text
+from agent.summary_requests import HEADINGS
+from chat.sessions import Session, parse
 from demo.protocol import Envelope, PromptUsage, Reply, stream_events
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -65,12 +73,34 @@ def as_blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def load(directory: Path) -> list[Record]:
-    """All records that answer a `messages` call."""
+    """All records of the index that answer a `messages` call."""
     folder = directory / "anthropic_cassettes"
     index = json.loads((folder / "index.json").read_text())
     records = [_record(folder, folder / entry["file"]) for entry in index["records"]]
-    assert len(records) == index["count"], "records are missing"
-    return [record for record in records if record.path == "/v1/messages"]
+    assert len(records) == index["count"] > 0, "records are missing"
+    found = [record for record in records if record.path == "/v1/messages"]
+    assert len(found) == index["tag_counts"].get("endpoint:messages", 0)
+    return found
+
+
+def need(found: Iterable[Kind], what: str) -> Kind:
+    """The first that was found; the test is skipped where the data has none."""
+    for each in found:
+        return each
+    pytest.skip(f"the data has no {what}")
+
+
+def blocks_left_open(body: bytes) -> bool:
+    """Whether a stream begins anew in the middle of a block."""
+    is_open = False
+    for event in body.split(b"\n\n"):
+        if b"event: message_start" in event and is_open:
+            return True
+        if b"event: content_block_start" in event:
+            is_open = True
+        elif b"event: content_block_stop" in event:
+            is_open = False
+    return False
 
 
 def _record(folder: Path, path: Path) -> Record:
@@ -141,3 +171,21 @@ def sessions(records: list[Record]) -> list[list[Record]]:
             current = [record]
         found.append(current)
     return [session for session in found if len(session) > 1]
+
+
+# --- Long sessions --------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Session:
+    with path.open("rb") as lines:
+        return parse(lines)
+
+
+def summary_of(session: Session) -> str:
+    """A summary whose bullets rest on what the user asked first."""
+    number, words = next(
+        (number, " ".join(text.split()[:8]))
+        for number, message in enumerate(session.messages, 1)
+        if message.role == "user" and len((text := plain_text(message.blocks)).split()) > 3
+    )
+    return "\n\n".join(f"## {heading}\n\n- {words} [#{number}]" for heading in HEADINGS)

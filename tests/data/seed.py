@@ -32,6 +32,7 @@ MARKDOWN = (
     "\n\n# a\n\n- [ ] b\n\n1. c\n\n> d\n\n|e|\n|:-|\n|f|\n\n```py\ng\n```\n\n---\n\n"
     "[h](https://i.example) *j* **k** `l` ~~m~~  \nn"
 )
+SCRIPT = "<script>window.__xss = 1</script>"
 SUMMARY = 190_000  # characters; longer ones are shown without Markdown
 
 
@@ -101,13 +102,13 @@ def summary(user: User, texts: Sequence[str]) -> str:
 def titles(user: User, texts: Sequence[str]) -> str:
     made = [
         Conversation.objects.create(owner=user, model=text[:200] or "m", title=text[:200])
-        for text in texts[:: len(texts) // TITLES][:TITLES]
+        for text in corpus.spread(texts, TITLES)
     ]
     return made[-1].get_absolute_url()
 
 
 def remembered(user: User, texts: Sequence[str]) -> str:
-    for text in texts[:: len(texts) // FACTS][:FACTS]:
+    for text in corpus.spread(texts, FACTS):
         memories.remember(user.pk, text[: memories.MAX_CHARACTERS], Memory.Source.USER)
     return reverse("memories")
 
@@ -120,12 +121,16 @@ def account(kind: str, name: str, texts: Sequence[str]) -> dict[str, Any]:
     pages = fill(user, texts)
     browser = Browser()
     browser.force_login(user)
-    return {"session": browser.cookies["sessionid"].value, "pages": pages}
+    return {
+        "session": browser.cookies["sessionid"].value,
+        "pages": pages,
+        "memories": user.memories.count(),
+    }
 
 
 def main() -> None:
     texts = [text for text in sound(corpus.load(Path(sys.argv[1])).texts) if text.strip()]
-    name = next(text for text in texts if "<script" in text and len(text) < 60)
+    name = next((text for text in texts if "<script" in text and len(text) < 60), SCRIPT)
     made = {}
     for kind in sys.argv[2:]:
         if kind == "harmless":

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
@@ -91,7 +90,6 @@ def test_no_renderer_lets_anything_dangerous_through(
     name: str, hostile: Corpus, page: Page, report: dict[str, list[str]]
 ) -> None:
     texts = hostile.texts
-    assert len(texts) > 3_900
     found = dangers(page, [RENDERERS[name](text) for text in texts])
     lines = report.setdefault("hostile texts by renderer (Chromium's parser)", [])
     lines.append(f"{name:20} {len(texts):5} texts, {len(found)} dangerous")
@@ -130,8 +128,3 @@ def test_the_scan_sees_what_is_dangerous(page: Page) -> None:
         '<a href="#message-12">#12</a>',
     ]
     assert dangers(page, good) == {}
-
-
-def test_the_corpus_is_whole(hostile: Corpus, data_directory: Path) -> None:
-    assert (len(hostile.xss), len(hostile.markdown)) == (3_396, 431)
-    assert len(hostile.unicode) == 245

@@ -15,6 +15,7 @@ from demo.script import is_chat
 from demo.server import DemoServer
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers_below
+from tests.data.recordings import need
 from tests.data.watching import Watched, seed, sign_in
 from tests.support.server import EverlongProcess
 
@@ -30,6 +31,7 @@ INTERVAL = 0.001  # seconds between deltas
 def answers(hostile: Corpus) -> list[list[str]]:
     markdown_of_xss = [c for c in hostile.xss if c.name.startswith("markdown")]
     texts = sound([case.text for case in [*hostile.markdown, *markdown_of_xss] if case.text])
+    need(hostile.markdown, "Markdown")
     return [texts[at : at + TOGETHER] for at in range(0, len(texts), TOGETHER)]
 
 

@@ -1,6 +1,8 @@
-"""One real coding session of 453 answers: imported, opened, paged, counted and compacted."""
+"""Real coding sessions: imported, opened, paged, counted and compacted."""
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
@@ -17,88 +19,110 @@ from pytest_django import Settings
 from accounts.models import User
 from agent.context import assemble, measure
 from agent.messages import Usage
-from agent.summary_requests import HEADINGS
+from agent.tokens import Factor
 from chat.contexts import load
 from chat.llm import counter
 from chat.models import Compaction, Conversation, Message
 from chat.services import endings, summaries
 from chat.services.endings import Ending
-from chat.sessions import parse
+from chat.sessions import Session
 from chat.tasks import compact
 from demo.script import is_summary
 from demo.server import DemoServer
 from demo.validator import violations
 from tests.chat.factories import OWNER, make_profile, make_user
+from tests.data.recordings import read, summary_of
 
 # In another thread a compaction reads and writes what this one has stored.
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     # The SDK says so of the session's model by now.
-    pytest.mark.filterwarnings("ignore:The model 'claude-sonnet-4-5':DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:The model '.*':DeprecationWarning"),
 ]
 
-MODEL = "claude-sonnet-4-5"
 WINDOW = 200_000
-ANSWERS = 453
-SUMMARY = "\n\n".join(f"## {heading}\n\n- The theme was ported [#6 #17]" for heading in HEADINGS)
+NEAR = 0.3  # of what was reported an estimate may miss: the agent's own prompt is not in the file
 
 
 @pytest.fixture
-def path(data_directory: Path) -> Path:
-    return data_directory / "long_sessions" / "pi_large-session.jsonl"
+def session(session_path: Path) -> Session:
+    return read(session_path)
 
 
 @pytest.fixture
-def user(settings: Settings, vocabulary_directory: Path) -> User:
+def user(settings: Settings, vocabulary_directory: Path, session: Session) -> User:
     # Real counts: the estimate is compared with what the API reported.
     settings.DATA_DIR = vocabulary_directory.parent
     counter.cache_clear()
     cache.clear()  # other tests' messages had the same keys
-    make_profile(MODEL, context_window=WINDOW, max_output=64_000, token_factor=1.12)
+    factor = Factor.start(session.model).value
+    make_profile(session.model, context_window=WINDOW, max_output=64_000, token_factor=factor)
     return make_user()
 
 
 @pytest.fixture
-def conversation(user: User, path: Path) -> Iterator[Conversation]:
-    call_command("import_session", path, stdout=StringIO())
+def conversation(user: User, session_path: Path) -> Iterator[Conversation]:
+    call_command("import_session", session_path, stdout=StringIO())
     yield Conversation.objects.get()
     counter.cache_clear()
 
 
-def test_every_line_is_understood(path: Path) -> None:
-    with path.open("rb") as lines:
-        session = parse(lines)
-    assert session.problems == []
-    assert sum(m.role == "assistant" for m in session.messages) == ANSWERS
-    assert [m.status for m in session.messages].count("interrupted") == 21
-    assert [m.status for m in session.messages].count("failed") == 1
+def test_every_line_is_understood(session_path: Path, session: Session) -> None:
+    """Counted again by a reader of its own."""
+    written = Counter(
+        message.get("stopReason") if message["role"] == "assistant" else message["role"]
+        for message in written_messages(session_path)
+    )
+    answers = [m for m in session.messages if m.role == "assistant"]
+    stopped = [m.status for m in answers].count("interrupted")
+    failed = [m.status for m in answers].count("failed")
     results = [b for m in session.messages for b in m.blocks if b["type"] == "tool_result"]
-    assert len(results) == 373
+    assert session.problems == []
+    assert (stopped, failed) == (written.pop("aborted", 0), written.pop("error", 0))
+    assert len(results) == written.pop("toolResult", 0)
+    others = written.pop("user", 0) + written.pop("bashExecution", 0)
+    assert len(answers) - stopped - failed == written.total()
+    asked = [m for m in session.messages if m.role == "user" and not m.holds_results]
+    assert len(asked) == others
+
+
+def written_messages(path: Path) -> list[dict[str, Any]]:
+    """The messages of the branch that ends a file."""
+    entries = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    by_id = {entry["id"]: entry for entry in entries if "parentId" in entry}
+    if by_id:
+        entries = [list(by_id.values())[-1]]
+        while before := by_id.get(entries[0]["parentId"]):
+            entries.insert(0, before)
+    return [entry["message"] for entry in entries if entry["type"] == "message"]
 
 
 def test_it_opens_pages_and_counts(
-    conversation: Conversation, user: User, client: Browser, report: dict[str, list[str]]
+    conversation: Conversation,
+    user: User,
+    client: Browser,
+    session_path: Path,
+    report: dict[str, list[str]],
 ) -> None:
     total = conversation.messages.count()
     numbers = pages_back(client, user, conversation)
     assert numbers == list(range(1, total + 1))
     loaded = load(conversation.pk)
     last = Usage.from_api(loaded.rows[-1].usage)
-    assert (loaded.used, loaded.estimated) == (last.total, False)
-    assert last.total == 177_657
+    if last.total:
+        assert (loaded.used, loaded.estimated) == (last.total, False)
     estimate = measure(loaded.context, counter()).total
-    errors = sorted(estimated_errors(conversation))
+    errors = sorted(estimated_errors(conversation, loaded.limits.factor.value)) or [0.0]
     median = errors[len(errors) // 2]
-    report["the long session"] = [
-        f"{total} messages, {ANSWERS} answers; meter {loaded.used:,} tokens (reported), "
+    report[f"the long session {session_path.stem}"] = [
+        f"{total} messages; meter {loaded.used:,} tokens, "
         f"estimate of everything {estimate:,} ({estimate / loaded.used - 1:+.1%})",
         f"growth of the prompt between {len(errors)} pairs of answers, estimated against "
         f"reported: median {median:+.1%}, half of them within "
         f"{errors[len(errors) // 4]:+.1%} to {errors[len(errors) * 3 // 4]:+.1%}",
     ]
-    # The agent's own system prompt and tools are not in the file, and old results were cut.
-    assert abs(estimate / loaded.used - 1) < 0.15
-    assert abs(median) < 0.15
+    assert abs(estimate / loaded.used - 1) < NEAR
+    assert abs(median) < NEAR
     assert violations(assemble(replace(loaded.context, tools=tools(conversation))).body()) == []
     assert violations(assemble(loaded.context).body(), window=WINDOW) == []
 
@@ -110,23 +134,24 @@ def pages_back(client: Browser, user: User, conversation: Conversation) -> list[
     pages = [html]
     while earlier := re.search(r'id="earlier"[^>]* data-url="([^"]+before=\d+)"', pages[-1]):
         pages.append(client.get(earlier[1]).content.decode())
-    assert len(pages) > 25
+    assert len(pages) == max(1, -(-conversation.messages.count() // 30))
     shown = [[int(n) for n in re.findall(r'data-number="(\d+)"', page)] for page in pages]
     for page in pages:
         articles = re.findall(r"<article.*?</article>", page, re.S)
         # Messages of results alone are rows without a footer.
         assert all(("<details" in a) >= ("tools-only" in a) for a in articles)
         assert all(("<footer" in a) != ("tools-only" in a) for a in articles)
-    assert sum(page.count("tools-only") for page in pages) > 300
+    rows = conversation.messages.filter(role="user")
+    results = sum(all(b["type"] == "tool_result" for b in row.blocks) for row in rows)
+    assert sum(page.count("tools-only") for page in pages) == results
     return [number for numbers in reversed(shown) for number in numbers]
 
 
-def estimated_errors(conversation: Conversation) -> list[float]:
+def estimated_errors(conversation: Conversation, factor: float) -> list[float]:
     """For two answers in a row: the estimate of what came between, against what was reported."""
     rows = list(conversation.messages.order_by("position"))
     answers = [i for i, row in enumerate(rows) if row.usage and Usage.from_api(row.usage).prompt]
     errors = []
-    factor = 1.12
     for before, after in pairwise(answers):
         reported = (
             Usage.from_api(rows[after].usage).prompt - Usage.from_api(rows[before].usage).prompt
@@ -144,15 +169,21 @@ def tools(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def test_it_compacts_and_the_next_request_is_small(
-    conversation: Conversation, user: User, settings: Settings, report: dict[str, list[str]]
+    conversation: Conversation,
+    user: User,
+    session: Session,
+    session_path: Path,
+    settings: Settings,
+    report: dict[str, list[str]],
 ) -> None:
     before = load(conversation.pk)
-    assert before.due() == "auto"
+    full = before.used > before.policy.trigger_tokens(before.limits)
+    assert (before.due() == "auto") == full
     with DemoServer() as server:
         settings.ANTHROPIC_BASE_URL = server.base_url
-        server.script.reply(SUMMARY, when=is_summary, always=True)
+        server.script.reply(summary_of(session), when=is_summary, always=True)
         turn, compaction_id = summaries.open_turn(
-            user, conversation.pk, focus="the theme", owner=OWNER
+            user, conversation.pk, focus="what was decided", owner=OWNER
         )
         compact(compaction_id)
         read = server.script.requests
@@ -171,7 +202,7 @@ def test_it_compacts_and_the_next_request_is_small(
     asked = [r.body["messages"][0]["content"][0]["text"] for r in read]
     numbers = [int(n) for text in asked for n in re.findall(r"^\[#(\d+) \w+\]$", text, re.M)]
     assert numbers == list(range(1, compaction.through.number + 1))
-    report["the long session compacted"] = [
+    report[f"the long session {session_path.stem} compacted"] = [
         f"{compaction.messages} messages in {len(read)} calls: {before.used:,} tokens before, "
         f"{compaction.tokens_after:,} after ({after.used:,} by the meter)"
     ]

@@ -7,6 +7,8 @@ call and `fold_message`: both must give the same blocks.
 
 import asyncio
 import json
+import re
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from itertools import pairwise
 
@@ -20,7 +22,7 @@ from agent.reply import Outcome, Reply, fold_message
 from chat.llm import counter
 from chat.models import Message
 from chat.render import render_message
-from tests.data.recordings import Record
+from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 
 
@@ -29,7 +31,7 @@ def fails(record: Record) -> bool:
     server, or begun anew by a proxy in the middle of a block."""
     return bool(
         record.tags & {"sse:error_event", "stop_reason:refusal"}
-        or record.id.startswith("vercel--spliced")
+        or (record.streamed and blocks_left_open(record.body))
     )
 
 
@@ -47,7 +49,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def test_every_recording_ends_in_blocks_or_in_words_for_the_page(
     recordings: list[Record], played: dict[str, Played]
 ) -> None:
-    assert len(recordings) == 870
     for record in recordings:
         end = played[record.id]
         if end.error:
@@ -99,6 +100,7 @@ async def test_a_reply_is_the_same_streamed_and_in_one_piece(
     server: str, recordings: list[Record], played: dict[str, Played]
 ) -> None:
     plain = [record for record in recordings if record.is_message]
+    need(plain, "plain answer")
     gate = asyncio.Semaphore(8)
     async with AsyncAnthropic(api_key="test", base_url=server, max_retries=0) as sdk:
 
@@ -116,7 +118,6 @@ async def test_a_reply_is_the_same_streamed_and_in_one_piece(
             assert whole.stop_details == reply.stop_details, record.id
 
         await asyncio.gather(*map(compare, plain))
-    assert len(plain) == 696
 
 
 async def test_a_stream_gives_what_the_sdk_itself_makes_of_it(
@@ -138,12 +139,30 @@ async def test_a_stream_gives_what_the_sdk_itself_makes_of_it(
             for block in theirs.blocks:
                 block.pop("parsed_output", None)  # the SDK's own addition
                 block.pop("encrypted_content", None)  # of compaction, which is never sent back
-            if not record.id.startswith("antsdk--incomplete"):  # it guesses at half an input
+            if not cut_in_an_input(record):
                 assert theirs.blocks == reply.blocks, record.id
             assert theirs.stop_reason == reply.stop_reason
             assert theirs.usage == reply.usage, record.id
             compared += 1
-    assert compared > 130
+    need(range(compared), "streamed answer")
+
+
+def cut_in_an_input(record: Record) -> bool:
+    """Whether the arguments of a call are not whole; the SDK then guesses at the rest."""
+    inputs: dict[int, str] = defaultdict(str)
+    for line in record.body.splitlines():
+        event = json.loads(line[5:]) if line.startswith(b"data:") else {}
+        if event.get("delta", {}).get("type") == "input_json_delta":
+            inputs[event["index"]] += event["delta"]["partial_json"]
+    return not all(map(is_json, filter(None, inputs.values())))
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def several_messages(record: Record) -> bool:
@@ -185,9 +204,11 @@ async def test_errors_say_what_to_do_and_when(
         expected = codes.get(record.status, error.code)
         if "error:prompt_too_long" in record.tags:
             expected = "too_long"
-            assert "200021 tokens > 200000" in error.said
+            counted = re.search(rb"\d+ tokens > \d+", record.body)
+            assert counted
+            assert counted[0].decode() in error.said, record.id
         assert error.code == expected, (record.id, error.code)
-        assert error.retryable == (record.status in (429, 500, 529)), record.id
+        assert error.retryable == (record.status >= 500 or record.status in (408, 429)), record.id
         wait = record.headers.get("retry-after")
         assert error.retry_after == (float(wait) if wait else None), record.id
 
@@ -195,7 +216,7 @@ async def test_errors_say_what_to_do_and_when(
 async def test_a_json_answer_to_a_streaming_call_is_taken_as_it_is(
     server: str, recordings: list[Record]
 ) -> None:
-    record = next(r for r in recordings if r.is_message)
+    record = need((r for r in recordings if r.is_message), "plain answer")
     client = Client(api_key="test", base_url=server, retries=0)
     end = await play(client, record.id)
     await client.close()
@@ -207,7 +228,7 @@ async def test_refusals_keep_nothing_and_name_the_category(
     recordings: list[Record], played: dict[str, Played]
 ) -> None:
     refusals = [record for record in recordings if "stop_reason:refusal" in record.tags]
-    assert len(refusals) == 4
+    need(refusals, "refusal")
     for record in refusals:
         end = played[record.id]
         assert end.error
@@ -219,6 +240,6 @@ async def test_refusals_keep_nothing_and_name_the_category(
 async def test_a_paused_turn_is_sent_back_as_it_is(
     recordings: list[Record], played: dict[str, Played]
 ) -> None:
-    paused = next(record for record in recordings if "stop_reason:pause_turn" in record.tags)
+    paused = need((r for r in recordings if "stop_reason:pause_turn" in r.tags), "paused turn")
     assert played[paused.id].outcome is Outcome.RESEND
     assert isinstance(played[paused.id].reply, Reply)

@@ -25,7 +25,7 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
-from tests.data.recordings import Record, sessions
+from tests.data.recordings import Record, need, sessions
 from tests.data.replay import Played, declared_tools
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,7 @@ def test_recorded_sessions_run_as_conversations(
     user = make_user()
     client.force_login(user)
     found = sessions(recordings)
+    need(found, "session of several exchanges")
     lengths = Counter(len(session) for session in found)
     for number, session in enumerate(found):
         conversation = make_conversation(user)
@@ -64,7 +65,6 @@ def test_recorded_sessions_run_as_conversations(
         "every request valid, every fourth opened as a page",
         "exchanges: sessions  " + ", ".join(f"{k}: {v}" for k, v in sorted(lengths.items())),
     ]
-    assert len(found) > 100
 
 
 def exchange(

@@ -26,16 +26,12 @@ from demo.protocol import Reply
 from demo.validator import violations
 from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn, make_user
 from tests.chat.sockets import Chat
-from tests.data.recordings import Record, sessions
+from tests.data.recordings import Record, need, sessions
 from tests.data.replay import Played, declared_tools
 
 pytestmark = pytest.mark.django_db
 WINDOW = 1_000_000
 MOST_SESSIONS = 12  # through the whole application
-# A session that repeats the id of a call: the API takes it, we send the second as text.
-CALLS_ANEW = {
-    "pydai--test-cross-provider-capability-replay-google-gemini-3-flash-preview-an--04--c50ca76e"
-}
 
 
 def shape(messages: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
@@ -52,6 +48,12 @@ def shape(messages: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
         else:
             shapes.append((message["role"], kinds))
     return shapes
+
+
+def calls_anew(history: list[dict[str, Any]]) -> bool:
+    """Whether the id of a call is repeated: the API takes it, we send the second as text."""
+    ids = [b["id"] for m in history for b in m["content"] if b["type"] == "tool_use"]
+    return len(set(ids)) < len(ids)
 
 
 def rounds_of(recordings: list[Record]) -> list[tuple[Record, Record]]:
@@ -109,7 +111,7 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
         # All messages, with all that the model said in this round and its results in order.
         sent, recorded = shape(list(request.messages)), shape(two.history)
         recorded[-1] = ("user", [f"tool_result {call['id']}" for call in calls])
-        if two.id in CALLS_ANEW:
+        if calls_anew(two.history):
             sent, recorded = sent[-2:], recorded[-2:]
         assert sent == recorded, two.id
         kinds["rounds"] += 1
@@ -119,8 +121,7 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
     report["recorded tool rounds, sent back by our loop"] = [
         ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     ]
-    assert kinds["rounds"] > 50
-    assert kinds["with several calls"] > 5
+    need(range(kinds["rounds"]), "round of tools")
 
 
 def content(result: dict[str, Any]) -> Any:
@@ -131,7 +132,7 @@ def test_recorded_pauses_are_sent_back_whole(
     recordings: list[Record], played: dict[str, Played]
 ) -> None:
     paused = [r for r in recordings if played[r.id].outcome is Outcome.RESEND]
-    assert paused
+    need(paused, "paused turn")
     for record in paused:
         conversation = make_conversation(make_user(record.id[:30]))
         make_profile(context_window=WINDOW, tools=False)
@@ -213,6 +214,7 @@ async def test_recorded_sessions_run_through_the_real_loop_as_they_did(
 ) -> None:
     await in_db(ModelProfile.objects.update, context_window=WINDOW)
     chosen = plain_sessions(recordings, played)[:MOST_SESSIONS]
+    need(chosen, "session of tools alone")
     for session in chosen:
         await chat.start([])
         offer(session, monkeypatch)
@@ -230,4 +232,3 @@ async def test_recorded_sessions_run_through_the_real_loop_as_they_did(
     report["recorded tool sessions through the real loop"] = [
         f"{len(chosen)} sessions, {rounds_run} rounds"
     ]
-    assert len(chosen) == MOST_SESSIONS

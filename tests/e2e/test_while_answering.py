@@ -149,12 +149,30 @@ def test_a_compaction_that_is_over_at_once_locks_nothing(tab: Page, scripted: De
     assert tab.evaluate("window.locked") == 0
 
 
+def test_the_note_on_how_a_summary_was_written_has_a_line_of_its_own(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tell = say_into_socket(tab)
+    pk = int(answers(tab).last.get_attribute("data-message-id"))
+    divider = '<section class="divider" id="compaction-7"><details></details></section>'
+    done = {"type": "CompressionCompleted", "compaction_id": 7, "success": True, "html": divider}
+    done |= {"after_message_id": pk, "tokens_before": 9, "tokens_after": 1}
+    tell(done | {"note": "Written by rule."})
+    row = tab.locator("#compaction-row")
+    expect(row).to_contain_text("Written by rule.")
+    assert row.inner_text() == "Compacted 9 → 1 tokens · View summary\nWritten by rule."
+
+
 def test_a_command_that_is_refused_stays(tab: Page, scripted: DemoServer) -> None:
     scripted.script.reply("Hi!", when=is_chat)
     say(tab, "Hello")
     wait_for_answer(tab, 1)
     say(tab, "/compact the exact prices")
     expect(tab.locator("#notice")).to_contain_text("nothing to compact")
+    expect(tab.locator("#notice")).to_have_class("info")  # not in the colour of an error
     expect(composer(tab)).to_have_value("/compact the exact prices")
 
 

@@ -1,10 +1,11 @@
 """An MCP server to test with, which wants a key.
 
-python -m tests.support.mcp_server PORT [broken]
+python -m tests.support.mcp_server PORT [broken | named]
 """
 
 import asyncio
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -17,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from tests.support.job_board import offers
 
-KEY = "Bearer let-me-in"
+KEY, BARRED = "Bearer let-me-in", "Bearer somebody"
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
@@ -57,6 +58,28 @@ async def read_slowly() -> str:
     return "The end."
 
 
+named = MCPServer("named")
+# As servers name their tools; the API takes none of the first four, and the fifth looks like one.
+NAMES = [
+    "files.read",
+    "files/read",
+    "files read",
+    "x" * 120 + ".one",
+    "files_x2e_read",
+    "files_read",
+]
+
+
+def reader(name: str) -> Callable[[str], str]:
+    def read(path: str) -> str:
+        return f"{name} of {path}"
+
+    return read
+
+
+for name in NAMES:
+    named.add_tool(reader(name), name=name, description="Reads.")
+
 Schema = dict[str, Any]
 
 
@@ -70,7 +93,7 @@ class Broken(MCPServer):
             "choice": choice,
             "nonsense": {"type": "object", "properties": {"a": {"type": "words"}}},
             "odd": {"type": "object", "properties": {"a b": {}}},
-            "no name": {"type": "object"},
+            "": {"type": "object"},
         }
         tools = [Tool(name=name, input_schema=schema) for name, schema in listed.items()]
         return [*tools, Tool(name="good", description="Again.", input_schema=choice)]
@@ -86,9 +109,11 @@ def good() -> list[str | Image]:
 
 
 class Door(BaseHTTPMiddleware):
-    """Lets in whoever has the key."""
+    """Lets in whoever has the key, and knows one whom it never does."""
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        if request.headers.get("authorization") == BARRED:
+            return PlainTextResponse("not you", status_code=403)
         if request.headers.get("authorization") != KEY:
             return PlainTextResponse("no key", status_code=401)
         return await call_next(request)
@@ -96,6 +121,7 @@ class Door(BaseHTTPMiddleware):
 
 if __name__ == "__main__":
     port, *names = sys.argv[1:]
-    application = (broken if names == ["broken"] else server).streamable_http_app()
+    servers = {"broken": broken, "named": named}
+    application = servers.get("".join(names), server).streamable_http_app()
     application.add_middleware(Door)
     uvicorn.run(application, host="127.0.0.1", port=int(port), log_level="info")

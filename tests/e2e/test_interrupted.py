@@ -1,0 +1,64 @@
+"""An answer that does not go on shows no cursor: it would promise more."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+
+pytestmark = pytest.mark.e2e
+
+BEGUN = "The first block.\n\nAnd the second, of which only"
+BLINKING = "document.getAnimations().filter((each) => each.animationName === 'blink').length"
+
+
+def cursors(page: Page, number: int) -> None:
+    """Wait until so many cursors blink."""
+    page.wait_for_function(f"(number) => {BLINKING} === number", arg=number)
+
+
+def test_the_cursor_goes_with_the_connection_and_does_not_come_back_on_an_interrupted_answer(
+    start_everlong: Start, small_window: dict[str, str], model: DemoServer, page: Page
+) -> None:
+    server = start_everlong(**small_window, LEASE_SECONDS="1.5")
+    set_up(page, server)
+    model.script.reply("Hi!", when=is_chat)
+    say(page, "Hello")
+    wait_for_answer(page, 1)
+    model.script.stall(BEGUN, when=is_chat)
+    say(page, "Tell me")
+    article = page.locator("article").last
+    expect(article.locator(".tail")).to_contain_text("of which only")
+    cursors(page, 1)
+    server.kill()
+    cursors(page, 0)
+    expect(page.locator("#connection-banner")).to_be_visible()
+    server.start()
+    expect(article).to_have_attribute("data-status", "interrupted", timeout=60_000)
+    expect(article).to_contain_text("of which only")
+    expect(article.locator(".live")).to_have_count(0)
+    cursors(page, 0)
+    page.reload()
+    expect(article).to_contain_text("of which only")
+    expect(article.get_by_role("button", name="Retry")).to_be_visible()
+    cursors(page, 0)
+
+
+def test_a_stopped_and_a_failed_answer_have_no_cursor(tab: Page, scripted: DemoServer) -> None:
+    gate = scripted.script.stall(BEGUN, when=is_chat)
+    say(tab, "Tell me")
+    expect(tab.locator(".tail")).to_contain_text("of which only")
+    cursors(tab, 1)
+    tab.locator("#stop").click()
+    expect(tab.locator(".stopped")).to_be_visible()
+    cursors(tab, 0)
+    gate.release()
+    scripted.script.cut(BEGUN, when=is_chat)
+    say(tab, "Once more")
+    expect(tab.locator(".error-card")).to_be_visible()
+    expect(tab.locator("article").last).to_contain_text("of which only")
+    cursors(tab, 0)
+    tab.reload()
+    expect(tab.locator(".error-card")).to_be_visible()
+    cursors(tab, 0)

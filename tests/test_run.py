@@ -1,0 +1,102 @@
+"""`make test`, `make test-data`: a step that is stopped tells what it found and leaves nothing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.run import Result, Step, descendants, run
+
+# A test that has begun a server in a session of its own and then hangs.
+HANGING = """
+import pathlib, subprocess, sys, time
+import pytest
+
+@pytest.fixture
+def server():
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
+                               start_new_session=True)
+    pathlib.Path({pid!r}).write_text(str(process.pid))
+    yield
+    {teardown}
+
+def test_before():
+    pass
+
+def test_that_hangs(server):
+    time.sleep(600)
+"""
+
+
+def gone(pid: int) -> bool:
+    """Within the time that a busy machine may take."""
+    try:
+        psutil.Process(pid).wait(30)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.TimeoutExpired:
+        return False
+    return True
+
+
+def step(directory: Path, teardown: str) -> tuple[Step, Path]:
+    pid = directory / "pid"
+    test = directory / "test_hanging.py"
+    test.write_text(HANGING.format(pid=str(pid), teardown=teardown))
+    arguments = [
+        "-m",
+        "pytest",
+        "-q",
+        "--noconftest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:django",
+        "-c",
+        os.devnull,
+        str(test),
+    ]
+    return Step("data", "hanging", arguments), pid
+
+
+def run_until(pid: Path, step: Step) -> Result:
+    """Long enough for the server to be there, however busy the machine is."""
+    seconds = 4.0
+    while not (result := run(step, seconds), pid.exists())[1]:
+        seconds *= 2
+        assert seconds < 120
+    return result
+
+
+@pytest.mark.parametrize("teardown", ["process.kill()", "time.sleep(600)"])
+def test_a_step_that_runs_into_its_limit_tells_what_it_found_and_leaves_no_server(
+    tmp_path: Path, teardown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "sleep" in teardown:
+        monkeypatch.setattr("tests.run.LAST_WORDS", 2.0)
+    hanging, pid = step(tmp_path, teardown)
+    result = run_until(pid, hanging)
+    assert not result.passed
+    assert "limit of time" in result.output
+    assert gone(int(pid.read_text()))
+    if "kill" in teardown:
+        assert "1 passed" in result.output
+
+
+def test_descendants_are_found_across_sessions() -> None:
+    code = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', "
+        "'input()'], stdin=subprocess.PIPE, start_new_session=True); print(p.pid, flush=True); "
+        "input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        grandchild = int(process.stdout.readline())
+        assert grandchild in {each.pid for each in descendants(process.pid)}
+        process.communicate("\n")
+    assert gone(grandchild)
