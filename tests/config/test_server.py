@@ -3,16 +3,19 @@
 No test counts on speed: where something must not happen, another thing that must is waited for.
 """
 
+import json
 import re
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from websockets import ConnectionClosed, Origin
+from websockets.sync.client import ClientConnection, connect
 
 from tests.support.server import EverlongProcess
 
@@ -331,3 +334,43 @@ def test_large_bodies_wait_for_one_another(
         clients = [stack.enter_context(reach(server, head, body)) for _ in range(4)]
         stack.enter_context(reach(server, head, body[:-10])).close()  # one goes away meanwhile
         assert [status(client) for client in clients] == [201] * 4
+
+
+# --- Websockets -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chat(server: EverlongProcess, session: dict[str, str]) -> Iterator[ClientConnection]:
+    """The socket of a new conversation, after its first snapshot."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"} | session
+    created = ask(server, "/c/", "POST", b"text=Hello", headers)
+    path = created.headers["Location"].removeprefix("/c/")
+    with connect(
+        f"ws://127.0.0.1:{server.port}/ws/conversations/{path}",
+        origin=Origin(server.url),
+        additional_headers={"Cookie": session["Cookie"]},
+        compression=None,
+        max_size=None,
+    ) as client:
+        assert '"snapshot"' in str(client.recv(PATIENCE))
+        yield client
+
+
+@pytest.mark.parametrize("character", ["a", "\x01", "語", "😀"])
+def test_a_message_that_is_too_long_is_answered_with_words(
+    chat: ClientConnection, character: str
+) -> None:
+    text = character + "a" + character * 200_000
+    frame = {"type": "message.send", "client_id": "1", "text": text}
+    chat.send(json.dumps(frame))  # ASCII: each character takes up to 12 bytes
+    while (answer := json.loads(chat.recv(PATIENCE)))["type"] != "error":
+        pass
+    assert answer["code"] == "message_too_long"
+
+
+def test_a_frame_that_is_too_large_closes_the_socket_with_its_code(chat: ClientConnection) -> None:
+    with suppress(ConnectionClosed):
+        chat.send("a" * 30_000_000)
+        while chat.recv(PATIENCE):
+            pass
+    assert chat.close_code == 1009
