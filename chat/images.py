@@ -73,6 +73,10 @@ def _bytes_per_pixel(image: Image.Image) -> int:
 def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
     orientation = _orientation(image)
     lossless = image.format in ("PNG", "GIF") and max(image.size) <= MAX_EDGE
+    if (longest := max(image.size)) > MAX_EDGE:
+        # A JPEG is decoded at an eighth, a quarter or half of its size; others know no such way.
+        wanted = [max(1, edge * MAX_EDGE // longest) for edge in image.size]
+        image.draft(None, (wanted[0], wanted[1]))
     mode = "RGBA" if image.has_transparency_data else "RGB"
     if image.mode in ("1", "P", "PA"):  # would be scaled without smoothing
         image = image.convert(mode)

@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import Image, JpegImagePlugin, PngImagePlugin
 
 from chat import images
 from chat.errors import Refused
@@ -178,7 +178,21 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
 
 
 def test_a_large_photo_of_a_camera_is_no_bomb() -> None:
-    assert max(decoded(picture((8_064, 6_048), kind="JPEG")).size) == MAX_EDGE
+    photo = picture((8_064, 6_048), kind="JPEG")
+    assert decoded(photo).size == (MAX_EDGE, 1_176)
+
+
+def test_a_large_photo_is_never_decoded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[tuple[int, int]] = []
+    load = JpegImagePlugin.JpegImageFile.load
+
+    def watched(image: JpegImagePlugin.JpegImageFile) -> object:
+        sizes.append(image.size)
+        return load(image)
+
+    monkeypatch.setattr(JpegImagePlugin.JpegImageFile, "load", watched)
+    inspect("a", picture((8_064, 6_048), kind="JPEG"))
+    assert sizes[0] == (2_016, 1_512)
 
 
 BOMB = zlib.compress(b"a" * 50_000_000)

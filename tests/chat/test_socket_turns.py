@@ -436,6 +436,7 @@ async def test_one_person_may_have_so_many_sockets_and_no_more(chat: Chat, setti
     first, _ = await chat.open(), await chat.open()
     third = await chat.open(snapshot=False)
     await third.until(lambda: third.closed_with == 4429)
+    chat.tabs.remove(first)
     await first.close()
     await chat.open()
 
