@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
 from django.urls import reverse
+from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
 from chat.db import in_db
@@ -24,6 +25,7 @@ log = structlog.get_logger(__name__)
 # For so long a refused client is listened to, so that it can read the answer: closing at once while
 # it still sends would make the kernel throw the answer away.
 LINGER = 5.0
+WARN_EVERY = 60.0  # s
 
 
 def is_signed_in(session_key: str) -> bool:
@@ -85,6 +87,9 @@ class Channel(http.HTTPChannel):
     """One connection. Every wait has its end: for a header, a body, the next request."""
 
     requestFactory = Request
+    transport: Any  # Twisted's interfaces tell mypy nothing of their methods
+    _networkProducer: Any
+    _path: Any
     over = False  # nothing that comes is looked at any more
     _alarm: Any = None
     _idle = False
@@ -107,12 +112,12 @@ class Channel(http.HTTPChannel):
             self._connections.waits(self)
             self._expect(self._limits.header_seconds, self._header_late)
         else:
-            log.warning("connection refused: too many are open", peer=str(self.transport.getPeer()))
+            self.factory.note_refusal(self.transport.getPeer())
             self.over = True
             self._answer(503, "Too many connections are open. Try again in a moment.")
             self.loseConnection()
 
-    def connectionLost(self, reason: Any) -> None:
+    def connectionLost(self, reason: Any = connectionDone) -> None:
         self.over = True
         self._expect(None)
         self._connections.leave(self)
@@ -125,6 +130,10 @@ class Channel(http.HTTPChannel):
             self._idle = False
             self._expect(self._limits.header_seconds, self._header_late)
         super().dataReceived(data)
+
+    def lineReceived(self, line: bytes) -> None:
+        if not self.over:
+            super().lineReceived(line)
 
     def lineLengthExceeded(self, line: bytes) -> None:
         self.refuse(431, "The address or a header is too long.")
@@ -237,6 +246,8 @@ class Channel(http.HTTPChannel):
 
     def refuse(self, status: int, words: str, *headers: tuple[str, str]) -> None:
         """Answer, read nothing more, and close; the client has a moment to notice."""
+        if self.over:
+            return
         self.over = True
         self._connections.works(self)
         self._answer(status, words, *headers)
@@ -260,11 +271,23 @@ class Channel(http.HTTPChannel):
 class Factory(http.HTTPFactory):
     """Makes the channels of one daphne server, and holds what they share."""
 
-    protocol = Channel
+    protocol = Channel  # type: ignore[assignment]  # without its proxy for HTTP/2
+    reactor: Any
 
     def __init__(self, server: Any, limits: Limits) -> None:
-        super().__init__(timeout=None)  # the channel's own alarms take its place
+        super().__init__()
+        self.timeOut = None  # the channel's own alarms take its place
         self.server = server
         self.limits = limits
         self.connections = Connections(limits)
         self.large_bodies = Places(limits.large_bodies)
+        self._refusals = 0
+        self._warned: float | None = None
+
+    def note_refusal(self, peer: Any) -> None:
+        """Log that connections are refused, once a minute: they must not flood the log too."""
+        self._refusals += 1
+        now = self.reactor.seconds()
+        if self._warned is None or now - self._warned >= WARN_EVERY:
+            log.warning("connections refused", count=self._refusals, latest=str(peer))
+            self._warned, self._refusals = now, 0

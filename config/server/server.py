@@ -7,13 +7,14 @@ import asyncio
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
-from twisted.internet import reactor
+from twisted.internet import reactor as installed
 from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
 
 from config.server.channel import Factory
 from config.server.limits import limits
 
+reactor: Any = installed  # its interfaces tell mypy nothing
 CLOSE_SECONDS = 5  # in which a client answers a close frame; until then what it sends is dropped
 
 
@@ -45,9 +46,8 @@ class Server(DaphneServer):
             maxFramePayloadSize=self.websocket_max_message_size,
             failByDrop=False,  # a frame that is too large is answered with code 1009
         )
-        globalLogBeginner.beginLoggingTo(
-            [lambda _: None], redirectStandardIO=False, discardBuffer=True
-        )
+        nowhere: list[Any] = [lambda _: None]
+        globalLogBeginner.beginLoggingTo(nowhere, redirectStandardIO=False, discardBuffer=True)
         reactor.callLater(1, self.application_checker)
         reactor.callLater(2, self.timeout_checker)
         for description in self.endpoints:

@@ -116,7 +116,9 @@ def everything(client: socket.socket) -> bytes:
 
 def status(client: socket.socket) -> int:
     """The status of the one answer before the server closes."""
-    return int(everything(client).split(b" ")[1])
+    answer = everything(client)
+    assert answer.count(b"HTTP/1.1 ") == 1, answer
+    return int(answer.split(b" ")[1])
 
 
 def form_data(data: bytes) -> tuple[bytes, dict[str, str]]:
