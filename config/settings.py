@@ -239,7 +239,7 @@ EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)  # per user
 MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
-# Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\\ud83d\\ude00").
+# Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
