@@ -3,6 +3,7 @@ and no ORM call happens in here."""
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ import structlog
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
@@ -38,12 +40,13 @@ from chat.turns import runner
 
 log = structlog.get_logger(__name__)
 
-SIGNED_OUT, NOT_FOUND, TRY_AGAIN = 4401, 4404, 1013
+SIGNED_OUT, NOT_FOUND, TOO_MANY, TRY_AGAIN = 4401, 4404, 4429, 1013
 # An expired session, or a row that was changed by hand, tells nobody.
 RECHECK_SECONDS = 30.0
 LATE = gettext_noop(
     "Part of the server is away: titles and compactions wait, and other windows show news late."
 )
+_open: Counter[int] = Counter()  # sockets of each user in this process
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -53,6 +56,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     channel_layer_alias = ""
     user: User
     conversation_id: UUID
+    _counted = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # Not in `disconnect`, which does not run where the server cancels a handler that hangs.
+            if self._counted:
+                _open[self.user.pk] -= 1
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         # Channels would first close old database connections on the thread that all sockets share,
@@ -74,6 +86,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             self._signed_out = True
             await self.close(SIGNED_OUT)
             return
+        if _open[self.user.pk] >= settings.SOCKETS_PER_USER:
+            await self.close(TOO_MANY)
+            return
+        _open[self.user.pk] += 1
+        self._counted = True
         try:
             await in_db(conversations.owned, self.user, self.conversation_id)
         except Conversation.DoesNotExist:

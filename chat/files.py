@@ -2,24 +2,17 @@
 
 import math
 import re
-import warnings
 from dataclasses import dataclass
-from io import BytesIO
 
 from django.utils.translation import gettext, gettext_lazy
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
+from chat import images
 from chat.errors import Refused
 from chat.llm import counter
 
 MAX_BYTES = 20_000_000
 MAX_TEXT = 400_000  # characters
-MAX_PIXELS = 50_000_000  # what a phone's camera takes, and no decompression bomb
-# The API scales larger images down to this edge itself, and takes at most 5 MB.
-MAX_EDGE = 1_568
-MAX_IMAGE_BYTES = 3_500_000
-IMAGE_FORMATS = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
 # The API counts patches of 28 pixels.
 PATCH = 28
 MAX_PDF_PAGES = 600  # of one request to the API
@@ -43,8 +36,8 @@ class File:
 
 
 def inspect(name: str, data: bytes) -> File:
-    """What a file is, ready to be sent; images are scaled to what the API uses, without the place
-    where they were taken. Refused where it is empty, too large, damaged or of another kind."""
+    """What a file is, ready to be sent; an image is written anew (`chat.images`). Refused where it
+    is empty, too large, damaged or of another kind."""
     if not data:
         raise Refused("file_empty", gettext("{name} is empty.").format(name=name))
     if len(data) > MAX_BYTES:
@@ -86,45 +79,11 @@ def _pdf(name: str, data: bytes) -> File:
 
 
 def _image(name: str, data: bytes) -> File | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(BytesIO(data), formats=list(IMAGE_FORMATS))
-    except UnidentifiedImageError:
+    if (cleaned := images.clean(name, data)) is None:
         return None
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise Refused(
-            "file_too_large",
-            gettext("{name} has {width} × {height} pixels. Send a smaller one.").format(
-                name=name, width=width, height=height
-            ),
-        )
-    media_type = IMAGE_FORMATS[str(image.format)]
-    try:
-        if max(width, height) > MAX_EDGE or len(data) > MAX_IMAGE_BYTES or image.getexif():
-            data, media_type, (width, height) = _scaled(image)
-        else:
-            image.load()
-    except (OSError, SyntaxError, ValueError) as error:
-        raise Refused(
-            "file_damaged",
-            gettext("{name} is damaged: it cannot be read to its end.").format(name=name),
-        ) from error
+    pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
-    return File("image", media_type, data, tokens, width, height)
-
-
-def _scaled(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
-    """The image upright and within the API's edge, and nothing that was stored with it."""
-    upright = ImageOps.exif_transpose(image)
-    upright.thumbnail((MAX_EDGE, MAX_EDGE))
-    out = BytesIO()
-    if upright.mode in ("RGBA", "LA", "P", "PA"):
-        upright.convert("RGBA").save(out, "PNG", optimize=True)
-        return out.getvalue(), "image/png", upright.size
-    upright.convert("RGB").save(out, "JPEG", quality=88)
-    return out.getvalue(), "image/jpeg", upright.size
+    return File("image", media_type, pixels, tokens, width, height)
 
 
 def _text(name: str, data: bytes) -> File:

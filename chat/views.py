@@ -30,7 +30,12 @@ SEARCH_CHARACTERS = 500  # of the sidebar's box
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
-    return {"demo": settings.DEMO, "script_texts": script_texts, "most_bytes": MAX_BYTES}
+    return {
+        "demo": settings.DEMO,
+        "script_texts": script_texts,
+        "most_bytes": MAX_BYTES,
+        "most_characters": settings.MAX_MESSAGE_CHARACTERS,
+    }
 
 
 def find(request: HttpRequest, pk: UUID) -> Conversation:

@@ -261,13 +261,16 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = {"setup": "20/m/ip"}  # besides the defaults for signing in and the like
 # Proxies in front that append to X-Forwarded-For; with 0 that header is not believed.
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
+TRUSTED_PROXIES = ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXIES", 0)
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 # Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
 MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
 TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10)  # answers and compactions of a user that run
 MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
+# Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
+MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
 HTTPS = env.bool("HTTPS", _public.scheme == "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -289,6 +292,17 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": [SELF],
     },
 }
+
+# --- Limits of connections (config/server) -------------------------------------------------------
+
+MAX_CONNECTIONS = env.int("MAX_CONNECTIONS", 2_000)  # of one web process, websockets included
+CONNECTIONS_PER_ADDRESS = env.int("CONNECTIONS_PER_ADDRESS", 500)  # 0: no limit
+SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", 50)  # open tabs of one person, in one web process
+HEADER_SECONDS = env.float("HEADER_SECONDS", 15.0)  # in which a request's header has to come
+IDLE_SECONDS = env.float("IDLE_SECONDS", 75.0)  # that a connection is kept for the next request
+BODY_GRACE_SECONDS = env.float("BODY_GRACE_SECONDS", 30.0)  # then a body needs the rate below
+BODY_BYTES_PER_SECOND = env.float("BODY_BYTES_PER_SECOND", 2_000.0)
+LARGE_BODIES = env.int("LARGE_BODIES", 4)  # bodies above 100 kB that are in memory at a time
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 

@@ -120,6 +120,8 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
         emit(conversation_group(turn.conversation_id), events.turn_finished(turn, None))
     return True
+
+
 def _log_end(turn: Turn, ending: Ending) -> None:
     """One line for each turn that ended, without a word of what was said. The tokens are those of
     all its rounds; of calls that the server had paused, only those of the last round."""

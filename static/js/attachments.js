@@ -80,7 +80,9 @@ export function createAttachments({ key, form, textarea, onChange }) {
       draw();
     } else {
       drop(file);
-      const words = [401, 422].includes(response?.status) && (await response.text()).slice(0, 300);
+      const words = response?.status === 413
+        ? gettext("{name} was not taken: it is larger than the server, or a proxy in front of it, allows.", { name: file.name })
+        : [401, 422].includes(response?.status) && (await response.text()).slice(0, 300);
       refuse(words || gettext("{name} could not be uploaded. Try again in a moment.", { name: file.name }));
     }
   }

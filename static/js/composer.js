@@ -119,9 +119,19 @@ export function createComposer({ key, start = null, send = null, head = null, co
     draw();
   }
 
+  /** Why a text cannot be sent: longer than a message may be, as the server counts (in characters, not UTF-16 units). */
+  function tooLong(text) {
+    const most = Number(form.dataset.mostCharacters);
+    const count = text.length > most ? [...text.trim()].length : 0;
+    const number = (value) => value.toLocaleString(document.documentElement.lang);
+    return count > most && gettext("The message has {count} characters; at most {most} can be sent at once. Attach it as a file, or send it in parts.", { count: number(count), most: number(most) });
+  }
+
   function submit() {
     const text = textarea.value;
     if (sendButton.disabled) return;
+    const words = tooLong(text);
+    if (words) return showNotice(words);
     const command = parseCommand(text);
     if (command) return runCommand(command);
     if (start) return begin(text);
@@ -185,6 +195,11 @@ export function createComposer({ key, start = null, send = null, head = null, co
       pending = null;
       hideNotice();
       return true;
+    },
+    /** The server closed the socket because of a frame's size: sent again, it would do the same. */
+    tooLarge() {
+      pending = null;
+      showNotice(gettext("This is too large to be sent at once. Your text is kept: shorten it, or attach it as a file."));
     },
     /** An `error` frame: the text stays. */
     refuse(frame) {

@@ -342,11 +342,19 @@ export function startConversation(id) {
     onFrame(frame) {
       frames = frames.then(() => handlers[frame.type]?.(frame)).catch(reportError);
     },
+    onTooLarge: composer.tooLarge,
+    works: () => request($("#connection-banner").dataset.healthUrl).then((response) => response.ok, () => false),
     onState(state) {
       clearTimeout(bannerTimer);
       $("#chat").classList.toggle("away", state !== "open");
       if (state === "signed-out") return document.dispatchEvent(new Event("signed-out"));
-      const text = { open: "", lost: gettext("Reconnecting…"), gone: gettext("This conversation no longer exists.") }[state];
+      const text = {
+        open: "",
+        lost: gettext("Reconnecting…"),
+        gone: gettext("This conversation no longer exists."),
+        blocked: gettext("The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks websockets, which messages need. Try another network or browser, or show this to your administrator. Your text is kept."),
+        "too-many": gettext("You have Everlong open in too many tabs. Close some, then reload this page. Your text is kept."),
+      }[state];
       // A blip of a second is not worth a word.
       bannerTimer = setTimeout(() => showBanner(text), state === "lost" ? 800 : 0);
     },

@@ -24,6 +24,8 @@ export function parse(html) {
 /** Whether an answer came from the sign-in page: it is no answer to what was asked. */
 export const isSignIn = (url) => new URL(url, location).pathname === $("#connection-banner").dataset.loginUrl;
 
+export const tooLarge = () => gettext("This is larger than the server, or a proxy in front of it, allows. Shorten it, or attach it as a file.");
+
 /** `fetch` with what the server asks for. Whoever was signed out gets a 401, and the page is told. */
 export async function request(url, options = {}) {
   const headers = {
@@ -31,6 +33,8 @@ export async function request(url, options = {}) {
     "X-Requested-With": "fetch", // the answer is a status, not a page
   };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE), ...options });
+  // A proxy's own page says nothing to a reader.
+  if (response.status === 413) return new Response(tooLarge(), { status: 413 });
   if (!isSignIn(response.url)) return response;
   document.dispatchEvent(new Event("signed-out"));
   return new Response(gettext("You were signed out. Sign in again; your text is kept."), { status: 401 });

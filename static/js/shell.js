@@ -1,6 +1,6 @@
 // Everything around the conversation: sidebar, menus, dialogs, theme, copying.
 
-import { $, $$, announce, copy, isSignIn, make, refocus, storage } from "./dom.js";
+import { $, $$, announce, copy, isSignIn, make, refocus, storage, tooLarge } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
 
@@ -27,7 +27,7 @@ export function startShell(conversationId) {
 function startErrors() {
   for (const name of ["htmx:responseError", "htmx:sendError"]) {
     document.addEventListener(name, ({ detail: { elt, xhr } }) => {
-      const told = xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") && xhr.responseText.slice(0, 300);
+      const told = xhr.status === 413 ? tooLarge() : xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") && xhr.responseText.slice(0, 300);
       showNotice(told || gettext("The server could not do that. Try again in a moment."));
       // What was chosen there is not so.
       if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));

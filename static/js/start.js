@@ -28,7 +28,7 @@ export function createStart() {
       return true;
     }
     running = false;
-    const words = [401, 422, 429, 503].includes(response?.status) && (await response.text()).slice(0, 300);
+    const words = [401, 413, 422, 429, 503].includes(response?.status) && (await response.text()).slice(0, 300);
     showNotice(words || gettext("It could not be sent. Your text is kept; try again in a moment."));
     return false;
   };

@@ -441,6 +441,16 @@ async def test_strangers_get_4404_and_the_signed_out_4401(chat: Chat) -> None:
         assert tab.frames == []
 
 
+async def test_one_person_may_have_so_many_sockets_and_no_more(chat: Chat, settings: Any) -> None:
+    settings.SOCKETS_PER_USER = 2
+    first, _ = await chat.open(), await chat.open()
+    third = await chat.open(snapshot=False)
+    await third.until(lambda: third.closed_with == 4429)
+    chat.tabs.remove(first)
+    await first.close()
+    await chat.open()
+
+
 async def test_a_conversation_that_does_not_exist_is_4404(chat: Chat) -> None:
     tab = await chat.open(Conversation(), snapshot=False)
     await tab.until(lambda: tab.closed_with)

@@ -1,7 +1,7 @@
 """`manage.py serve`: the web process, with the embedded worker where there is no Redis."""
 
 # Daphne installs Twisted's asyncio reactor when it is imported, which must come first.
-from daphne.server import Server  # isort: skip
+from config.server.server import Server  # isort: skip
 
 import asyncio
 import signal
@@ -58,10 +58,12 @@ class Command(BaseCommand):
 
         self._server = Server(
             application=application,
-            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}"],
+            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog=511"],
             signal_handlers=False,
             ready_callable=self._ready,
             http_timeout=None,
+            request_buffer_size=64_000,
+            websocket_max_message_size=settings.MAX_TEXT_BYTES,
             server_name="everlong",
         )
         self._announce(host, port)

@@ -1,0 +1,293 @@
+"""HTTP as daphne serves it, with limits: of a body before it is stored, and of every wait."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from importlib import import_module
+from typing import Any
+
+import structlog
+from daphne.http_protocol import WebRequest
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
+from django.urls import reverse
+from twisted.internet.protocol import connectionDone
+from twisted.web import http
+
+from chat.db import in_db
+from config.server.connections import Connections, Places
+from config.server.limits import SMALL_BODY, BodyLimit, Limits
+
+log = structlog.get_logger(__name__)
+
+# For so long a refused client is listened to, so that it can read the answer: closing at once while
+# it still sends would make the kernel throw the answer away.
+LINGER = 5.0
+WARN_EVERY = 60.0  # s
+
+
+def is_signed_in(session_key: str) -> bool:
+    """Whether a session is a person's who may sign in, as the views will find it."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    return bool(get_user(request).is_authenticated)
+
+
+class Request(WebRequest):
+    """A request whose body is counted as it comes, and handed on when there is a place."""
+
+    limit = BodyLimit(0)
+    received = 0  # bytes of the body
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # Twisted would read and parse the whole form, which Django does again: memory of ten times
+        # its size.
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
+
+    def handleContentChunk(self, data: bytes) -> None:
+        if self.channel.over:
+            return
+        self.received += len(data)
+        if self.received > self.limit.size:
+            self.channel.refuse_size(self.limit)
+        else:
+            super().handleContentChunk(data)
+
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
+        start = partial(super().requestReceived, command, path, version)
+        if self.received > SMALL_BODY:
+            # Until now it was in a file; daphne reads it whole into memory.
+            self.channel.factory.large_bodies.take(self, start)
+        else:
+            start()
+
+    def finish(self) -> None:
+        places = self.channel.factory.large_bodies
+        super().finish()
+        places.leave(self)
+
+    def connectionLost(self, reason: Any) -> None:
+        places = self.channel.factory.large_bodies
+        super().connectionLost(reason)
+        places.leave(self)
+
+    @property
+    def session_key(self) -> str:
+        return str(self.received_cookies.get(settings.SESSION_COOKIE_NAME.encode(), b""), "latin1")
+
+    @property
+    def is_upgrade(self) -> bool:
+        values = self.requestHeaders.getRawHeaders(b"Upgrade", [])
+        return bool(values) and values[0].lower() == b"websocket"
+
+
+class Channel(http.HTTPChannel):
+    """One connection. Every wait has its end: for a header, a body, the next request."""
+
+    requestFactory = Request
+    transport: Any  # Twisted's interfaces tell mypy nothing of their methods
+    _networkProducer: Any
+    _path: Any
+    over = False  # nothing that comes is looked at any more
+    _alarm: Any = None
+    _idle = False
+    _body_began = 0.0
+    _unsent_before = 0
+
+    @property
+    def _limits(self) -> Limits:
+        return self.factory.limits
+
+    @property
+    def _connections(self) -> Connections:
+        return self.factory.connections
+
+    # --- A connection's life ---
+
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        if self._connections.admit(self):
+            self._connections.waits(self)
+            self._expect(self._limits.header_seconds, self._header_late)
+        else:
+            self.factory.note_refusal(self.transport.getPeer())
+            self.over = True
+            self._answer(503, "Too many connections are open. Try again in a moment.")
+            self.loseConnection()
+
+    def connectionLost(self, reason: Any = connectionDone) -> None:
+        self.over = True
+        self._expect(None)
+        self._connections.leave(self)
+        super().connectionLost(reason)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self.over:
+            return
+        if self._idle:
+            self._idle = False
+            self._expect(self._limits.header_seconds, self._header_late)
+        super().dataReceived(data)
+
+    def lineReceived(self, line: bytes) -> None:
+        if not self.over:
+            super().lineReceived(line)
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        self.refuse(431, "The address or a header is too long.")
+
+    def _respondToBadRequestAndDisconnect(self) -> None:
+        self.refuse(400, "The request is not valid HTTP, or its header is too long.")
+
+    def allHeadersReceived(self) -> None:
+        self._expect(None)
+        self._connections.works(self)
+        request = self.requests[-1]
+        request.parseCookies()
+        request.limit = self._limits.body(
+            self._path.split(b"?")[0], session=bool(request.session_key)
+        )
+        if self.length == 0:
+            super().allHeadersReceived()
+        elif request.is_upgrade:
+            self.refuse(400, "A request for a websocket has no body.")
+        elif (self.length or 0) > request.limit.size:
+            self.refuse_size(request.limit)
+        elif request.limit.signed_in and not request.session_key:
+            self._refuse_stranger()
+        else:
+            super().allHeadersReceived()
+            self._body_began = self.factory.reactor.seconds()
+            self._expect(self._limits.body_grace, self._check_body)
+            if request.limit.signed_in:
+                self._check_session(request)
+
+    def rawDataReceived(self, data: bytes) -> None:
+        if not self.over:
+            super().rawDataReceived(data)
+
+    def allContentReceived(self) -> None:
+        if not self.over:
+            self._expect(None)
+            super().allContentReceived()
+
+    def requestDone(self, request: Request) -> None:
+        self._idle = True
+        self._connections.waits(self)
+        self._unsent_before = self._unsent()
+        self._expect(self._limits.idle_seconds, self._idle_over)
+        super().requestDone(request)  # which goes on with what was sent ahead
+
+    # --- Waits that have an end ---
+
+    def _expect(self, seconds: float | None, otherwise: Callable[[], None] | None = None) -> None:
+        """Within so many seconds something else is expected, or `otherwise` is called."""
+        if self._alarm and self._alarm.active():
+            self._alarm.cancel()
+        self._alarm = self.factory.reactor.callLater(seconds, otherwise) if otherwise else None
+
+    def _header_late(self) -> None:
+        self.refuse(408, "The request did not come in time.")
+
+    def _check_body(self) -> None:
+        """A body may take a while, and then as long as its bytes need at the least rate."""
+        allowed = self._limits.body_grace + self.requests[-1].received / self._limits.least_rate
+        left = self._body_began + allowed - self.factory.reactor.seconds()
+        if left > 0:
+            self._expect(left, self._check_body)
+        else:
+            self.refuse(408, "The request came too slowly.")
+
+    def _idle_over(self) -> None:
+        """No next request came; but whoever still reads the last answer is given time."""
+        unsent = self._unsent()
+        read = self._unsent_before - unsent
+        if unsent and read >= self._limits.least_rate * self._limits.idle_seconds:
+            self._unsent_before = unsent
+            self._expect(self._limits.idle_seconds, self._idle_over)
+        else:
+            self.transport.abortConnection()
+
+    def _unsent(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        transport = self.transport
+        return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
+
+    # --- Who may upload ---
+
+    def _check_session(self, request: Request) -> None:
+        """Read on only when the database knows the session; the reactor does not wait for it."""
+        self._networkProducer.pauseProducing()
+        task = asyncio.ensure_future(in_db(is_signed_in, request.session_key))
+        task.add_done_callback(partial(self._session_checked, request))
+
+    def _session_checked(self, request: Request, task: "asyncio.Task[bool]") -> None:
+        # A small body may have come in one piece with its header: then Django looks itself.
+        if self.over or self._handlingRequest or request not in self.requests:
+            return
+        if error := task.exception():
+            log.error("session not checked", exc_info=error)
+            self.refuse(503, "The server cannot look up your session. Try again in a moment.")
+        elif task.result():
+            self._networkProducer.resumeProducing()
+        else:
+            self._refuse_stranger()
+
+    def _refuse_stranger(self) -> None:
+        """To the sign-in page, where Django would send them after the whole body."""
+        self.refuse(302, "Sign in first.", ("Location", reverse(settings.LOGIN_URL)))
+
+    # --- Refusals ---
+
+    def refuse_size(self, limit: BodyLimit) -> None:
+        self.refuse(413, f"This is too large: at most {limit.size:,} bytes can be sent here.")
+
+    def refuse(self, status: int, words: str, *headers: tuple[str, str]) -> None:
+        """Answer, read nothing more, and close; the client has a moment to notice."""
+        if self.over:
+            return
+        self.over = True
+        self._connections.works(self)
+        self._answer(status, words, *headers)
+        self._networkProducer.resumeProducing()
+        self._networkProducer.unregisterProducer()
+        self.transport.loseWriteConnection()
+        self._expect(LINGER, self.transport.abortConnection)
+
+    def _answer(self, status: int, words: str, *headers: tuple[str, str]) -> None:
+        fields = {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Content-Length": str(len(words.encode())),
+            "Connection": "close",
+            **dict(headers),
+        }
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        self.transport.write("\r\n".join([*lines, "", words]).encode())
+
+
+class Factory(http.HTTPFactory):
+    """Makes the channels of one daphne server, and holds what they share."""
+
+    protocol = Channel  # type: ignore[assignment]  # without its proxy for HTTP/2
+    reactor: Any
+
+    def __init__(self, server: Any, limits: Limits) -> None:
+        super().__init__()
+        self.timeOut = None  # the channel's own alarms take its place
+        self.server = server
+        self.limits = limits
+        self.connections = Connections(limits)
+        self.large_bodies = Places(limits.large_bodies)
+        self._refusals = 0
+        self._warned: float | None = None
+
+    def note_refusal(self, peer: Any) -> None:
+        """Log that connections are refused, once a minute: they must not flood the log too."""
+        self._refusals += 1
+        now = self.reactor.seconds()
+        if self._warned is None or now - self._warned >= WARN_EVERY:
+            log.warning("connections refused", count=self._refusals, latest=str(peer))
+            self._warned, self._refusals = now, 0

@@ -1,0 +1,81 @@
+"""Which connections are open, which of them wait for a request, and who has a place."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from config.server.limits import Limits
+
+if TYPE_CHECKING:
+    from config.server.channel import Channel
+
+
+class Connections:
+    """The open connections of this process: HTTP and websockets.
+
+    Where there is no room, the one that has waited longest for a request, or for the rest of its
+    header, gives way: whoever asks for something is served, however many connections sit idle.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: dict[Any, str] = {}  # transport → address
+        self._addresses: Counter[str] = Counter()
+        self._waiting: dict[Channel, None] = {}  # in the order in which they began to wait
+
+    def admit(self, channel: "Channel") -> bool:
+        """Count a new connection; False where there is no room for it."""
+        address = str(getattr(channel.transport.getPeer(), "host", ""))
+        if self._limits.counts(address) and self._addresses[address] >= self._limits.per_address:
+            return False
+        if len(self._open) >= self._limits.connections:
+            if not self._waiting:
+                return False
+            oldest = next(iter(self._waiting))
+            self.leave(oldest)
+            oldest.transport.abortConnection()
+        self._open[channel.transport] = address
+        self._addresses[address] += 1
+        return True
+
+    def leave(self, channel: Any) -> None:
+        """A connection is over: a channel's, or a websocket's that took its transport."""
+        self._waiting.pop(channel, None)
+        address = self._open.pop(channel.transport, None)
+        if address is None:
+            return
+        self._addresses[address] -= 1
+        if not self._addresses[address]:
+            del self._addresses[address]
+
+    def waits(self, channel: "Channel") -> None:
+        self._waiting[channel] = None
+
+    def works(self, channel: "Channel") -> None:
+        self._waiting.pop(channel, None)
+
+
+class Places:
+    """So many at a time; the others in the order in which they came."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._taken: set[Any] = set()
+        self._queue: deque[tuple[Any, Callable[[], object]]] = deque()
+
+    def take(self, request: Any, start: Callable[[], object]) -> None:
+        """Call `start` when there is a place, now or later; `leave` frees it."""
+        if len(self._taken) < self._places:
+            self._taken.add(request)
+            start()
+        else:
+            self._queue.append((request, start))
+
+    def leave(self, request: Any) -> None:
+        """The request is done, or its client has gone while it waited."""
+        if request in self._taken:
+            self._taken.remove(request)
+            if self._queue:
+                self.take(*self._queue.popleft())
+        else:
+            self._queue = deque(each for each in self._queue if each[0] is not request)

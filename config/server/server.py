@@ -1,0 +1,70 @@
+"""Daphne's server with our protocols."""
+
+# Daphne installs Twisted's asyncio reactor when it is imported, which must come first.
+from daphne.server import Server as DaphneServer  # isort: skip
+
+import asyncio
+from typing import Any
+
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from twisted.internet import reactor as installed
+from twisted.internet.endpoints import serverFromString
+from twisted.logger import globalLogBeginner
+
+from config.server.channel import Factory
+from config.server.limits import limits
+
+reactor: Any = installed  # its interfaces tell mypy nothing
+CLOSE_SECONDS = 5  # in which a client answers a close frame; until then what it sends is dropped
+
+
+class Socket(WebSocketProtocol):
+    """A websocket, which is one of the server's connections to its end."""
+
+    def connectionLost(self, reason: Any) -> None:
+        self.factory.server_class.http_factory.connections.leave(self)
+        super().connectionLost(reason)
+
+
+class Sockets(WebSocketFactory):
+    protocol = Socket
+
+
+class Server(DaphneServer):
+    """Daphne's, except for what `run` sets up: daphne names its protocols in there."""
+
+    def run(self) -> None:
+        self.connections: dict[Any, dict[str, Any]] = {}
+        self.http_factory = Factory(self, limits())
+        self.ws_factory = Sockets(self, server=self.server_name)
+        self.ws_factory.setProtocolOptions(
+            autoPingTimeout=self.ping_timeout,
+            allowNullOrigin=True,
+            openHandshakeTimeout=self.websocket_handshake_timeout,
+            closeHandshakeTimeout=CLOSE_SECONDS,
+            maxMessagePayloadSize=self.websocket_max_message_size,
+            maxFramePayloadSize=self.websocket_max_message_size,
+            failByDrop=False,  # a frame that is too large is answered with code 1009
+        )
+        nowhere: list[Any] = [lambda _: None]
+        globalLogBeginner.beginLoggingTo(nowhere, redirectStandardIO=False, discardBuffer=True)
+        reactor.callLater(1, self.application_checker)
+        reactor.callLater(2, self.timeout_checker)
+        for description in self.endpoints:
+            listening = serverFromString(reactor, description).listen(self.http_factory)
+            listening.addCallback(self.listen_success)
+            listening.addErrback(self.listen_error)
+            self.listeners.append(listening)
+        asyncio.set_event_loop(reactor._asyncioEventloop)
+        reactor.addSystemEventTrigger("before", "shutdown", self.kill_all_applications)
+        if not self.abort_start:
+            self.ready_callable()
+            reactor.run(installSignalHandlers=self.signal_handlers)
+
+    def kill_all_applications(self) -> Any:
+        # Daphne would stumble over a request that is still being received.
+        begun = {
+            key: each for key, each in self.connections.items() if "application_instance" in each
+        }
+        self.connections = begun
+        return super().kill_all_applications()

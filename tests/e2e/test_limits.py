@@ -1,0 +1,139 @@
+"""What is too large, and what stands between: the page says so and keeps the text."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.script import is_chat
+from demo.server import DemoServer
+from tests.e2e.conftest import answers, composer, say, wait_for_answer
+
+pytestmark = pytest.mark.e2e
+
+# Every handshake fails, as behind a proxy that does not know websockets.
+BLOCK = """
+  const Original = WebSocket;
+  window.WebSocket = function (url) {
+    return new Original(window.blocked === false ? url : url.replace("/ws/", "/nowhere/"));
+  };
+  Object.assign(window.WebSocket, { OPEN: 1, prototype: Original.prototype });
+"""
+
+
+@pytest.fixture
+def chat(tab: Page, scripted: DemoServer) -> Page:
+    """A conversation with one answer."""
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    return tab
+
+
+def count_frames(page: Page) -> Callable[[], int]:
+    """How many messages the page has sent since."""
+    page.evaluate("""() => {
+      window.sentMessages = 0;
+      const send = WebSocket.prototype.send;
+      WebSocket.prototype.send = function (data) {
+        if (data.includes('"message.send"')) window.sentMessages++;
+        send.call(this, data);
+      };
+    }""")
+    return lambda: page.evaluate("window.sentMessages")
+
+
+def paste(page: Page, text_of: str) -> None:
+    """Put a text, given as JavaScript, into the message box as a paste would."""
+    composer(page).evaluate(f"""(box) => {{
+      box.value = {text_of};
+      box.dispatchEvent(new Event("input", {{ bubbles: true }}));
+    }}""")
+
+
+def test_a_message_that_is_too_long_is_not_sent_at_all(chat: Page, scripted: DemoServer) -> None:
+    sent = count_frames(chat)
+    paste(chat, '"a".repeat(3_000_000)')
+    composer(chat).press("Enter")
+    notice = chat.locator("#notice")
+    expect(notice).to_contain_text("3,000,000 characters; at most 200,000")
+    assert composer(chat).evaluate("box => box.value.length") == 3_000_000
+    assert sent() == 0
+    # Counted as the server counts: six characters, each of two UTF-16 units.
+    chat.locator("#composer").evaluate("form => (form.dataset.mostCharacters = 6)")
+    scripted.script.reply("So many!", when=is_chat)
+    say(chat, "😀" * 6)
+    wait_for_answer(chat, 2)
+
+
+def test_a_frame_that_the_server_does_not_take_is_kept_and_not_repeated(
+    chat: Page, scripted: DemoServer
+) -> None:
+    sent = count_frames(chat)
+    chat.locator("#composer").evaluate("form => (form.dataset.mostCharacters = 1e9)")
+    paste(chat, '"a".repeat(3_000_000)')
+    composer(chat).press("Enter")
+    expect(chat.locator("#notice")).to_contain_text("too large to be sent at once")
+    assert composer(chat).evaluate("box => box.value.length") == 3_000_000
+    # The socket is back: what is short enough goes out, and only that.
+    scripted.script.reply("Better.", when=is_chat)
+    say(chat, "Shorter")
+    wait_for_answer(chat, 2)
+    expect(answers(chat).last).to_contain_text("Better.")
+    assert sent() == 2
+
+
+def test_what_blocks_websockets_is_named(chat: Page) -> None:
+    chat.add_init_script(BLOCK)
+    chat.reload()
+    banner = chat.locator("#connection-banner")
+    expect(banner).to_contain_text("blocks websockets")
+    chat.evaluate("window.blocked = false")
+    expect(banner).to_be_hidden()
+
+
+def test_a_server_that_is_away_blocks_nothing(chat: Page) -> None:
+    chat.route(re.compile("/healthz"), lambda route: route.abort())
+    chat.add_init_script(BLOCK)
+    handshakes: list[object] = []
+    chat.on("websocket", lambda socket: handshakes.append(socket))
+    chat.reload()
+    while len(handshakes) < 5:
+        chat.wait_for_event("websocket")
+    expect(chat.locator("#connection-banner")).to_have_text("Reconnecting…")
+
+
+def test_too_many_tabs_are_named(chat: Page) -> None:
+    chat.route_web_socket(re.compile("/ws/"), lambda socket: socket.close(code=4429))
+    chat.reload()
+    expect(chat.locator("#connection-banner")).to_contain_text("too many tabs")
+
+
+def test_a_proxy_that_takes_less_has_words(chat: Page) -> None:
+    chat.route(
+        re.compile("/attachments/$"),
+        lambda route: route.fulfill(status=413, content_type="text/html", body="<h1>413</h1>"),
+    )
+    file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"notes"}
+    chat.locator("#file-input").set_input_files(file)
+    expect(chat.locator("#notice")).to_contain_text("notes.txt was not taken: it is larger")
+    chat.goto(chat.url.split("/c/")[0])
+    chat.route(
+        re.compile("/c/$"),
+        lambda route: route.fulfill(status=413, content_type="text/html", body="<h1>413</h1>"),
+    )
+    say(chat, "Hello")
+    expect(chat.locator("#notice")).to_contain_text("larger than the server, or a proxy")
+    expect(composer(chat)).to_have_value("Hello")
+
+
+def test_the_servers_own_limit_of_an_upload_is_read_by_the_page(chat: Page) -> None:
+    chat.locator("#composer").evaluate("form => (form.dataset.mostBytes = 1e9)")
+    chat.evaluate("""() => {
+      const files = new DataTransfer();
+      files.items.add(new File([new Uint8Array(40_000_000)], "huge.bin"));
+      document.querySelector("#file-input").files = files.files;
+      document.querySelector("#file-input").dispatchEvent(new Event("change"));
+    }""")
+    expect(chat.locator("#notice")).to_contain_text("huge.bin was not taken: it is larger")
