@@ -1,4 +1,4 @@
-"""Which parts of a user's message others wrote, as far as the text itself tells: quotes, code, mail.
+"""Which parts of a user's message others wrote, as far as its text tells: quotes, code, mail.
 
 Where the page knows what was pasted, that counts too. Both err on the side of the others: what is
 wrongly taken for a quote is not pinned, and the user can say it again.

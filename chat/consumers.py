@@ -140,6 +140,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             expected_head=frame.expected_head,
             owner=runner.owner,
             files=frame.files,
+            pasted=frame.pasted,
         )
         if opening:
             runner.start(opening.turn, opening=opening)

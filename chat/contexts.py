@@ -34,6 +34,7 @@ _FIELDS = (
     "role",
     "blocks",
     "tokens",
+    "pasted",
     "status",
     "model",
     "usage",
@@ -191,7 +192,7 @@ def _ended_at(row: Message) -> datetime:
 
 
 def agent_message(row: Message) -> AgentMessage:
-    return AgentMessage(row.number, cast(Role, row.role), row.blocks, row.tokens)
+    return AgentMessage(row.number, cast(Role, row.role), row.blocks, row.tokens, row.pasted)
 
 
 def _meter(

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import sound_text
+from agent.quoted import Range
+from chat import pasted
 from chat.errors import Refused
 
 MAX_FOCUS = 2_000
@@ -18,6 +20,7 @@ class SendMessage:
     expected_head: int | None
     as_branch: bool = False
     files: tuple[str, ...] = ()
+    pasted: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def parse(data: str | bytes | None) -> Frame:
                 _number(frame, "expected_head"),
                 frame.get("as_branch") is True,
                 tuple(_strings(frame, "attachments")),
+                pasted.checked(frame.get("pasted")),
             )
         case "turn.stop":
             return StopTurn()

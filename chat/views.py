@@ -22,6 +22,7 @@ from chat.files import MAX_BYTES
 from chat.forms import RenameForm, SettingsForm
 from chat.limits import counted
 from chat.models import Conversation, Turn
+from chat.pasted import from_form
 from chat.profiles import offered, profile_for
 from chat.script_texts import script_texts
 from chat.services import conversations, summaries, turns
@@ -175,6 +176,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             request.POST.get("text", ""),
             owner=runner.owner,
             files=request.POST.getlist("attachments"),
+            pasted=from_form(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
         )
     except Refused as refusal:
