@@ -39,7 +39,7 @@ def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
 @login_required
 @require_GET
 def message_markdown(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
-    """The message as it was written, with the parts of it that were pasted, where they are known."""
+    """The message as it was written; `X-Pasted` tells which parts of it were pasted."""
     row = find_message(request, pk, message)
     texts = [block["text"] for block in row.blocks if block.get("type") == "text"]
     response = HttpResponse("\n\n".join(texts), content_type="text/plain; charset=utf-8")

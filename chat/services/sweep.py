@@ -5,7 +5,7 @@ from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
 from chat.models import Compaction, Message, Turn
-from chat.services import attachments, compactions, conversations
+from chat.services import attachments, compactions, conversations, memories
 from chat.services.endings import Ending
 
 INTERRUPTED = AgentError(
@@ -19,7 +19,8 @@ INTERRUPTED = AgentError(
 
 def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
-    a compaction fails. Delete temporary conversations and unsent files after a day. Safe to run
+    a compaction fails. Delete temporary conversations and unsent files after a day,
+    and proposals for the memory after two weeks. Safe to run
     anywhere at any time; returns how many it ended."""
     now = timezone.now()
     ended = 0
@@ -28,7 +29,7 @@ def sweep() -> int:
         ended += compactions.fail(compaction_id, compactions.WORKER_STOPPED)
     for turn in Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now):
         ended += interrupt(turn)
-    return ended + conversations.sweep_temporary() + attachments.sweep()
+    return ended + conversations.sweep_temporary() + attachments.sweep() + memories.sweep()
 
 
 def interrupt(turn: Turn) -> bool:

@@ -1,4 +1,4 @@
-"""What of a message was pasted: counted in the page's units, stored in characters, kept by edits."""
+"""What of a message was pasted: counted in the page's units, stored in characters, and kept."""
 
 import json
 from typing import Any
