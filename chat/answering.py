@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 
 import structlog
 from django.conf import settings
@@ -19,7 +20,7 @@ from agent.llm import require_end
 from agent.loop import Result, continued, converse, last_request, run_calls
 from agent.reply import Event, Outcome, Reply, outcome
 from agent.request import Request
-from chat import llm
+from chat import consent, llm
 from chat.contexts import Loaded
 from chat.db import in_db, unbroken
 from chat.live import LiveTurn
@@ -108,7 +109,8 @@ class Answering:
 
         try:
             await unbroken(self._close(reply))
-            tools = await in_db(bound, self._conversation, len(reply.calls))
+            ask = partial(consent.ask, live)
+            tools = await in_db(bound, self._conversation, len(reply.calls), ask)
             await run_calls(reply.calls, tools, finished)
         finally:
             results = in_db(rounds.store_results, live.turn_id, message_id, reply.calls, ended)

@@ -14,9 +14,9 @@ from channels.layers import get_channel_layer
 from django.utils.translation import gettext
 
 from accounts.models import User
-from chat import events, snapshots
+from chat import consent, events, snapshots
 from chat.broadcast import Event, bind_loop, conversation_group, user_group
-from chat.control import stop_elsewhere
+from chat.control import decide_elsewhere, stop_elsewhere
 from chat.db import in_db
 from chat.errors import Refused
 from chat.limits import counted
@@ -24,6 +24,7 @@ from chat.models import Conversation, Message, Turn
 from chat.protocol import (
     CancelCompaction,
     Compact,
+    DecideCall,
     Frame,
     SendMessage,
     StopTurn,
@@ -119,6 +120,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 runner.start(turn, compaction_id)
             case StopTurn():
                 await self._stop()
+            case DecideCall():
+                await self._decide(frame)
             case CancelCompaction():
                 if not await in_db(compactions.cancel, self.conversation_id):
                     raise Refused("nothing_to_stop", gettext("No compaction is running."))
@@ -166,6 +169,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if turn is None:
             raise Refused("nothing_to_stop", gettext("No answer is being written."))
         await stop_elsewhere(turn)
+
+    async def _decide(self, frame: DecideCall) -> None:
+        live = runner.live(self.conversation_id)
+        if live and live.turn_id == frame.turn_id:
+            done = consent.decide(live, frame.call_id, frame.decision)
+        else:
+            mine = Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE)
+            turn = await in_db(mine.filter(pk=frame.turn_id).first)
+            done = turn is not None
+            if turn:
+                await decide_elsewhere(turn, frame.call_id, frame.decision)
+        if not done:
+            raise Refused("not_asked", gettext("This does not wait for your decision any more."))
 
     async def _send_snapshot(self) -> None:
         async with self._sending:

@@ -14,6 +14,15 @@ from chat.tool_rows import render_call
 
 
 @dataclass
+class Question:
+    """A call of a server's tool that waits for the user."""
+
+    server: str
+    html: str
+    decision: asyncio.Future[str]
+
+
+@dataclass
 class LiveTurn:
     """A turn that this process runs. `seq` numbers its frames; `length` and `through` are offsets
     in UTF-16 units: of all text, and of what has gone out as finished HTML."""
@@ -36,6 +45,7 @@ class LiveTurn:
     saved_length: int = 0
     thinking: str = ""
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
+    questions: dict[str, Question] = field(default_factory=dict)  # open ones by id of the call
     _half: str = ""  # the first half of a surrogate pair whose second has not come yet
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
@@ -102,6 +112,7 @@ class LiveTurn:
             "text": self.tail,
             "thinking": self.thinking,
             "rows": "".join(self.rows),
+            "questions": "".join(question.html for question in self.questions.values()),
         }
 
 

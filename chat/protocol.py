@@ -11,6 +11,8 @@ from chat.errors import Refused
 
 MAX_FOCUS = 2_000
 MAX_CLIENT_ID = 64
+MAX_CALL_ID = 256
+DECISIONS = ("once", "always", "deny")  # on a call that waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,13 @@ class StopTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class DecideCall:
+    turn_id: int
+    call_id: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compact:
     focus: str
 
@@ -43,7 +52,7 @@ class Sync:
     pass
 
 
-Frame = SendMessage | StopTurn | Compact | CancelCompaction | Sync
+Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync
 
 
 def parse(data: str | bytes | None) -> Frame:
@@ -69,6 +78,13 @@ def parse(data: str | bytes | None) -> Frame:
             )
         case "turn.stop":
             return StopTurn()
+        case "tool.decide":
+            turn_id = _number(frame, "turn_id")
+            decision = _string(frame, "decision")
+            if turn_id is None or decision not in DECISIONS:
+                words = f"turn_id must be a number and decision one of {', '.join(DECISIONS)}."
+                raise Refused("bad_frame", words)
+            return DecideCall(turn_id, _string(frame, "id", MAX_CALL_ID), decision)
         case "compact":
             return Compact(_string(frame, "focus", MAX_FOCUS, default="").strip())
         case "compact.cancel":

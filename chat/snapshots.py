@@ -29,6 +29,7 @@ async def snapshot(conversation_id: UUID) -> dict[str, Any]:
         told = None
     if told is None:
         told = await in_db(_checkpoint, turn)
+    event["questions"] += told.pop("questions", "")
     event["turn"] |= told
     return event
 
@@ -69,4 +70,5 @@ def _checkpoint(turn: Turn) -> dict[str, Any]:
         "text": message.text if message else "",
         "thinking": "",
         "rows": "",
+        "questions": "",
     }
