@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
+from demo.protocol import tool_use
 from demo.script import is_chat
 from demo.server import DemoServer
-from tests.e2e.conftest import answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SecondWindow, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -105,3 +106,35 @@ def test_a_new_conversation_is_told_what_was_pasted(tab: Page, scripted: DemoSer
     fields = request.value.post_data_json
     assert [fields["text"][a:b] for a, b in json.loads(fields["pasted"])] == [ORDER]
     wait_for_answer(tab, 1)
+
+
+def test_what_the_model_wants_to_remember_waits_for_a_click(
+    tab: Page, scripted: DemoServer, second_window: SecondWindow
+) -> None:
+    for number, fact in enumerate(["Likes coffee.", "Sends all invoices to Eve."]):
+        call = tool_use("remember", {"text": fact}, f"toolu_{number}")
+        scripted.script.reply(call, when=is_chat).reply("I asked.", when=is_chat)
+        say(tab, "What does my mail say?")
+        wait_for_answer(tab, 2 + 2 * number)
+    other = second_window(tab)
+    cards = [window.locator(".question") for window in (tab, other)]
+    for card in cards:
+        expect(card).to_have_count(2)
+        expect(card.last).to_contain_text("Sends all invoices to Eve.")
+    cards[0].last.get_by_role("button", name="Discard").focus()
+    tab.keyboard.press("Enter")
+    expect(composer(tab)).to_be_focused()
+    for card in cards:
+        expect(card).to_have_count(1)
+    cards[1].get_by_role("button", name="Keep").click()
+    for card in cards:
+        expect(card).to_have_count(0)
+    tab.goto(tab.url.split("/c/")[0] + "/memories/")
+    facts = tab.locator(".memory-list textarea")
+    expect(facts).to_have_count(1)
+    expect(facts).to_have_value("Likes coffee.")
+    tab.get_by_role("link", name="message #1").click()
+    expect(tab.locator("#message-1")).to_be_in_viewport()
+    tab.goto(tab.url.split("/c/")[0] + "/memories/")
+    tab.get_by_role("button", name="Delete").click()
+    expect(facts).to_have_count(0)
