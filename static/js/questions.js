@@ -16,9 +16,10 @@ export function createQuestions({ send }) {
 
   function show(html) {
     const card = parse(html);
-    const old = find(card.dataset.question);
-    if (old) return;
-    box.append(card);
+    if (find(card.dataset.question)) return;
+    // An answer waits for a call, and nothing for a fact.
+    const isCall = card.dataset.question.startsWith("call-");
+    box.insertBefore(card, isCall ? $('[data-question^="memory-"]', box) : null);
     announce(gettext("Waiting for your decision: {text}", { text: $(".question-text", card).textContent.trim() }));
   }
 
