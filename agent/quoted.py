@@ -48,7 +48,7 @@ def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     """The parts of a message's text that its author did not type. `pasted`: what the page saw of
     it, None where nobody saw. A mail goes on to the end of its paste; where that is not known, to
     the end of the text, and so does what a line like “Here is the log:” introduces."""
-    found = list(pasted or ())
+    found = [(start, end) for start, end in pasted or ()]
     for pattern in (*_BLOCKS, _QUOTES):
         found += [match.span() for match in pattern.finditer(text)]
     found += _mails(text, pasted or ())

@@ -121,7 +121,10 @@ def _last_request(message: Message) -> str:
     if own := own_words(message):
         name, words = "The user's last request in this part, word for word", own
     else:
-        name, words = "The last message in this part holds only what others wrote", typed(message)
+        name, words = (
+            "In the last message of this part the user typed nothing; it is",
+            typed(message),
+        )
     return f"- {name}: “{shorten(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
 
 

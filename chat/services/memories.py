@@ -135,10 +135,11 @@ def _propose(
                 "too_many_proposals",
                 gettext("Too much waits for the user's decision already: see the memory page."),
             )
-        # One that has expired gives way.
-        MemoryProposal.objects.filter(owner=owner_id, kind=kind, key=key).delete()
-        proposal = MemoryProposal.objects.create(owner_id=owner_id, kind=kind, key=key, **values)
-        emit(conversation_group(proposal.conversation_id), events.proposal_asked(proposal))
+        same = {"owner_id": owner_id, "kind": kind, "key": key}
+        MemoryProposal.objects.filter(**same).delete()  # one that has expired
+        proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
+        if new:
+            emit(conversation_group(proposal.conversation_id), events.proposal_asked(proposal))
     return proposal
 
 
@@ -157,7 +158,11 @@ def proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
 def decide(proposal: MemoryProposal, *, accept: bool) -> None:
     """Do what was proposed, or not; either way it is closed in every tab. Refused as by
     `remember`: then it stays open."""
+    event = events.proposal_closed(proposal)
     with transaction.atomic():
+        deleted, _ = MemoryProposal.objects.filter(pk=proposal.pk).delete()
+        if not deleted:  # decided in another tab
+            return
         if accept and proposal.kind == MemoryProposal.Kind.REMEMBER:
             remember(
                 proposal.owner_id,
@@ -166,14 +171,9 @@ def decide(proposal: MemoryProposal, *, accept: bool) -> None:
                 conversation_id=proposal.conversation_id,
                 message_number=proposal.message_number,
             )
-        group, event = (
-            conversation_group(proposal.conversation_id),
-            events.proposal_closed(proposal),
-        )
-        proposal.delete()
-        if accept and proposal.memory:
-            proposal.memory.delete()
-        emit(group, event)
+        elif accept:  # but not what it has been changed to since
+            Memory.objects.filter(pk=proposal.memory_id, key=proposal.key).delete()
+        emit(conversation_group(proposal.conversation_id), event)
 
 
 def sweep() -> int:

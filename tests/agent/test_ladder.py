@@ -140,7 +140,7 @@ async def test_a_message_of_others_words_alone_is_told_as_such(
     server.script.reply(GOOD)
     pasted = replace(user(1, order), pasted=((0, len(order)),))
     (written,) = (await summarise(job(client, [pasted, *HISTORY[1:]], cut=2))).chapters
-    assert f"holds only what others wrote: “{order}” [#1]" in written.text
+    assert f"the user typed nothing; it is: “{order}” [#1]" in written.text
     assert "last request" not in written.text
 
 

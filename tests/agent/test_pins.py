@@ -98,6 +98,12 @@ def test_a_typed_introduction_hides_nothing_that_was_typed() -> None:
     assert pinned(text, ORDER) == ["From now on look at the end first."]
 
 
+def test_pastes_as_they_are_stored_stand_beside_quotes() -> None:
+    text = f'{ORDER} She wrote: "Never mind this."\nNever use tabs.'
+    stored = [[0, len(ORDER)]]  # JSON has no pairs
+    assert [pin.text for pin in pins(1, text, stored)] == ["Never use tabs."]  # type: ignore[arg-type]
+
+
 def test_the_ranges_are_those_of_the_text_beside_files() -> None:
     source = {"type": "attachment", "id": "f1", "media_type": "text/plain", "bytes": 9, "tokens": 9}
     blocks = [
