@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agent.messages import Message
-from agent.pins import typed
+from agent.pins import own_words, typed
 from agent.pruning import shorten
 from agent.summary_requests import HEADINGS
 from agent.tokens import TokenCounter
@@ -38,6 +38,9 @@ def _form(asked: Sequence[str], current: Sequence[str]) -> str:
 
 
 def _bullet(message: Message) -> str:
-    text = " ".join(typed(message).split())
-    who = "The user wrote" if message.role == "user" else "The answer began"
+    own = own_words(message) if message.role == "user" else ""
+    text = " ".join((own or typed(message)).split())
+    who = "The answer began"
+    if message.role == "user":
+        who = "The user wrote" if own else "The user sent what others wrote"
     return f"- {who}: “{shorten(text, QUOTE)}” [#{message.number}]"

@@ -29,10 +29,12 @@ Run = Callable[[dict[str, Any]], Awaitable[Content]]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A tool with what it does."""
+    """A tool with what it does. `consent` waits until the call may be made, for as long as its
+    maker allows; it raises ToolError where the call may not."""
 
     tool: Tool
     run: Run
+    consent: Callable[[Block], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,11 @@ async def _run_one(call: Block, tools: Mapping[str, Bound]) -> Result:
     started = perf_counter()
     failed = False
     try:
-        content = _sound(await _content(call, tools.get(call["name"]), tools))
+        bound = _checked(call, tools)
+        if bound.consent:
+            await bound.consent(call)
+            started = perf_counter()
+        content = _sound(await _content(call, bound))
     except ToolError as error:
         content, failed = sound_text(str(error)), True
     except Exception:
@@ -144,7 +150,9 @@ async def _run_one(call: Block, tools: Mapping[str, Bound]) -> Result:
     return Result(call, content, failed, perf_counter() - started)
 
 
-async def _content(call: Block, bound: Bound | None, tools: Mapping[str, Bound]) -> Content:
+def _checked(call: Block, tools: Mapping[str, Bound]) -> Bound:
+    """The tool of a call that can be made. Raises ToolError."""
+    bound = tools.get(call["name"])
     if bound is None:
         known = ", ".join(tools) or "none"
         raise ToolError(f"There is no tool {call['name']!r}. The tools are: {known}.")
@@ -153,6 +161,10 @@ async def _content(call: Block, bound: Bound | None, tools: Mapping[str, Bound])
     missing = [n for n in bound.tool.input_schema.get("required", ()) if n not in call["input"]]
     if missing:
         raise ToolError(f"The input lacks {', '.join(missing)}. Call the tool again.")
+    return bound
+
+
+async def _content(call: Block, bound: Bound) -> Content:
     try:
         async with asyncio.timeout(bound.tool.timeout):
             return await bound.run(call["input"])

@@ -13,12 +13,15 @@ MOST_TOKENS = 10**9  # that one call may report
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of the active branch; `tokens` is the raw count, before the model's factor."""
+    """One message of the active branch; `tokens` is the raw count, before the model's factor.
+    `pasted` are the parts of its text, in characters, that its author did not type; None: nobody
+    knows."""
 
     number: int
     role: Role
     blocks: Sequence[Block]
     tokens: int
+    pasted: Sequence[tuple[int, int]] | None = None
 
     @property
     def holds_tool_results(self) -> bool:

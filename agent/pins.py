@@ -1,14 +1,16 @@
 """Standing instructions and preferences of the user, found by their wording and kept verbatim.
 
-Search cannot find them later (recall@10 of 0.06, retrieval_and_cost 2a), so they are pinned.
+Search cannot find them later (recall@10 of 0.06, retrieval_and_cost 2a), so they are pinned. Only
+what the user typed counts: a pasted mail says what its writer wants.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.fences import fenced
 from agent.messages import Message, block_text, file_name, is_file
 from agent.pruning import shorten
+from agent.quoted import Range, foreign, without
 
 _RULE = re.compile(
     r"""(?:^|[.!?;,]\s+|\b(?:please|and|but|so|also|then|remember|note)\s*,?\s+)
@@ -27,6 +29,10 @@ _PREFERENCE = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
 LONGEST = 400  # characters of one pin
+FOREIGN_WORDS = 3  # that a sentence of the user's may hold: a pasted name, a path
+# Stands for a character that the user did not type: no wording matches it.
+_NOT_TYPED = "\ue000"
+_GAP = re.compile(rf"{_NOT_TYPED}[{_NOT_TYPED}\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +53,43 @@ def typed(message: Message) -> str:
     return "\n\n".join(file_name(b) if is_file(b) else block_text(b) for b in written)
 
 
-def pins(number: int, text: str) -> list[Pin]:
-    """The sentences of a user's message that are meant to hold beyond their own turn. Code and
-    quoted text are left out: what a log says is no instruction of the user."""
+def pins_of(message: Message) -> list[Pin]:
+    """The standing instructions in a message of the user's."""
+    texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
+    return [pin for text in texts for pin in pins(message.number, text, message.pasted)]
+
+
+def pins(number: int, text: str, pasted: Sequence[Range] | None = None) -> list[Pin]:
+    """The typed sentences of a user's message that are meant to hold beyond their own turn.
+    `pasted`: see `agent.quoted.foreign`."""
     found = []
-    for sentence in _SENTENCE.findall(_without_code(text)):
-        sentence = " ".join(sentence.split())
-        if _RULE.search(sentence) or _PREFERENCE.search(sentence):
-            found.append(Pin(number, shorten(sentence, LONGEST)))
+    own = without(text, foreign(text, pasted), _NOT_TYPED)
+    for match in _SENTENCE.finditer(text):
+        sentence, typed_part = match[0], own[slice(*match.span())]
+        if _is_typed(sentence, typed_part) and _instructs(" ".join(typed_part.split())):
+            found.append(Pin(number, shorten(" ".join(sentence.split()), LONGEST)))
     return found
 
 
-def _without_code(text: str) -> str:
-    kept, end = [], 0
-    for fence in fenced(text, tildes=True, unclosed=True):
-        kept.append(text[end : fence.start])
-        end = fence.end
-    return re.sub(r"^(?:>| {4}|\t).*$", "", "".join([*kept, text[end:]]), flags=re.M)
+def own_words(message: Message) -> str:
+    """What the user typed in a message, with `[…]` for each part that others wrote; "" where they
+    typed nothing."""
+    texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
+    typed_parts = [
+        _GAP.sub(" […] ", without(text, foreign(text, message.pasted), _NOT_TYPED)).strip()
+        for text in texts
+    ]
+    return "\n\n".join(part for part in typed_parts if part.replace("[…]", "").strip())
+
+
+def _is_typed(sentence: str, typed_part: str) -> bool:
+    """Whether a sentence is the user's own: a pasted name or path in it does not matter."""
+    foreign_part = "".join(
+        character if typed_character == _NOT_TYPED else " "
+        for character, typed_character in zip(sentence, typed_part, strict=True)
+    )
+    return len(foreign_part.split()) <= FOREIGN_WORDS
+
+
+def _instructs(sentence: str) -> bool:
+    return bool(_RULE.search(sentence) or _PREFERENCE.search(sentence))

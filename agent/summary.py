@@ -14,7 +14,7 @@ from agent.errors import AgentError
 from agent.extract import extract
 from agent.identifiers import index_entries
 from agent.messages import Message
-from agent.pins import pins, typed
+from agent.pins import own_words, pins_of, typed
 from agent.pruning import shorten
 from agent.request import Request
 from agent.summary_job import Job, Result, instruction_tokens, next_form, tokens_of
@@ -99,24 +99,33 @@ def _ladder(first: str) -> list[str]:
 def _append(job: Job, result: Result, text: str) -> Result:
     """Add the chapter with the pins and values of the user's messages, and the last request."""
     covered = job.plan.summarise
-    texts = [(message.number, typed(message)) for message in covered if message.is_prompt]
+    prompts = [message for message in covered if message.is_prompt]
+    texts = [(message.number, typed(message)) for message in prompts]
     chapter = Chapter(
         text,
         first=covered[0].number,
         through=covered[-1].number,
-        pins=tuple(pin for number, said in texts for pin in pins(number, said)),
+        pins=tuple(pin for message in prompts for pin in pins_of(message)),
         index=tuple(entry for number, said in texts for entry in index_entries(number, said)),
     )
-    request = ""
-    if texts:
-        number, last = texts[-1]
-        quoted = shorten(" ".join(last.split()), LAST_REQUEST)
-        request = f"\n- The user's last request in this part, word for word: “{quoted}” [#{number}]"
+    request = f"\n{_last_request(prompts[-1])}" if prompts else ""
     text = cut(text, _most(job, result, replace(chapter, text=request)), job.counter)
     chapters = [*result.chapters, replace(chapter, text=text + request)]
     total = _raw(job, job.policy.total_tokens(job.context.limits))
     result.chapters = within(chapters, total, job.counter)
     return result
+
+
+def _last_request(message: Message) -> str:
+    """The user's own words in their last message, or where they typed none, what it holds."""
+    if own := own_words(message):
+        name, words = "The user's last request in this part, word for word", own
+    else:
+        name, words = (
+            "In the last message of this part the user typed nothing; it is",
+            typed(message),
+        )
+    return f"- {name}: “{shorten(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
 
 
 def _most(job: Job, result: Result, rest: Chapter) -> int:

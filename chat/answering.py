@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 
 import structlog
 from django.conf import settings
@@ -18,7 +19,7 @@ from agent.llm import require_end
 from agent.loop import Result, continued, converse, last_request, run_calls
 from agent.reply import Event, Outcome, Reply, outcome
 from agent.request import Request
-from chat import llm
+from chat import consent, llm
 from chat.contexts import Loaded
 from chat.db import in_db_at_last, unbroken
 from chat.live import LiveTurn
@@ -105,7 +106,8 @@ class Answering:
 
         try:
             await unbroken(self._close(reply))
-            tools = await in_db_at_last(bound, self._conversation, len(reply.calls))
+            ask = partial(consent.ask, live)
+            tools = await in_db_at_last(bound, self._conversation, len(reply.calls), ask)
             await run_calls(reply.calls, tools, finished)
         finally:
             results = in_db_at_last(

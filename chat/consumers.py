@@ -18,9 +18,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import signs_in
-from chat import events, snapshots
+from chat import consent, events, snapshots
 from chat.broadcast import SESSION_DOUBT, Event, bind_loop, conversation_group, user_group
-from chat.control import stop_elsewhere
+from chat.control import decide_elsewhere, stop_elsewhere
 from chat.db import UNAVAILABLE, in_db, why_unavailable
 from chat.errors import Refused
 from chat.layers import RESYNC
@@ -29,6 +29,7 @@ from chat.outages import DATABASE, LAYER
 from chat.protocol import (
     CancelCompaction,
     Compact,
+    DecideCall,
     Frame,
     SendMessage,
     StopTurn,
@@ -198,6 +199,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 runner.start(turn, compaction_id)
             case StopTurn():
                 await self._stop()
+            case DecideCall():
+                await self._decide(frame)
             case CancelCompaction():
                 if not await in_db(compactions.cancel, self.conversation_id):
                     raise Refused("nothing_to_stop", gettext("No compaction is running."))
@@ -218,6 +221,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             expected_head=frame.expected_head,
             owner=runner.owner,
             files=frame.files,
+            pasted=frame.pasted,
         )
         if opening:
             runner.start(opening.turn, opening=opening)
@@ -243,6 +247,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if turn is None:
             raise Refused("nothing_to_stop", gettext("No answer is being written."))
         await stop_elsewhere(turn)
+
+    async def _decide(self, frame: DecideCall) -> None:
+        live = runner.live(self.conversation_id)
+        if live and live.turn_id == frame.turn_id:
+            done = consent.decide(live, frame.call_id, frame.decision)
+        else:
+            mine = Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE)
+            turn = await in_db(mine.filter(pk=frame.turn_id).first)
+            done = turn is not None
+            if turn:
+                await decide_elsewhere(turn, frame.call_id, frame.decision)
+        if not done:
+            raise Refused("not_asked", gettext("This does not wait for your decision any more."))
 
     async def _send_snapshot(self) -> None:
         async with self._sending:

@@ -34,6 +34,7 @@ _FIELDS = (
     "role",
     "blocks",
     "tokens",
+    "pasted",
     "status",
     "stop_reason",
     "model",
@@ -194,7 +195,7 @@ def _ended_at(row: Message) -> datetime:
 def agent_message(row: Message) -> AgentMessage:
     """A message as requests see it: empty, where the model declined to write it."""
     blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
-    return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row))
+    return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted)
 
 
 def _sent_tokens(row: Message) -> int:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 
+from chat import consent
 from chat.db import in_db
 from chat.live import LiveTurn
 from chat.models import Turn
@@ -22,7 +23,8 @@ def control_group(owner: str) -> str:
 async def obey(
     owner: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
 ) -> None:
-    """Do what other processes ask of this one, `owner`: stop a turn, or tell its text so far."""
+    """Do what other processes ask of this one, `owner`: stop a turn, pass on what the user has
+    decided, or tell its text so far."""
     layer = get_channel_layer()
     channel = await layer.new_channel()
     await layer.group_add(control_group(owner), channel)
@@ -34,6 +36,8 @@ async def obey(
         live = find(UUID(message["conversation_id"]))
         if action == "stop" and live:
             stop(live)
+        elif action == "decide" and live:
+            consent.decide(live, message["call_id"], message["decision"])
         elif action == "tell":
             told = live.snapshot() if live else None
             await layer.send(message["reply_to"], {"type": "told", "live": told})
@@ -56,6 +60,11 @@ async def stop_elsewhere(turn: Turn) -> None:
     """Stop a turn that another process runs: a message now, the stop flag in case that is lost."""
     await in_db(turns.request_stop, turn.pk)
     await _send(turn, action="stop")
+
+
+async def decide_elsewhere(turn: Turn, call_id: str, decision: str) -> None:
+    """Pass a decision on to the process that runs the turn. If that is lost, the question stays."""
+    await _send(turn, action="decide", call_id=call_id, decision=decision)
 
 
 async def _send(turn: Turn, **message: str) -> None:

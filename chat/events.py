@@ -8,7 +8,8 @@ from agent.messages import Block
 from chat.branch import newest_variant
 from chat.dividers import compaction_note, render_divider
 from chat.errors import in_words
-from chat.models import Compaction, Conversation, Message, Turn
+from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
+from chat.questions import render_proposal
 from chat.render import render_message, whole_row_url
 from chat.tool_rows import render_call
 
@@ -66,6 +67,22 @@ def conversation_updated(conversation: Conversation) -> Event:
         "id": str(conversation.pk),
         "title": str(conversation),
     }
+
+
+def proposal_asked(proposal: MemoryProposal) -> Event:
+    return question_asked(f"memory-{proposal.pk}", render_proposal(proposal))
+
+
+def proposal_closed(proposal: MemoryProposal) -> Event:
+    return question_closed(f"memory-{proposal.pk}")
+
+
+def question_asked(question_id: str, html: str) -> Event:
+    return {"type": "question.asked", "id": question_id, "html": html}
+
+
+def question_closed(question_id: str) -> Event:
+    return {"type": "question.closed", "id": question_id}
 
 
 def compaction_started(compaction: Compaction) -> Event:

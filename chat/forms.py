@@ -92,10 +92,20 @@ class SettingsForm(forms.ModelForm):
         help_text=gettext_lazy("What the model does there is up to those servers."),
     )
 
+    mcp_allowed = forms.MultipleChoiceField(
+        label=gettext_lazy("Tool servers that act without asking"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy(
+            "Of the others, each call shows what it would send and waits for you."
+        ),
+    )
+
     field_order = [
         "system_prompt",
         "web",
         "mcp",
+        "mcp_allowed",
         "compaction_enabled",
         "threshold",
         "context_budget",
@@ -154,16 +164,18 @@ class SettingsForm(forms.ModelForm):
     def _offer_tools(self) -> None:
         """Only what there is to choose from."""
         chosen = self.instance.tool_settings
-        self.initial.update(web=chosen.get("web", False), mcp=chosen.get("mcp", []))
+        lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
+        self.initial.update(web=chosen.get("web", False), **lists)
         if not (settings.TOOLS and profile_for(self.instance.model).web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
-        if names := [server.name for server in servers]:
-            field = self.fields["mcp"]
+        names = [server.name for server in servers]
+        for list_name in lists:
+            field = self.fields[list_name]
             assert isinstance(field, forms.MultipleChoiceField)
             field.choices = [(name, name) for name in names]
-        else:
-            del self.fields["mcp"]
+            if not names:
+                del self.fields[list_name]
 
     def _choose(self, name: str, choices: list[tuple[Any, str]]) -> None:
         field = self.fields[name]
@@ -186,7 +198,7 @@ class SettingsForm(forms.ModelForm):
             for field, (name, value) in chosen.items()
         }
         differing = {name: value for name, value in policy.items() if value != _site(name)}
-        tools = {name: data[name] for name in ("web", "mcp") if name in data}
+        tools = {name: data[name] for name in ("web", "mcp", "mcp_allowed") if name in data}
         return {name: data[name] for name in self.Meta.fields} | {
             "compaction_settings": differing,
             "tool_settings": self.instance.tool_settings | tools,

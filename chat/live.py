@@ -17,6 +17,15 @@ from chat.tool_rows import render_call
 
 
 @dataclass
+class Question:
+    """A call of a server's tool that waits for the user."""
+
+    server: str
+    html: str
+    decision: asyncio.Future[str]
+
+
+@dataclass
 class LiveTurn:
     """A turn that this process runs. `seq` numbers its frames; `length` and `through` are offsets
     in UTF-16 units: of all text, and of what has gone out as finished HTML."""
@@ -41,6 +50,7 @@ class LiveTurn:
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
     first_delta: float | None = None  # seconds until its first text went out
     _began: float = field(default_factory=perf_counter)
+    questions: dict[str, Question] = field(default_factory=dict)  # open ones by id of the call
     _half: str = ""  # the first half of a surrogate pair whose second has not come yet
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
@@ -122,6 +132,7 @@ class LiveTurn:
             "text": self.tail,
             "thinking": self.thinking,
             "rows": "".join(self.rows),
+            "questions": "".join(question.html for question in self.questions.values()),
         }
 
 

@@ -52,6 +52,28 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("memories")
 
 
+@login_required
+@require_POST
+def memory_proposal(request: HttpRequest, pk: int) -> HttpResponse:
+    """Do what the assistant proposed, with the `decision` accept, or discard it. The page's script
+    gets a status."""
+    user = _user(request)
+    decision = request.POST.get("decision")
+    if decision not in ("accept", "discard"):
+        return HttpResponse("decision is accept or discard.", status=400)
+    proposal = memories.proposals(user.pk).filter(pk=pk).first()
+    if proposal is None:
+        raise Http404
+    scripted = "x-requested-with" in request.headers
+    try:
+        memories.decide(proposal, accept=decision == "accept")
+    except Refused as refusal:
+        if scripted:
+            return HttpResponse(refusal.message, status=422)
+        return _page(request, user, error=refusal.message)
+    return HttpResponse(status=204) if scripted else redirect("memories")
+
+
 def _user(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user
@@ -62,6 +84,7 @@ def _page(
 ) -> HttpResponse:
     context = {
         "memories": memories.recall(user.pk),
+        "proposals": memories.proposals(user.pk),
         "text": text,
         "error": error,
         "failed": failed,

@@ -1,5 +1,6 @@
 """HTTP: what people do with one message. A refusal is its words, with 409 or 422."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chat import exporting
+from chat import exporting, pasted
 from chat.contexts import load, usage_event
 from chat.db import in_db
 from chat.errors import Refused
@@ -37,10 +38,13 @@ def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
 @login_required
 @require_GET
 def message_markdown(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
-    """The message as it was written."""
+    """The message as it was written; `X-Pasted` tells which parts of it were pasted."""
     row = find_message(request, pk, message)
     texts = [block["text"] for block in row.blocks if block.get("type") == "text"]
-    return HttpResponse("\n\n".join(texts), content_type="text/plain; charset=utf-8")
+    response = HttpResponse("\n\n".join(texts), content_type="text/plain; charset=utf-8")
+    if row.pasted is not None and len(texts) == 1:
+        response["X-Pasted"] = json.dumps(pasted.in_units(texts[0], row.pasted))
+    return response
 
 
 @login_required
@@ -57,7 +61,12 @@ def message_row(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
 @require_POST
 async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Send another version of a message of the user's."""
-    return await _answered(request, branches.edit, pk, message, request.POST.get("text", ""))
+    try:
+        parts = pasted.from_form(request.POST.get("pasted", ""))
+    except Refused as refusal:
+        return _refused(refusal)
+    text = request.POST.get("text", "")
+    return await _answered(request, branches.edit, pk, message, text, parts)
 
 
 @login_required

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import sound_text
+from agent.quoted import Range
+from chat import pasted
 from chat.errors import Refused
 
 MAX_FOCUS = 2_000
 MAX_CLIENT_ID = 64
+MAX_CALL_ID = 256
+DECISIONS = ("once", "always", "deny")  # on a call that waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,19 @@ class SendMessage:
     expected_head: int | None
     as_branch: bool = False
     files: tuple[str, ...] = ()
+    pasted: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopTurn:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class DecideCall:
+    turn_id: int
+    call_id: str
+    decision: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class Sync:
     pass
 
 
-Frame = SendMessage | StopTurn | Compact | CancelCompaction | Sync
+Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync
 
 
 def parse(data: str | bytes | None) -> Frame:
@@ -62,9 +74,17 @@ def parse(data: str | bytes | None) -> Frame:
                 _number(frame, "expected_head"),
                 frame.get("as_branch") is True,
                 tuple(_strings(frame, "attachments")),
+                pasted.checked(frame.get("pasted")),
             )
         case "turn.stop":
             return StopTurn()
+        case "tool.decide":
+            turn_id = _number(frame, "turn_id")
+            decision = _string(frame, "decision")
+            if turn_id is None or decision not in DECISIONS:
+                words = f"turn_id must be a number and decision one of {', '.join(DECISIONS)}."
+                raise Refused("bad_frame", words)
+            return DecideCall(turn_id, _string(frame, "id", MAX_CALL_ID), decision)
         case "compact":
             return Compact(_string(frame, "focus", MAX_FOCUS, default="").strip())
         case "compact.cancel":

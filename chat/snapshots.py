@@ -10,6 +10,8 @@ from chat.contexts import head_number, load, usage_event
 from chat.control import ask_owner
 from chat.db import in_db
 from chat.models import Compaction, Message, Turn
+from chat.questions import render_proposal
+from chat.services import memories
 from chat.turns import runner
 
 
@@ -27,6 +29,7 @@ async def snapshot(conversation_id: UUID) -> dict[str, Any]:
         told = None
     if told is None:
         told = await in_db(_checkpoint, turn)
+    event["questions"] += told.pop("questions", "")
     event["turn"] |= told
     return event
 
@@ -45,6 +48,7 @@ def _stored(conversation_id: UUID) -> tuple[dict[str, Any], Turn | None]:
         "turn": None,
         "compaction": None,
         "usage": usage_event(loaded),
+        "questions": "".join(map(render_proposal, memories.proposals_of(loaded.conversation))),
     }
     if turn:
         event["turn"] = {"turn_id": turn.pk, "kind": turn.kind, "status": turn.status}
@@ -66,4 +70,5 @@ def _checkpoint(turn: Turn) -> dict[str, Any]:
         "text": message.text if message else "",
         "thinking": "",
         "rows": "",
+        "questions": "",
     }

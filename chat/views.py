@@ -20,6 +20,7 @@ from chat.errors import Refused
 from chat.files import MAX_BYTES
 from chat.forms import RenameForm, SettingsForm
 from chat.models import Conversation, Turn
+from chat.pasted import from_form
 from chat.profiles import offered, profile_for
 from chat.script_texts import script_texts
 from chat.services import conversations, summaries, turns
@@ -192,6 +193,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             request.POST.get("text", ""),
             owner=runner.owner,
             files=request.POST.getlist("attachments"),
+            pasted=from_form(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
         )
     except Refused as refusal:

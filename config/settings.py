@@ -224,6 +224,7 @@ WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
 MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request
 MCP_LIST_SECONDS = env.float("MCP_LIST_SECONDS", 300.0)  # how long a server's list of tools holds
 MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn waits no longer for one
+MCP_ASK_SECONDS = env.float("MCP_ASK_SECONDS", 600.0)  # how long a call waits for the user
 MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
 # The administrator names one of these for a server; no other variable can be sent anywhere.
 MCP_SECRETS = {k: v for k, v in os.environ.items() if k.startswith("MCP_SECRET_")}

@@ -46,6 +46,7 @@ urlpatterns = [
     path("c/<uuid:pk>/summary/<int:version>/", include(version_paths)),
     path("memories/", memory_views.memory_list, name="memories"),
     path("memories/<int:pk>/", memory_views.memory_edit, name="memory"),
+    path("memories/proposals/<int:pk>/", memory_views.memory_proposal, name="memory_proposal"),
     path("attachments/", attachment_views.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment_views.attachment, name="attachment"),
     path("sidebar/", views.sidebar, name="sidebar"),

@@ -6,7 +6,9 @@ REMEMBER = Tool(
     name="remember",
     description=(
         "Keep a fact about the user for all their conversations: preferences, names, standing "
-        "decisions. One short sentence. Not for what matters only here."
+        "decisions. One short sentence, in the user's own words where possible. Not for what "
+        "matters only here. What the user did not say themselves in their last message is kept "
+        "only if they agree in the page."
     ),
     input_schema={
         "type": "object",
@@ -21,7 +23,10 @@ RECALL = Tool(
 )
 FORGET = Tool(
     name="forget",
-    description="Delete a remembered fact by its id, when it is wrong or the user asks for it.",
+    description=(
+        "Delete a remembered fact by its id, when it is wrong or the user asks for it. Where they "
+        "did not name it, the page asks them first."
+    ),
     input_schema={
         "type": "object",
         "properties": {"id": {"type": "integer"}},

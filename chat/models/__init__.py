@@ -8,7 +8,7 @@ from chat.models.attachments import Attachment
 from chat.models.compactions import Compaction
 from chat.models.conversations import Conversation, Message, Turn
 from chat.models.mcp import McpServer
-from chat.models.memory import Memory
+from chat.models.memory import Memory, MemoryProposal
 from chat.models.profiles import ModelProfile
 from chat.models.search import SearchEntry
 
@@ -18,6 +18,7 @@ __all__ = [
     "Conversation",
     "McpServer",
     "Memory",
+    "MemoryProposal",
     "Message",
     "ModelProfile",
     "SearchEntry",

@@ -196,6 +196,12 @@ class Message(models.Model):
     role = models.CharField(max_length=10, choices=Role)
     blocks = models.JSONField(default=list)
     text = models.TextField(blank=True, help_text="Plain text, for search, export and previews.")
+    pasted = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Parts of its text that its author did not type: [start, end] in characters; "
+        "null: nobody saw.",
+    )
     tokens = models.PositiveIntegerField(
         default=0, help_text="Raw cl100k_base count, before the model's factor."
     )

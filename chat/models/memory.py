@@ -17,6 +17,17 @@ class Memory(models.Model):
     text = models.CharField(max_length=500)
     key = models.CharField(max_length=500, help_text="The text as duplicates are told by.")
     source = models.CharField(max_length=5, choices=Source)
+    conversation = models.ForeignKey(
+        "Conversation",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Where it was said; empty: in no conversation, or in one that was deleted.",
+    )
+    message_number = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The user's message that was being answered."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -26,3 +37,37 @@ class Memory(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+class MemoryProposal(models.Model):
+    """A change of what is remembered that the model has asked for. It has no effect until the user
+    allows it, and is deleted when they decide."""
+
+    class Kind(models.TextChoices):
+        REMEMBER = "remember"
+        FORGET = "forget"
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memory_proposals"
+    )
+    kind = models.CharField(max_length=8, choices=Kind)
+    text = models.CharField(max_length=500)
+    key = models.CharField(max_length=500, help_text="The text as duplicates are told by.")
+    memory = models.ForeignKey(
+        Memory, null=True, blank=True, on_delete=models.CASCADE, help_text="The one to forget."
+    )
+    conversation = models.ForeignKey(
+        "Conversation", on_delete=models.CASCADE, related_name="memory_proposals"
+    )
+    message_number = models.PositiveIntegerField(
+        help_text="The user's message that was being answered."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "kind", "key"], name="memory_proposal_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"

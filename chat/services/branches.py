@@ -4,6 +4,7 @@ Content never changes: an edit or a new answer is a sibling of what it replaces.
 branch only what differs is rewritten, and only summaries of messages on it count.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -12,20 +13,30 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.messages import Block, plain_text
+from agent.messages import Block, plain_text, sound_text
+from agent.quoted import Range
 from chat import branch, events
 from chat.broadcast import conversation_group, emit
 from chat.contexts import agent_message, load, usage_event
 from chat.errors import Refused
 from chat.llm import counter
 from chat.models import Attachment, Compaction, Conversation, Message, Turn
+from chat.pasted import stored
 from chat.services import attachments, compactions, requests, summaries, turns
 from chat.services.conversations import refuse_if_busy
 
 
-def edit(user: User, conversation_id: UUID, message_id: int, text: str, *, owner: str) -> Turn:
+def edit(
+    user: User,
+    conversation_id: UUID,
+    message_id: int,
+    text: str,
+    pasted: Sequence[Range] | None = None,
+    *,
+    owner: str,
+) -> Turn:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with that.
+    stays with that. `pasted`: see `chat.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
@@ -34,6 +45,7 @@ def edit(user: User, conversation_id: UUID, message_id: int, text: str, *, owner
         if not agent_message(old).is_prompt:
             raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
         kept: list[Block] = [block for block in old.blocks if block["type"] != "text"]
+        parts = stored(sound_text(text), pasted)
         text = turns.checked_text(text, needed=not kept)
         blocks = [*kept, {"type": "text", "text": text}] if text else kept
         _show(conversation, old.parent)
@@ -47,6 +59,7 @@ def edit(user: User, conversation_id: UUID, message_id: int, text: str, *, owner
             blocks=blocks,
             text=plain_text(blocks),
             tokens=counter().count_blocks(blocks),
+            pasted=parts,
         )
         message.attachments.set(old.attachments.all())
         _tell(conversation, events.message_created(message), events.turn_started(turn))

@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from agent.mcp import usable
@@ -37,6 +39,15 @@ def store_listing(server: McpServer, listed: list[dict[str, Any]]) -> None:
     McpServer.objects.filter(pk=server.pk).update(
         tools=tools, listed_at=timezone.now(), down_until=None, error=error
     )
+
+
+def always_allow(conversation_id: UUID, server: str) -> None:
+    """From now on let a server's tools act in a conversation without asking."""
+    with transaction.atomic():
+        row = Conversation.objects.select_for_update().get(pk=conversation_id)
+        allowed = {*row.tool_settings.get("mcp_allowed", ()), server}
+        row.tool_settings = row.tool_settings | {"mcp_allowed": sorted(allowed)}
+        row.save(update_fields=["tool_settings"])
 
 
 def mark_down(server: McpServer, error: str) -> None:

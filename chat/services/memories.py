@@ -2,21 +2,29 @@
 
 import math
 import re
+from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from agent.context import DEFUSED
 from agent.messages import sound_text
 from agent.tokens import Factor
+from chat import events
+from chat.broadcast import conversation_group, emit
 from chat.contexts import Loaded, load_for
 from chat.errors import Refused
 from chat.llm import counter
-from chat.models import Memory
+from chat.models import Conversation, Memory, MemoryProposal
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
+MAX_PROPOSALS = 20  # of one user that wait for a decision
+PROPOSALS_KEPT = timedelta(days=14)
 HEADING = """\
 # What is remembered of the user
 
@@ -27,8 +35,16 @@ MORE = "{} more are not shown; recall lists them."
 _FENCE = re.compile(r"<(\s*/\s*memories)", re.I)
 
 
-def remember(owner_id: int, text: str, source: Memory.Source) -> tuple[Memory, bool]:
+def remember(
+    owner_id: int,
+    text: str,
+    source: Memory.Source,
+    *,
+    conversation_id: UUID | None = None,
+    message_number: int | None = None,
+) -> tuple[Memory, bool]:
     """Keep a fact; one that is known already is found by its words. With it, whether it is new.
+    Where it was said goes with it.
 
     Refused where it is empty or too long, or there are too many.
     """
@@ -46,7 +62,12 @@ def remember(owner_id: int, text: str, source: Memory.Source) -> tuple[Memory, b
                     MAX_MEMORIES,
                 ).format(count=MAX_MEMORIES),
             )
-        values = {"text": text, "source": source}
+        values = {
+            "text": text,
+            "source": source,
+            "conversation_id": conversation_id,
+            "message_number": message_number,
+        }
         return Memory.objects.get_or_create(owner_id=owner_id, key=key, defaults=values)
 
 
@@ -64,7 +85,8 @@ def edit(memory: Memory, text: str) -> None:
 def recall(owner_id: int, query: str = "") -> list[Memory]:
     """All facts of a user, oldest first; with a query those that share a word with it, best
     first."""
-    rows = list(Memory.objects.filter(owner=owner_id).order_by("pk"))
+    mine = Memory.objects.filter(owner=owner_id)
+    rows = list(mine.select_related("conversation").order_by("pk"))
     words = set(re.findall(r"\w+", query.casefold()))
     if not words:
         return rows
@@ -77,6 +99,90 @@ def forget(owner_id: int, memory_id: int) -> str:
     memory = Memory.objects.get(owner=owner_id, pk=memory_id)
     memory.delete()
     return memory.text
+
+
+# --- Proposals ------------------------------------------------------------------------------------
+
+
+def propose_fact(
+    owner_id: int, text: str, conversation_id: UUID, message_number: int
+) -> MemoryProposal | None:
+    """Ask the user whether to keep a fact; None where it is known already. Refused as by
+    `remember`, and where too many proposals wait."""
+    text, key = _checked(text)
+    if Memory.objects.filter(owner=owner_id, key=key).exists():
+        return None
+    place = {"conversation_id": conversation_id, "message_number": message_number}
+    return _propose(owner_id, MemoryProposal.Kind.REMEMBER, key, text=text, **place)
+
+
+def propose_to_forget(memory: Memory, conversation_id: UUID, message_number: int) -> MemoryProposal:
+    """Ask the user whether to delete a fact. Refused where too many proposals wait."""
+    place = {"conversation_id": conversation_id, "message_number": message_number}
+    kind = MemoryProposal.Kind.FORGET
+    return _propose(memory.owner_id, kind, memory.key, text=memory.text, memory=memory, **place)
+
+
+def _propose(
+    owner_id: int, kind: MemoryProposal.Kind, key: str, **values: object
+) -> MemoryProposal:
+    with transaction.atomic():
+        waiting = proposals(owner_id)
+        if known := waiting.filter(kind=kind, key=key).first():
+            return known
+        if waiting.count() >= MAX_PROPOSALS:
+            raise Refused(
+                "too_many_proposals",
+                gettext("Too much waits for the user's decision already: see the memory page."),
+            )
+        same = {"owner_id": owner_id, "kind": kind, "key": key}
+        MemoryProposal.objects.filter(**same).delete()  # one that has expired
+        proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
+        if new:
+            emit(conversation_group(proposal.conversation_id), events.proposal_asked(proposal))
+    return proposal
+
+
+def proposals(owner_id: int) -> QuerySet[MemoryProposal]:
+    """What waits for a user's decision, oldest first."""
+    since = timezone.now() - PROPOSALS_KEPT
+    rows = MemoryProposal.objects.filter(owner=owner_id, created_at__gte=since)
+    return rows.select_related("conversation").order_by("pk")
+
+
+def proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
+    """Those that a conversation has led to."""
+    return proposals(conversation.owner_id).filter(conversation=conversation)
+
+
+def decide(proposal: MemoryProposal, *, accept: bool) -> None:
+    """Do what was proposed, or not; either way it is closed in every tab. Refused as by
+    `remember`: then it stays open."""
+    event = events.proposal_closed(proposal)
+    with transaction.atomic():
+        deleted, _ = MemoryProposal.objects.filter(pk=proposal.pk).delete()
+        if not deleted:  # decided in another tab
+            return
+        if accept and proposal.kind == MemoryProposal.Kind.REMEMBER:
+            remember(
+                proposal.owner_id,
+                proposal.text,
+                Memory.Source.AGENT,
+                conversation_id=proposal.conversation_id,
+                message_number=proposal.message_number,
+            )
+        elif accept:  # but not what it has been changed to since
+            Memory.objects.filter(pk=proposal.memory_id, key=proposal.key).delete()
+        emit(conversation_group(proposal.conversation_id), event)
+
+
+def sweep() -> int:
+    """Delete proposals that nobody has decided on in time."""
+    old = MemoryProposal.objects.filter(created_at__lt=timezone.now() - PROPOSALS_KEPT)
+    return old.delete()[0]
+
+
+# --- In requests ----------------------------------------------------------------------------------
 
 
 def told(loaded: Loaded) -> Loaded:

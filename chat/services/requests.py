@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from agent.compaction import Trigger
+from agent.quoted import Range
 from chat import events, versions
 from chat.broadcast import conversation_group, emit
 from chat.contexts import Loaded, load_for, usage_event
@@ -43,6 +44,7 @@ def send_message(
     expected_head: int | None,
     owner: str,
     files: Sequence[str] = (),
+    pasted: Sequence[Range] | None = None,
 ) -> Opening | None:
     """`post_message` and the beginning of its answer in one transaction."""
     with transaction.atomic():
@@ -54,6 +56,7 @@ def send_message(
             expected_head=expected_head,
             owner=owner,
             files=files,
+            pasted=pasted,
         )
         return _open(turn) if turn else None
 

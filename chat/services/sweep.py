@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from agent.errors import AgentError
 from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
-from chat.services import attachments, compactions, conversations, endings
+from chat.services import attachments, compactions, conversations, endings, memories
 from chat.services.endings import Ending
 
 log = structlog.get_logger(__name__)
@@ -30,8 +30,8 @@ SHORTEST_WAIT = 1.0  # seconds: a row that cannot be ended is not tried more oft
 
 def sweep(alive: Collection[int] = ()) -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
-    a compaction fails. Delete temporary conversations and unsent files after a day. Safe to run
-    anywhere at any time; returns how many it ended.
+    a compaction fails. Delete temporary conversations and unsent files after a day, and proposals
+    for the memory after two weeks. Safe to run anywhere at any time; returns how many it ended.
 
     `alive` are turns that this process runs: a database that was away has kept their leases short.
     A row that fails is logged and keeps none of the others.
@@ -44,6 +44,7 @@ def sweep(alive: Collection[int] = ()) -> int:
         + _each("turn", turns.exclude(pk__in=alive).values_list("pk", flat=True), interrupt)
         + _each("conversation", conversations.left_behind(), conversations.delete_by_id)
         + _each("attachments", ["unsent"], lambda _: attachments.sweep())
+        + _each("memory proposals", ["old"], lambda _: memories.sweep())
     )
 
 

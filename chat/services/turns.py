@@ -14,12 +14,14 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.messages import Block, plain_text, sound_text
+from agent.quoted import Range
 from chat import events
 from chat.broadcast import conversation_group, emit, user_group
 from chat.errors import Refused
 from chat.limits import count_turn
 from chat.llm import counter
 from chat.models import Conversation, Message, Turn
+from chat.pasted import stored
 from chat.services import attachments, indexing
 from chat.services.conversations import create, opening_title, refuse_if_busy
 
@@ -45,13 +47,15 @@ def post_message(
     expected_head: int | None,
     owner: str,
     files: Sequence[str] = (),
+    pasted: Sequence[Range] | None = None,
 ) -> Turn | None:
     """Store a user message, with the attachments whose ids are `files`, and the turn that will
-    answer it; None for a repeated `client_id`.
+    answer it; None for a repeated `client_id`. `pasted`: see `chat.pasted`.
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
     attached = attachments.to_send(user, files)
+    parts = stored(sound_text(text), pasted)
     text = checked_text(text, needed=not attached)
     blocks: list[Block] = [attachments.block(each) for each in attached]
     if text:
@@ -74,6 +78,7 @@ def post_message(
                 blocks=blocks,
                 text=plain_text(blocks),
                 tokens=tokens,
+                pasted=parts,
                 client_id=client_id,
             )
             if attached:
@@ -146,6 +151,7 @@ def open_conversation(
     *,
     owner: str,
     files: Sequence[str] = (),
+    pasted: Sequence[Range] | None = None,
     temporary: bool = False,
 ) -> tuple[Conversation, Turn]:
     """A new conversation with its first message and the turn that answers it, or neither."""
@@ -159,6 +165,7 @@ def open_conversation(
             expected_head=0,
             owner=owner,
             files=files,
+            pasted=pasted,
         )
     assert turn is not None
     return conversation, turn

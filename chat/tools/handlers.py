@@ -30,9 +30,10 @@ HANDLERS: tuple[tuple[Tool, Handler], ...] = (
 )
 
 
-def bound(conversation: Conversation, calls: int = 1) -> dict[str, Bound]:
-    """The tools that may run in a conversation, by name, for a round of so many calls."""
+def bound(conversation: Conversation, calls: int, ask: mcp.Ask) -> dict[str, Bound]:
+    """The tools that may run in a conversation, by name, for a round of so many calls; `ask` is
+    for those of other servers."""
     limits = limits_for(profile_for(conversation.model), conversation)
     scope = Scope(conversation.pk, conversation.owner_id, result_room(limits, calls))
     ours = {tool.name: Bound(tool, partial(handler, scope)) for tool, handler in HANDLERS}
-    return ours | mcp.bound(conversation)
+    return ours | mcp.bound(conversation, ask)

@@ -2,6 +2,7 @@
 
 import asyncio
 from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ from chat.services.turns import set_notice
 from chat.toolbox import mcp_tools
 
 log = structlog.get_logger(__name__)
+
+Ask = Callable[[str, Block], Awaitable[None]]
 
 
 async def refresh(conversation: Conversation, turn_id: int) -> bool:
@@ -52,10 +55,17 @@ async def try_server(server: McpServer) -> str:
     return ""
 
 
-def bound(conversation: Conversation) -> dict[str, Bound]:
-    """The tools of the chosen servers that are up, by name."""
+def bound(conversation: Conversation, ask: Ask) -> dict[str, Bound]:
+    """The tools of the chosen servers that are up, by name. `ask` is awaited before each call,
+    unless the user lets the server act without asking. What a server says of its own tools, such
+    as that they only read, does not count here."""
+    allowed = conversation.tool_settings.get("mcp_allowed") or []
     return {
-        tool.name: Bound(tool, partial(_call, server, own_name))
+        tool.name: Bound(
+            tool,
+            partial(_call, server, own_name),
+            None if server.name in allowed else partial(ask, server.name),
+        )
         for server, own_name, tool in mcp_tools(conversation)
     }
 

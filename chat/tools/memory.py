@@ -6,19 +6,38 @@ from agent.errors import ToolError
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Memory
+from chat.said import said_by_user
 from chat.services import memories
 from chat.tools.scope import Scope
 
 RECALL_TOKENS = 4_000  # of a result at most, raw
+ASKED = (
+    "{done} yet: the user did not say this themselves in the message that you answer, so the page "
+    "asks them now. It has no effect until they agree; do not tell them that it was done."
+)
 
 
 async def remember(scope: Scope, input: dict[str, Any]) -> str:
+    """Keep what the user said; propose to keep anything else."""
     try:
-        memory, new = await in_db(
-            memories.remember, scope.owner_id, str(input["text"]), Memory.Source.AGENT
-        )
+        return await in_db(_remember, scope, str(input["text"]))
     except Refused as refusal:
         raise ToolError(refusal.message) from refusal
+
+
+def _remember(scope: Scope, text: str) -> str:
+    said = said_by_user(scope.conversation_id)
+    if not said.tells(text):
+        place = scope.conversation_id, said.number
+        proposal = memories.propose_fact(scope.owner_id, text, *place)
+        return ASKED.format(done="Not remembered") if proposal else "Known already."
+    memory, new = memories.remember(
+        scope.owner_id,
+        text,
+        Memory.Source.AGENT,
+        conversation_id=scope.conversation_id,
+        message_number=said.number,
+    )
     return f"{'Remembered' if new else 'Known already'}: [{memory.pk}] {memory.text}"
 
 
@@ -31,11 +50,22 @@ async def recall(scope: Scope, input: dict[str, Any]) -> str:
 
 
 async def forget(scope: Scope, input: dict[str, Any]) -> str:
+    """Delete what the user named; propose to delete anything else."""
     number = input["id"]
     try:
         if not isinstance(number, int):
             raise ToolError("The id is a whole number; recall lists them.")
-        text = await in_db(memories.forget, scope.owner_id, number)
+        return await in_db(_forget, scope, number)
     except (Memory.DoesNotExist, OverflowError) as error:
         raise ToolError(f"Nothing is remembered under {number}; recall lists the ids.") from error
-    return f"Forgotten: {text}"
+    except Refused as refusal:
+        raise ToolError(refusal.message) from refusal
+
+
+def _forget(scope: Scope, number: int) -> str:
+    memory = Memory.objects.get(owner=scope.owner_id, pk=number)
+    said = said_by_user(scope.conversation_id)
+    if said.names(memory.text):
+        return f"Forgotten: {memories.forget(scope.owner_id, number)}"
+    memories.propose_to_forget(memory, scope.conversation_id, said.number)
+    return ASKED.format(done="Not forgotten")

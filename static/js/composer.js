@@ -4,6 +4,7 @@ import { createAttachments } from "./attachments.js";
 import { $, hasKeyboard, storage } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { trackPastes } from "./pasted.js";
 import { createSlashMenu, parseCommand } from "./slash.js";
 
 // Refusals that tell how things are: nothing has gone wrong.
@@ -18,7 +19,7 @@ function newId() {
 
 /**
  * `send(frame)` → went out?; `head()` → number of the last known message; `commands`: {name: (rest)}.
- * On the start page `start(text)` takes the place of both: it resolves to whether the message is stored.
+ * On the start page `start(pasted)` takes the place of both: it resolves to whether the message is stored.
  */
 export function createComposer({ key, start = null, send = null, head = null, commands = {}, onStop = null, onSilence = null, onShowLatest = null }) {
   const form = $("#composer");
@@ -27,6 +28,7 @@ export function createComposer({ key, start = null, send = null, head = null, co
   const stopButton = $("#stop");
   const hint = $("#composer-hint");
   const draftKey = `draft:${key}`;
+  const pastedKey = `pasted:${key}`; // of the draft: its length, and the parts of it
   const HINT = hint.textContent;
   let usualHint = HINT;
   let pending = null; // the frame that the server has not confirmed
@@ -37,6 +39,10 @@ export function createComposer({ key, start = null, send = null, head = null, co
   let answering = false;
   let hintTimer = 0;
   let files = null;
+
+  const draft = storage.get(draftKey);
+  if (draft && !textarea.value) textarea.value = draft;
+  const pastes = trackPastes(textarea, pastedBefore());
 
   const menu = createSlashMenu(textarea, Object.keys(commands), (command) => {
     setText(`/${command.name}${command.takesText ? " " : ""}`);
@@ -64,15 +70,30 @@ export function createComposer({ key, start = null, send = null, head = null, co
   }
   function setText(text) {
     textarea.value = text;
-    storage.set(draftKey, text);
+    pastes.reset([]);
+    keepDraft();
     grow();
     draw();
   }
+  function keepDraft() {
+    storage.set(draftKey, textarea.value);
+    storage.set(pastedKey, textarea.value && JSON.stringify([textarea.value.length, pastes.parts()]));
+  }
+  /** The parts of the kept draft that were pasted; null where that is not known. */
+  function pastedBefore() {
+    try {
+      const [length, parts] = JSON.parse(storage.get(pastedKey) ?? "[]");
+      return length === textarea.value.length ? parts : null;
+    } catch {
+      return null;
+    }
+  }
   /** The server has a text: forget it, but not what was typed since, here or in another tab. */
   function forget(text) {
-    if (storage.get(draftKey) === text) storage.set(draftKey, "");
+    if (storage.get(draftKey) === text) for (const key of [draftKey, pastedKey]) storage.set(key, "");
     if (textarea.value !== text) return;
     textarea.value = "";
+    pastes.reset([]);
     grow();
     draw();
   }
@@ -111,7 +132,7 @@ export function createComposer({ key, start = null, send = null, head = null, co
     const ids = files.ids();
     starting = true;
     draw();
-    if (await start()) {
+    if (await start(pastes.parts())) {
       forget(text);
       files.sent(ids);
     }
@@ -136,20 +157,20 @@ export function createComposer({ key, start = null, send = null, head = null, co
     if (command) return runCommand(command);
     if (start) return begin(text);
     if (answering) return say(gettext("Wait for the answer, or stop it first. Your text is kept."));
-    sendMessage(text, files.ids());
+    sendMessage(text, files.ids(), pastes.parts());
   }
 
-  function sendMessage(text, attachments) {
+  function sendMessage(text, attachments, pasted) {
     if (pending) return;
     hideNotice();
-    const frame = { type: "message.send", client_id: newId(), text, attachments, expected_head: head() };
+    const frame = { type: "message.send", client_id: newId(), text, pasted, attachments, expected_head: head() };
     if (!deliver(frame)) {
       showNotice(gettext("Not connected. Your message will be sent when the connection is back."), { info: true });
     }
   }
 
   textarea.addEventListener("input", () => {
-    storage.set(draftKey, textarea.value);
+    keepDraft();
     grow();
     draw();
     menu.update();
@@ -173,8 +194,6 @@ export function createComposer({ key, start = null, send = null, head = null, co
   stopButton?.addEventListener("click", () => onStop());
 
   files = createAttachments({ key, form, textarea, onChange: draw });
-  const draft = storage.get(draftKey);
-  if (draft && !textarea.value) textarea.value = draft;
   grow();
   draw();
   if (hasKeyboard && !location.hash) textarea.focus();
@@ -182,7 +201,7 @@ export function createComposer({ key, start = null, send = null, head = null, co
   return {
     focus: () => textarea.focus(),
     /** Send a text in the reader's name; the draft and its files stay. */
-    ask: (text) => locked || answering || sendMessage(text, []),
+    ask: (text) => locked || answering || sendMessage(text, [], []),
     setState(state) {
       ({ locked, answering } = state);
       draw();

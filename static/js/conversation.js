@@ -9,6 +9,7 @@ import { gettext } from "./gettext.js";
 import { apply, fromSnapshot } from "./live.js";
 import { createMessages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { createQuestions } from "./questions.js";
 import { openDialog, refreshSidebar, showBanner } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { connect } from "./socket.js";
@@ -33,6 +34,7 @@ export function startConversation(id) {
   const transcript = createTranscript({ url: page.messagesUrl, onSwitch: (messageId) => messages.switchTo(messageId) });
   const messages = createMessages({ transcript, url: page.messagesUrl });
   const rows = createToolRows(transcript);
+  const questions = createQuestions({ send });
   const gauge = createGauge({ onCompact: () => openDialog(page.compactUrl) });
   const compaction = createCompaction({
     transcript,
@@ -126,6 +128,7 @@ export function startConversation(id) {
       if (missedEnd === true || missedCompaction) await showCurrentSummary();
       if (live) transcript.drawLive(live);
       rows.restore(frame.turn);
+      questions.restore(frame.questions);
       transcript.setTyping(turn?.kind === "answer" && !frame.compaction && !(live?.text || live?.html.length));
       composer.reconcile();
     },
@@ -166,6 +169,7 @@ export function startConversation(id) {
       live = null;
       transcript.endLive();
       transcript.setTyping(false);
+      questions.closeCalls();
       if (frame.html) transcript.put(frame.html);
       else if (frame.error && frame.kind === "answer") showNotice(frame.error.message);
       if (frame.kind === "answer") {
@@ -185,6 +189,9 @@ export function startConversation(id) {
       messages.arrived();
     },
     "message.deleted": (frame) => transcript.remove(frame.id),
+
+    "question.asked": questions.asked,
+    "question.closed": questions.closed,
 
     "context.usage": showUsage,
 

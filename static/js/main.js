@@ -19,7 +19,7 @@ else {
   const start = createStart();
   createComposer({
     key: `new:${user}`, // who signs in next at this browser does not see it
-    start: () => start(),
+    start: (pasted) => start("", pasted),
     commands: { new: () => location.assign($("#new-chat").href), model: chooseModel, help: openHelp, remember },
   });
   $("#starters").addEventListener("submit", (event) => {

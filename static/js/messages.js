@@ -3,11 +3,13 @@
 import { $, announce, copy, make, post, refocus, request } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { trackPastes } from "./pasted.js";
 import { openDialog } from "./shell.js";
 
 export function createMessages({ transcript, url }) {
   const address = (id, action) => `${url}${id}/${action}/`;
-  const begun = new Map(); // message id → edited text that was not sent: its form may leave the page
+  // message id → {text, pasted} of an edit that was not sent: its form may leave the page
+  const begun = new Map();
   let wanted = null; // {id, side}: the version that this tab asked for, and the button that it pressed
 
   async function act(id, action, fields) {
@@ -19,18 +21,20 @@ export function createMessages({ transcript, url }) {
     return Boolean(response?.ok);
   }
 
+  /** {text, pasted}: a message as it was written; `pasted` is null where that is not known. */
   const source = async (id) => {
     const response = await request(address(id, "markdown"));
     if (!response.ok) throw new Error(String(response.status));
-    return response.text();
+    return { text: await response.text(), pasted: JSON.parse(response.headers.get("X-Pasted")) };
   };
 
   async function edit(node, opener) {
     if ($(".edit-form", node)) return;
     const id = node.dataset.messageId;
-    const text = begun.get(id) ?? (await source(id).catch(() => null));
-    if (text == null) return showNotice(gettext("The message could not be loaded. Try again in a moment."));
-    const area = make("textarea", { value: text, rows: 3, ariaLabel: gettext("Edit message") });
+    const written = begun.get(id) ?? (await source(id).catch(() => null));
+    if (!written) return showNotice(gettext("The message could not be loaded. Try again in a moment."));
+    const area = make("textarea", { value: written.text, rows: 3, ariaLabel: gettext("Edit message") });
+    const pastes = trackPastes(area, written.pasted);
     const cancel = make("button", { type: "button", className: "button small ghost" }, gettext("Cancel"));
     const form = make("form", { className: "edit-form" }, area,
       make("p", { className: "quiet" }, gettext("What followed stays as a branch.")),
@@ -47,7 +51,7 @@ export function createMessages({ transcript, url }) {
     };
     cancel.onclick = close;
     area.oninput = () => {
-      begun.set(id, area.value);
+      begun.set(id, { text: area.value, pasted: pastes.parts() });
       grow();
     };
     area.onkeydown = (event) => {
@@ -62,7 +66,7 @@ export function createMessages({ transcript, url }) {
       event.preventDefault();
       if (!area.value.trim()) return showNotice(gettext("Write a message first."), { info: true });
       form.inert = true;
-      if (await act(id, "edit", { text: area.value })) begun.delete(id);
+      if (await act(id, "edit", { text: area.value, pasted: JSON.stringify(pastes.parts()) })) begun.delete(id);
       else form.inert = false;
     };
     node.classList.add("editing");
@@ -79,7 +83,7 @@ export function createMessages({ transcript, url }) {
     const id = node.dataset.messageId;
     switch (button.dataset.action) {
       case "copy": {
-        const ok = await copy(source(id));
+        const ok = await copy(source(id).then(({ text }) => text));
         button.classList.toggle("done", ok);
         announce(ok ? gettext("Copied") : gettext("Could not copy"));
         setTimeout(() => button.classList.remove("done"), 1600);

@@ -5,19 +5,20 @@ import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
 
 /**
- * `start(starter)` sends what stands in the message box, or a starter's words alone, and goes to the
- * new conversation; whether it is stored. Until then nothing that was typed is let go.
+ * `start(starter, pasted)` sends what stands in the message box, of which the parts `pasted` were not
+ * typed, or a starter's words alone, and goes to the new conversation; whether it is stored. Until then nothing that was typed is let go.
  */
 export function createStart() {
   let running = false; // a second press would be a second conversation
   addEventListener("pageshow", () => (running = false));
 
-  return async function start(starter = "") {
+  return async function start(starter = "", pasted = []) {
     if (running) return false;
     running = true;
     hideNotice();
     const form = $("#composer");
     const fields = new FormData(form);
+    fields.set("pasted", JSON.stringify(pasted));
     if (starter) {
       fields.set("text", starter);
       fields.delete("attachments");

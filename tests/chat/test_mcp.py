@@ -1,5 +1,7 @@
 """Tools of an MCP server, which runs as a process of its own."""
 
+import asyncio
+import re
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -18,10 +20,11 @@ from agent import mcp
 from agent.errors import ToolError
 from agent.tool_names import declared_name
 from chat.db import in_db
-from chat.models import Conversation, McpServer
+from chat.models import Conversation, McpServer, Message, Turn
+from chat.services.rounds import STOPPED
 from demo.protocol import text, tool_use
-from tests.chat.factories import make_user
-from tests.chat.sockets import Chat
+from tests.chat.factories import make_conversation, make_user
+from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in
 from tests.support.mcp_server import BARRED, KEY, NAMES, PIXEL
 from tests.support.server import LoggedProcess
 from tests.support.services import free_port
@@ -126,8 +129,8 @@ async def test_a_key_that_is_wanted_but_not_given_is_told(library: str) -> None:
 # --- In a conversation ----------------------------------------------------------------------------
 
 
-async def register(chat: Chat, url: str, **values: Any) -> McpServer:
-    """A server that the conversation uses."""
+async def register(chat: Chat, url: str, *, ask: bool = False, **values: Any) -> McpServer:
+    """A server that the conversation uses; without `ask` it may act at once."""
 
     def make() -> McpServer:
         name = values.pop("name", "library")
@@ -135,7 +138,8 @@ async def register(chat: Chat, url: str, **values: Any) -> McpServer:
             name=name, url=url, secret_variable=SECRET, **({"timeout": 10.0} | values)
         )
         row = Conversation.objects.get(pk=chat.conversation.pk)
-        row.tool_settings = {"mcp": [*row.tool_settings.get("mcp", []), name]}
+        chosen = [*row.tool_settings.get("mcp", []), name]
+        row.tool_settings = {"mcp": chosen, "mcp_allowed": [] if ask else chosen}
         row.save()
         return server
 
@@ -282,6 +286,201 @@ async def test_an_image_that_is_none_is_told_in_words(chat: Chat, broken: str) -
     assert picture["text"].startswith("[An image was left out: The image")
 
 
+# --- With the user's consent ----------------------------------------------------------------------
+
+
+def find(title: str = "Dune", block_id: str = "toolu_1") -> dict[str, Any]:
+    return tool_use("library__find_book", {"title": title}, block_id)
+
+
+def decide(tab: Tab, question: dict[str, Any], decision: str) -> None:
+    """Click a button of a question."""
+    turn_id = int(re.findall(r'data-turn="(\d+)"', question["html"])[0])
+    call_id = question["id"].removeprefix("call-")
+    tab.send("tool.decide", turn_id=turn_id, id=call_id, decision=decision)
+
+
+def outcomes(chat: Chat) -> list[tuple[Any, bool]]:
+    """What the model was told of its last calls."""
+    blocks = chat.script.requests[-1].messages[-1]["content"]
+    return [(block["content"], block.get("is_error", False)) for block in blocks]
+
+
+async def test_a_call_waits_until_the_user_allows_it(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find("<b>D\u202eune</b>")).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    assert "find_book of library" in question["html"]
+    assert "&lt;b&gt;D\\u202eune&lt;/b&gt;" in question["html"], "as text, and nothing unseen"
+    assert not tab.all("tool.finished")
+    assert len(chat.script.requests) == 1
+    decide(tab, question, "once")
+    await tab.next("question.closed", id=question["id"])
+    await tab.next("turn.finished", status="completed")
+    assert outcomes(chat) == [([text("3 books like “<b>D\u202eune</b>”")], False)]
+
+
+async def test_a_declined_call_is_not_made_and_the_model_is_told(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Then not.").reply(find(block_id="toolu_2")).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    decide(tab, await tab.next("question.asked"), "deny")
+    await tab.next("turn.finished", status="completed")
+    ((words, failed),) = outcomes(chat)
+    assert failed
+    assert "declined" in words
+    tab.say("Find it after all")
+    decide(tab, await tab.next("question.asked", id="call-toolu_2"), "once")
+    await tab.next("turn.finished", status="completed")
+    assert outcomes(chat)[0][1] is False
+
+
+async def test_always_answers_what_the_same_server_asks_and_holds_for_the_conversation(
+    chat: Chat, library: str
+) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply([find(block_id="toolu_1"), find("Emma", "toolu_2")])
+    chat.script.reply(find("Ulysses", "toolu_3")).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find them")
+    first = await tab.next("question.asked")
+    await tab.next("question.asked")
+    decide(tab, first, "always")
+    await tab.next("turn.finished", status="completed")
+    assert len(tab.all("question.asked")) == len(tab.all("question.closed")) == 2
+    row = await in_db(Conversation.objects.get, pk=chat.conversation.pk)
+    assert row.tool_settings == {"mcp": ["library"], "mcp_allowed": ["library"]}
+
+
+async def test_parallel_calls_are_decided_one_by_one(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply([find(block_id="toolu_1"), find("Emma", "toolu_2")]).reply("Found one.")
+    tab = await chat.open()
+    tab.say("Find them")
+    first, second = await tab.next("question.asked"), await tab.next("question.asked")
+    decide(tab, second, "once")
+    await tab.next("tool.finished", id=second["id"].removeprefix("call-"))
+    decide(tab, first, "deny")
+    await tab.next("turn.finished", status="completed")
+    assert [failed for _, failed in outcomes(chat)] == [True, False]
+
+
+async def test_a_question_survives_a_reload_and_closes_in_every_tab(
+    chat: Chat, library: str
+) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    await tab.close()
+    chat.tabs.remove(tab)
+    other, third = await chat.open(), await chat.open()
+    for each in (other, third):
+        assert each.all("snapshot")[0]["questions"] == question["html"]
+    decide(other, question, "once")
+    for each in (other, third):
+        await each.next("question.closed", id=question["id"])
+        await each.next("turn.finished", status="completed")
+    assert (await other.sync())["questions"] == ""
+    decide(third, question, "deny")  # too late
+    await third.next("error", code="not_asked")
+
+
+async def test_a_turn_is_stopped_while_it_waits(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find())
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    tab.send("turn.stop")
+    await tab.next("question.closed", id=question["id"])
+    await tab.next("turn.finished", status="cancelled")
+    (result,) = (await in_db(Message.objects.get, role="user", number=7)).blocks
+    assert result["content"] == STOPPED
+    assert await chat.is_idle()
+
+
+async def test_who_does_not_answer_declines(chat: Chat, library: str, settings: Settings) -> None:
+    settings.MCP_ASK_SECONDS = 0.2
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Then not.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    await tab.next("question.closed")
+    await tab.next("turn.finished", status="completed")
+    ((words, failed),) = outcomes(chat)
+    assert failed
+    assert "did not answer in time" in words
+
+
+async def test_a_waiting_turn_keeps_its_lease(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Found.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    begun = await in_db(Turn.objects.get, status="running")
+
+    async def extended() -> bool:
+        now = await in_db(Turn.objects.get, pk=begun.pk)
+        return bool(now.lease_expires > begun.lease_expires)
+
+    async with asyncio.timeout(PATIENCE):
+        while not await extended():  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(0.05)
+    decide(tab, question, "once")
+    await tab.next("turn.finished", status="completed")
+
+
+@pytest.mark.parametrize(
+    ("turn", "call", "decision", "code"),
+    [
+        (0, "toolu_1", "once", "not_asked"),
+        (None, "toolu_9", "once", "not_asked"),
+        (None, "toolu_1", "perhaps", "bad_frame"),
+        ("x", "toolu_1", "once", "bad_frame"),
+    ],
+)
+async def test_what_was_not_asked_is_not_allowed(
+    chat: Chat, library: str, turn: Any, call: str, decision: str, code: str
+) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Then not.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+    turn_id = int(re.findall(r'data-turn="(\d+)"', question["html"])[0]) if turn is None else turn
+    tab.send("tool.decide", turn_id=turn_id, id=call, decision=decision)
+    await tab.next("error", code=code)
+    assert not tab.all("question.closed")
+    decide(tab, question, "deny")
+    await tab.next("turn.finished", status="completed")
+
+
+async def test_a_stranger_cannot_answer(chat: Chat, library: str) -> None:
+    await register(chat, library, ask=True)
+    chat.script.reply(find()).reply("Then not.")
+    tab = await chat.open()
+    tab.say("Find Dune")
+    question = await tab.next("question.asked")
+
+    def strange() -> tuple[Conversation, str]:
+        eve = make_user("eve")
+        return make_conversation(owner=eve, messages=2), sign_in(eve)
+
+    theirs, cookie = await in_db(strange)
+    other = await chat.open(theirs, cookie=cookie)
+    decide(other, question, "once")
+    await other.next("error", code="not_asked")
+    decide(tab, question, "deny")
+    await tab.next("turn.finished", status="completed")
+    assert outcomes(chat)[0][1]
+
+
 # --- Administrators and users ---------------------------------------------------------------------
 
 
@@ -360,5 +559,9 @@ def test_the_user_chooses_servers_for_a_conversation(
     }
     assert client.post(url, given | {"mcp": ["library"]}).status_code == 204
     conversation.refresh_from_db()
-    assert conversation.tool_settings == {"mcp": ["library"]}
+    assert conversation.tool_settings == {"mcp": ["library"], "mcp_allowed": []}
+    allowed = {"mcp": ["library"], "mcp_allowed": ["library"]}
+    assert client.post(url, given | allowed).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.tool_settings == allowed
     assert client.post(url, given | {"mcp": ["off"]}).status_code == 422

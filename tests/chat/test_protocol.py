@@ -36,6 +36,7 @@ frames = st.fixed_dictionaries(
         "expected_head": json_values,
         "focus": surrogates | json_values,
         "after_seq": json_values,
+        "pasted": json_values,
     },
 )
 

@@ -514,7 +514,7 @@ async def test_what_is_remembered_is_told_from_the_next_turn_on_and_within_one_i
     chat.script.reply(tool_use("remember", {"text": "Likes  short answers."})).reply("Noted.")
     chat.script.reply("Short.")
     tab = await chat.open()
-    tab.say("Remember that I like short answers")
+    tab.say("Remember that I like short answers", pasted=[])
     await tab.next("turn.finished", status="completed")
     memory = await in_db(Memory.objects.get)
     assert (memory.owner_id, memory.text, memory.source) == (
@@ -539,7 +539,7 @@ async def test_the_model_can_recall_and_forget(chat: Chat) -> None:
     chat.script.reply(tool_use("forget", {"id": kept.pk}, "toolu_2"))
     chat.script.reply(tool_use("forget", {"id": kept.pk}, "toolu_3")).reply("Gone.")
     tab = await chat.open()
-    tab.say("Forget where I live")
+    tab.say("Forget where I live", pasted=[])
     await tab.next("turn.finished", status="completed")
     results = [outcome_of(request)[0] for request in chat.script.requests[1:]]
     assert results[0][1] == f"[{kept.pk}] Lives in Graz"

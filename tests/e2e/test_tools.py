@@ -116,9 +116,21 @@ def choose_board(page: Page) -> None:
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Settings and system prompt").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("board").check()
+    dialog.get_by_role("group", name="Tool servers", exact=True).get_by_label("board").check()
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
+
+
+def allow_board(page: Page, other: Page) -> None:
+    """The question stands in both windows, survives a reload, and is answered by the keyboard."""
+    for window in (page, other):
+        expect(window.locator(".question")).to_contain_text("find_jobs of board")
+    page.reload()
+    expect(page.locator(".question pre")).to_have_text('{\n  "page": 0\n}')
+    page.get_by_role("button", name="Always allow board in this chat").focus()
+    page.keyboard.press("Enter")
+    for window in (page, other):
+        expect(window.locator(".question")).to_have_count(0)
 
 
 def cite_offer(request: RecordedRequest) -> Reply:
@@ -137,6 +149,7 @@ def test_a_long_job_search_keeps_criteria_scores_and_urls(
     small_window: dict[str, str],
     model: DemoServer,
     job_board: str,
+    second_window: SecondWindow,
 ) -> None:
     server = start_everlong(**small_window, MCP_SECRET_BOARD=KEY)
     set_up(page, server)
@@ -150,6 +163,8 @@ def test_a_long_job_search_keeps_criteria_scores_and_urls(
         model.script.reply([text("I search."), search], when=is_chat)
         model.script.reply(f"Page {number} read.", when=is_chat)
         say(page, words)
+        if number == 0:
+            allow_board(page, second_window(page))
         wait_for_answer(page, 3 + 2 * number)
     for number in range(6, 9):
         model.script.reply("Good.", when=is_chat)

@@ -1,24 +1,29 @@
 """A site of several processes on PostgreSQL and Redis: who does what, and who dies."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 from demo.models import Model
+from demo.protocol import tool_use
 from demo.script import is_chat, is_summary, is_title
 from demo.server import DemoServer
 from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
-from tests.support.server import CeleryProcess, EverlongProcess
-from tests.support.services import PostgresServer, RedisServer
+from tests.support.mcp_server import KEY
+from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess
+from tests.support.services import PostgresServer, RedisServer, free_port
 
 pytestmark = pytest.mark.services
 
 Environment = dict[str, str]
 LEASE = 6.0  # seconds; a busy machine must not take a living process for dead
+ACTIVE = "SELECT id FROM chat_turn WHERE finished_at IS NULL"
 QUESTION = "All I know. " + "lorem ipsum " * 1_450  # 4,350 tokens by the server's count
 
 
@@ -49,6 +54,11 @@ def environment(
 def rows(environment: Environment, query: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(environment["DATABASE_URL"]) as connection:
         return connection.execute(query.encode()).fetchall()
+
+
+def change(environment: Environment, statement: str) -> None:
+    with psycopg.connect(environment["DATABASE_URL"]) as connection:
+        connection.execute(statement.encode())
 
 
 async def test_compactions_run_in_the_worker_and_its_death_unlocks_within_a_lease(
@@ -174,6 +184,56 @@ async def test_two_web_processes_share_an_answer_and_outlive_each_other(
         await here.next("turn.finished", status="completed")
         assert here.text == "A whole answer."
         await here.close()
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[str]:
+    """The URL of an MCP server."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.mcp_server", str(port)]
+    process = LoggedProcess(command, tmp_path, {}).start()
+    process.wait_for_log("Uvicorn running")
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+
+
+async def test_a_call_that_one_process_waits_with_is_allowed_through_another(
+    start_everlong: Callable[..., EverlongProcess],
+    environment: Environment,
+    model: DemoServer,
+    library: str,
+) -> None:
+    environment |= {"MCP_SECRET_LIBRARY": KEY}
+    a = start_everlong("--no-worker", **environment)
+    b = start_everlong("--no-worker", **environment)
+    async with Person() as ada:
+        await ada.set_up(b)
+        model.script.reply("Hello.", when=is_chat)
+        conversation = await ada.begin(a, "Hi")
+        await eventually(lambda: rows(environment, ACTIVE) == [])
+        change(
+            environment,
+            "INSERT INTO chat_mcpserver (name, url, header, secret_variable, timeout, enabled,"
+            f" tools, error) VALUES ('library', '{library}', 'Authorization',"
+            " 'MCP_SECRET_LIBRARY', 10, true, '[]', '')",
+        )
+        change(
+            environment, """UPDATE chat_conversation SET tool_settings = '{"mcp": ["library"]}'"""
+        )
+        call = tool_use("library__find_book", {"title": "Dune"}, "toolu_1")
+        model.script.reply(call, when=is_chat).reply("Found.", when=is_chat)
+        there, here = await ada.open(a, conversation), await ada.open(b, conversation)
+        there.say("Find Dune")
+        question = await here.next("question.asked")
+        assert (await here.sync())["questions"] == question["html"], "what only A knows"
+        (turn,) = rows(environment, ACTIVE)
+        here.send("tool.decide", turn_id=turn[0], id="toolu_1", decision="once")
+        for tab in (here, there):
+            await tab.next("question.closed", id=question["id"])
+            await tab.next("turn.finished", status="completed")
+        assert "3 books like “Dune”" in str(model.script.requests[-1].messages[-1])
+        for tab in (here, there):
+            await tab.close()
 
 
 async def eventually(met: Callable[[], bool]) -> None:
