@@ -48,7 +48,8 @@ def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     it, None where nobody saw. A mail goes on to the end of its paste; where that is not known, to
     the end of the text, and so does what a line like “Here is the log:” introduces."""
     found = [(start, end) for start, end in pasted or ()]
-    for pattern in (*_BLOCKS, _QUOTES):
+    found += [(fence.start, fence.end) for fence in fenced(text, tildes=True, unclosed=True)]
+    for pattern in (_MARGIN, _QUOTES):
         found += [match.span() for match in pattern.finditer(text)]
     found += _mails(text, pasted or ())
     if pasted is None and (introduced := _INTRODUCTION.search(text)):
