@@ -56,7 +56,7 @@ async def test_postgresql_away_in_mid_stream(
     await revive_postgres(site)
     finished = await tab.next("turn.finished")
     assert finished["status"] == "completed", finished["error"]
-    assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:150]).strip()
+    assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:150])
     site.model.script.reply("Gladly.", when=is_chat).reply("Gladly.", when=is_chat)
     await goes_on(tab, "And now?")
     await goes_on(other_tab, "Are you there?")
@@ -79,7 +79,7 @@ async def test_postgresql_away_when_an_answer_ends(
     back_at = await revive_postgres(site)
     took = await site.free(conversation, back_at)
     last = site.messages(conversation)[-1]
-    assert last["text"] == "".join(WORDS[:50]).strip(), "what was seen is kept"
+    assert last["text"] == "".join(WORDS[:50]), "what was seen is kept"
     site.model.script.reply("Gladly.", when=is_chat)
     await goes_on(
         tab if tab.closed_with is None else await person.open(site.web, conversation), "?"

@@ -59,7 +59,7 @@ async def test_sigterm_lets_an_answer_finish(
     await tab.next("turn.finished", status="completed")
     assert await ended(site.web) == 0
     took = time.monotonic() - stopped_at
-    assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:60]).strip()
+    assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:60])
     assert not site.locked(conversation)
 
     await asyncio.to_thread(site.web.start)
@@ -150,9 +150,9 @@ async def test_sigterm_ends_a_compaction_of_the_embedded_site(
     await person.set_up(site.other)
     conversation, tab = await talk(site, person, LONG, "short", "short")
     before, originals = site.compressed(conversation), site.messages(conversation)
-    site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+    gate = site.model.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
     tab.send("compact")
-    await tab.next("CompressionStarted")
+    await gate.wait_reached()
     stopped_at = terminate(site.web)
     completed = await tab.next("CompressionCompleted", success=False)
     assert "Nothing was" in completed["error"]
@@ -190,7 +190,7 @@ async def test_rolling_restart_of_two_web_processes(
         await asyncio.to_thread(web.start)
     over.set()
     sent, refused = await chatting
-    whole = [m for m in site.messages(conversation) if m["text"].endswith("word49")]
+    whole = [m for m in site.messages(conversation) if m["text"].endswith("word49 ")]
     assert len(whole) == 2
     check(site, person)
     answers = [m["status"] for m in site.messages(small) if m["role"] == "assistant"]
