@@ -106,12 +106,15 @@ def breakable_redis() -> Iterator[RedisServer]:
 @pytest.fixture
 def build(
     request: pytest.FixtureRequest, tmp_path: Path, site: Path, supervise: Any, model: DemoServer
-) -> Callable[..., Site]:
-    """`build(profile, webs=1, worker=True, **settings)`: a site that runs."""
+) -> Iterator[Callable[..., Site]]:
+    """`build(profile, webs=1, **settings)`: a site that runs. Servers that a failed scenario has
+    left dead are started again for the next one."""
+    sites: list[Site] = []
 
-    def make(profile: str, *, webs: int = 1, worker: bool = True, **settings: str) -> Site:
+    def make(profile: str, *, webs: int = 1, **settings: str) -> Site:
         environment = {**SETTINGS, "ANTHROPIC_BASE_URL": model.base_url, **settings}
         made = Site(model, environment, supervise, tmp_path, site)
+        sites.append(made)
         if profile == "scaled":
             made.postgres = request.getfixturevalue("breakable_postgres")
             made.redis = request.getfixturevalue("breakable_redis")
@@ -120,11 +123,14 @@ def build(
             environment["REDIS_URL"] = made.redis.fresh_database()
         for _ in range(webs):
             made.start_web()
-        if profile == "scaled" and worker:
+        if profile == "scaled":
             made.start_worker()
         return made
 
-    return make
+    yield make
+    for server in [server for made in sites for server in (made.postgres, made.redis) if server]:
+        if server.owned is not None and not server.owned.running:
+            server.restart()
 
 
 @pytest.fixture

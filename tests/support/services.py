@@ -55,6 +55,10 @@ class OwnedProcess:
     def __post_init__(self) -> None:
         self.process = self.launch()
 
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
     def stop(self) -> None:
         self._end(self.stop_signal)
         shutil.rmtree(self.directory, ignore_errors=True)
