@@ -19,6 +19,7 @@ from anthropic import AsyncAnthropic, DefaultAioHttpClient
 from agent.api_errors import stream_error, translated
 from agent.attachments import Read, filled
 from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.event_rules import text_if_any
 from agent.messages import Usage
 from agent.reply import Event, Reply
 from agent.request import Request
@@ -86,16 +87,21 @@ class EventDecoder:
         if self._ended:
             return None
         try:
-            event = json.loads(data)
-        except ValueError:
+            event = json.loads(data, parse_constant=_refuse)
+            kind = text_if_any(event, "type") if isinstance(event, dict) else ""
+        except (ValueError, RecursionError):
             self._ended = True
             self.error = AgentError("stream_cut", DAMAGED, retryable=True)
             return None
-        kind = event.get("type") if isinstance(event, dict) else None
         self._ended = kind in ("message_stop", "error")
         if kind == "error":
             self.error = stream_error(event)
         return event if kind and kind not in ("ping", "error") else None
+
+
+def _refuse(constant: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(constant)
 
 
 @cache

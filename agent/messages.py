@@ -8,6 +8,7 @@ from typing import Any, Literal
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
 PARAGRAPH = "\n\n"  # between two blocks of a text
+MOST_TOKENS = 10**9  # that one call may report
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,14 @@ class Usage:
 
     @classmethod
     def from_api(cls, usage: Mapping[str, Any] | None) -> "Usage":
-        """From the `usage` object of a reply; absent and null fields count as 0."""
+        """From the `usage` object of a reply; absent and null fields count as 0. Raises ValueError
+        for what no number of tokens is."""
         usage = usage or {}
-        usage = {**(usage.get("cache_creation") or {}), **usage}
-        return cls(**{name: int(usage.get(name) or 0) for name in cls.__slots__})
+        cached = usage.get("cache_creation") or {}
+        if not isinstance(cached, Mapping):
+            raise ValueError("cache_creation is not an object")
+        usage = {**cached, **usage}
+        return cls(**{name: _tokens(usage.get(name)) for name in cls.__slots__})
 
     @property
     def prompt(self) -> int:
@@ -60,6 +65,16 @@ class Usage:
 
     def as_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def _tokens(value: Any) -> int:
+    """A reported number of tokens; a server may write 12 as 12.0."""
+    if value is None:
+        return 0
+    whole = type(value) is int or (type(value) is float and value.is_integer())
+    if not whole or not 0 <= value <= MOST_TOKENS:
+        raise ValueError(f"not a number of tokens: {value!r:.40}")
+    return int(value)
 
 
 def is_served(block: Block) -> bool:

@@ -6,6 +6,17 @@ from enum import Enum
 from typing import Any
 
 from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.event_rules import (
+    checked_block,
+    checked_citation,
+    index_of,
+    object_if_any,
+    object_of,
+    stop_reason_of,
+    storable,
+    text_if_any,
+    text_of,
+)
 from agent.messages import Block, Usage, joins, sound
 
 Event = dict[str, Any]
@@ -30,6 +41,15 @@ OUTCOMES = {
     "pause_turn": Outcome.RESEND,
     "model_context_window_exceeded": Outcome.OVERFLOW,
     "refusal": Outcome.FAIL,
+}
+# How the type of the block ends that a delta goes into.
+_WITHIN = {
+    "text_delta": "text",
+    "input_json_delta": "tool_use",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+    "citations_delta": "text",
+    "compaction_delta": "compaction",
 }
 
 
@@ -69,37 +89,39 @@ class Reply:
             return ""
         try:
             return self._apply(event)
-        except (AttributeError, LookupError, TypeError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise AgentError("stream_cut", DAMAGED, retryable=True) from error
 
     @staticmethod
     def thought(event: Event) -> str:
-        """The thinking that one event brings, mostly ""."""
-        if event["type"] != "content_block_delta":
+        """The thinking that one event brings, mostly "". It has been applied."""
+        if event["type"] != "content_block_delta" or event["delta"]["type"] != "thinking_delta":
             return ""
-        thought: str = event["delta"].get("thinking", "")
+        thought: str = event["delta"]["thinking"]
         return thought
 
     def _apply(self, event: Event) -> str:
         kind = event.get("type")
         if kind == "content_block_delta":
-            index, delta = event["index"] + self._before, event["delta"]
-            if delta["type"] == "text_delta":
-                text: str = delta["text"]
+            index, delta = index_of(event) + self._before, event["delta"]
+            if delta["type"] == "text_delta" and self.blocks[index]["type"] == "text":
+                text = text_of(delta, "text")
                 self._pieces[index].append(text)
                 return text
             self._apply_delta(index, delta)
         elif kind == "content_block_start":
-            return self._start(event["index"] + self._before, event["content_block"])
+            return self._start(index_of(event) + self._before, event["content_block"])
         elif kind == "content_block_stop":
-            self._close(event["index"] + self._before)
+            self._close(index_of(event) + self._before)
         elif kind == "message_start":
-            self.model = event["message"].get("model", "")
-            self._add_usage(event["message"].get("usage"))
+            message = object_of(event, "message")
+            self.model = text_if_any(message, "model")
+            self._add_usage(object_if_any(message, "usage"))
         elif kind == "message_delta":
-            self.stop_reason = event["delta"].get("stop_reason") or self.stop_reason
-            self.stop_details = event["delta"].get("stop_details") or self.stop_details
-            self._add_usage(event.get("usage"))
+            delta = object_of(event, "delta")
+            self.stop_reason = stop_reason_of(delta) or self.stop_reason
+            self.stop_details = storable(object_if_any(delta, "stop_details")) or self.stop_details
+            self._add_usage(object_if_any(event, "usage"))
         elif kind == "message_stop":
             # A block that ran into the output limit may lack its own end.
             for index in list(self._pieces):
@@ -120,31 +142,32 @@ class Reply:
         result: list[Block] = sound([b for b in blocks if b["type"] != "text" or b["text"].strip()])
         return result
 
-    def _start(self, index: int, block: Block) -> str:
-        given = {k: v for k, v in block.items() if v is not None}
-        unanswerable = block["type"].endswith("tool_use") and not {"id", "name"} <= given.keys()
-        if index != len(self.blocks) or unanswerable:
+    def _start(self, index: int, block: Any) -> str:
+        if index != len(self.blocks):
             raise LookupError(index)
+        given = checked_block(block, self.blocks)
         self.blocks.append(given)
-        begun = block.get("thinking" if block["type"] == "thinking" else "text")
+        begun = given.get("thinking" if given["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
         before = self.blocks[-2] if index else None
-        later = block["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        return ("\n\n" if later and not joins(before, given) else "") + (block.get("text") or "")
+        later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
+        return ("\n\n" if later and not joins(before, given) else "") + given.get("text", "")
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
-        kind = delta["type"]
+        kind, pieces = text_of(delta, "type"), self._pieces[index]  # of an open block only
         block = self.blocks[index]
+        if not block["type"].endswith(_WITHIN.get(kind, "")):
+            raise LookupError(kind)
         if kind == "input_json_delta":
-            self._pieces[index].append(delta["partial_json"])
+            pieces.append(text_of(delta, "partial_json"))
         elif kind == "thinking_delta":
-            self._pieces[index].append(delta["thinking"])
+            pieces.append(text_of(delta, "thinking"))
         elif kind == "signature_delta":
-            block["signature"] = delta["signature"]
+            block["signature"] = text_of(delta, "signature")
         elif kind == "citations_delta":
-            block.setdefault("citations", []).append(delta["citation"])
+            block.setdefault("citations", []).append(checked_citation(delta["citation"]))
         elif kind == "compaction_delta":
-            block["content"] = (block.get("content") or "") + (delta.get("content") or "")
+            block["content"] = text_if_any(block, "content") + text_if_any(delta, "content")
 
     def _close(self, index: int) -> None:
         if index not in self._pieces:
@@ -157,18 +180,19 @@ class Reply:
             block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
         self.blocks[index] = sound(block)
 
-    def _add_usage(self, usage: dict[str, Any] | None) -> None:
+    def _add_usage(self, usage: dict[str, Any]) -> None:
         # Values of later events are cumulative and replace earlier ones.
-        self.raw_usage |= {k: v for k, v in (usage or {}).items() if v is not None}
-        self.usage = Usage.from_api(self.raw_usage)
+        told = {k: v for k, v in storable(usage).items() if v is not None}
+        self.usage = Usage.from_api(self.raw_usage | told)
+        self.raw_usage |= sound(told)
 
 
 def _tool_input(pieces: str) -> dict[str, Any]:
     """The API lets a model write invalid JSON, and takes only objects back; the tool's error then
     tells the model."""
     try:
-        value = json.loads(pieces)
-    except ValueError:
+        value = storable(json.loads(pieces))
+    except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"invalid_json": pieces}
 
@@ -194,13 +218,21 @@ def outcome(reply: Reply) -> Outcome:
 
 
 def fold_message(body: dict[str, Any]) -> Reply:
-    """A reply from the body of a call that did not stream."""
-    reply = Reply(
-        blocks=sound([{k: v for k, v in b.items() if v is not None} for b in body["content"]]),
-        stop_reason=body.get("stop_reason") or "",
-        stop_details=body.get("stop_details"),
-        model=body.get("model", ""),
-        complete=True,
-    )
-    reply._add_usage(body.get("usage"))
+    """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
+    reply = Reply()
+    try:
+        for given in body["content"]:
+            block = checked_block(given, reply.blocks)
+            if block["type"] in ("text", "thinking"):
+                text_of(block, block["type"])
+            elif block["type"].endswith("tool_use"):
+                block.setdefault("input", {})
+            reply.blocks.append(sound(block))
+        reply.stop_reason = stop_reason_of(body)
+        reply.stop_details = storable(object_if_any(body, "stop_details")) or None
+        reply.model = text_if_any(body, "model")
+        reply._add_usage(object_if_any(body, "usage"))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise AgentError("stream_cut", DAMAGED, retryable=True) from error
+    reply.complete = True
     return reply

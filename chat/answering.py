@@ -21,7 +21,7 @@ from agent.reply import Event, Outcome, Reply, outcome
 from agent.request import Request
 from chat import llm
 from chat.contexts import Loaded
-from chat.db import in_db, unbroken
+from chat.db import in_db_at_last, unbroken
 from chat.live import LiveTurn
 from chat.models import Turn
 from chat.services import preparing, requests, rounds
@@ -72,7 +72,7 @@ class Answering:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
         reply = await converse(self, settings.MAX_TOOL_ROUNDS)
         if outcome(reply) in (Outcome.CUT, Outcome.OVERFLOW, Outcome.RESEND):
-            await in_db(services.set_notice, self._live.turn_id, CUT_NOTICE)
+            await in_db_at_last(services.set_notice, self._live.turn_id, CUT_NOTICE)
         return self._ending(reply)
 
     # --- Steps ------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Answering:
         opening = await self._open()
         self._conversation = opening.loaded.conversation
         if final:
-            await in_db(services.set_notice, self._live.turn_id, LAST_ROUND_NOTICE)
+            await in_db_at_last(services.set_notice, self._live.turn_id, LAST_ROUND_NOTICE)
         as_text = False
         while True:
             try:
@@ -91,11 +91,13 @@ class Answering:
             except AgentError as error:
                 if error.code == "thinking_refused" and not as_text:
                     log.warning("thinking was refused", turn=self._live.turn_id)
-                    await in_db(services.void_thinking, self._live.turn_id)
+                    await in_db_at_last(services.void_thinking, self._live.turn_id)
                     as_text = True
                 elif not await self._made_room(opening.loaded, error):
                     raise
-            opening = await in_db(requests.begin_answer, self._live.turn_id, may_compact=False)
+            opening = await in_db_at_last(
+                requests.begin_answer, self._live.turn_id, may_compact=False
+            )
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply; all of them have a result in the end, also when stopped."""
@@ -104,18 +106,20 @@ class Answering:
 
         async def finished(result: Result) -> None:
             ended.append(result)
-            await in_db(rounds.call_ended, message_id, result)
+            await in_db_at_last(rounds.call_ended, message_id, result)
 
         try:
             await unbroken(self._close(reply))
-            tools = await in_db(bound, self._conversation, len(reply.calls))
+            tools = await in_db_at_last(bound, self._conversation, len(reply.calls))
             await run_calls(reply.calls, tools, finished)
         finally:
-            results = in_db(rounds.store_results, live.turn_id, message_id, reply.calls, ended)
+            results = in_db_at_last(
+                rounds.store_results, live.turn_id, message_id, reply.calls, ended
+            )
             await unbroken(results)
 
     async def _close(self, reply: Reply) -> None:
-        await in_db(rounds.close, self._live.turn_id, self._ending(reply))
+        await in_db_at_last(rounds.close, self._live.turn_id, self._ending(reply))
         self._live.end_message()
 
     # --- One request ------------------------------------------------------------------------------
@@ -125,14 +129,19 @@ class Answering:
         live = self._live
         opening, self._begun = self._begun, None
         if opening is None:
-            opening = await in_db(requests.begin_answer, live.turn_id)
+            opening = await self._begin()
         if not self._listed and await mcp.refresh(opening.loaded.conversation, live.turn_id):
-            opening = await in_db(requests.begin_answer, live.turn_id)
+            opening = await self._begin()
         self._listed = True
         if opening.compact:
             await compact_within(live.turn_id, opening.loaded, opening.compact, opening.focus)
-            opening = await in_db(requests.begin_answer, live.turn_id, may_compact=False)
+            opening = await self._begin(may_compact=False)
         return opening
+
+    async def _begin(self, *, may_compact: bool = True) -> Opening:
+        return await in_db_at_last(
+            requests.begin_answer, self._live.turn_id, may_compact=may_compact
+        )
 
     async def _made_room(self, loaded: Loaded, error: AgentError) -> bool:
         """Whether the next try is shorter, after the API refused a prompt as too long: thanks to a
@@ -153,7 +162,7 @@ class Answering:
         policy = loaded.policy
         if not policy.enabled or self._overflows >= policy.overflow_tries:
             return False
-        return not await in_db(preparing.rests, loaded)
+        return not await in_db_at_last(preparing.rests, loaded)
 
     async def _reply(self, opening: Opening, *, final: bool, as_text: bool) -> Reply:
         """One request and its continuations, streamed to the browsers."""
@@ -192,7 +201,7 @@ class Answering:
             return context
         turn_id = self._live.turn_id
         if context.omitted:
-            await in_db(services.note_trimmed, turn_id, TRIMMED_NOTICE)
+            await in_db_at_last(services.note_trimmed, turn_id, TRIMMED_NOTICE)
             log.warning("request trimmed", turn=turn_id, omitted=context.omitted)
         if measure(context, llm.counter()).total > loaded.limits.prompt_limit:
             raise AgentError(

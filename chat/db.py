@@ -6,8 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import close_old_connections, connection
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.utils import translation
+from django.utils.translation import gettext_noop
+
+from chat.outages import DATABASE
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,6 +18,15 @@ T = TypeVar("T")
 # SQLite has one writer; PostgreSQL's pool has as many connections as may be wanted here.
 THREADS = 4
 _executor = ThreadPoolExecutor(THREADS, thread_name_prefix="orm")
+
+# The database is away, locked or full: the same call may succeed later.
+UNAVAILABLE = (OperationalError, InterfaceError)
+RETRY_SECONDS = 1.0
+DISK_FULL = "53100"  # PostgreSQL's code
+FULL = gettext_noop(
+    "The server's disk is full, so nothing can be stored. An administrator has to free some space."
+)
+AWAY = gettext_noop("The database cannot be reached or written at the moment. Try again soon.")
 
 
 def _call(function: Callable[[], T], language: str) -> T:
@@ -34,6 +46,29 @@ async def in_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     loop = asyncio.get_running_loop()
     work = partial(function, *args, **kwargs)
     return await loop.run_in_executor(_executor, _call, work, translation.get_language())
+
+
+async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`in_db`, tried again for as long as the database is unavailable: for what would be lost
+    otherwise. It may have been done already, with the reply lost on the way."""
+    failed = False
+    while True:
+        try:
+            result = await in_db(function, *args, **kwargs)
+        except UNAVAILABLE as error:
+            failed = True
+            DATABASE.began(error)
+            await asyncio.sleep(RETRY_SECONDS)
+        else:
+            if failed:  # else it may only have read, which a full disk allows
+                DATABASE.ended()
+            return result
+
+
+def why_unavailable(error: BaseException) -> str:
+    """Words for the page, marked with `gettext_noop`."""
+    full = "database or disk is full" in str(error)
+    return FULL if full or getattr(error.__cause__, "sqlstate", "") == DISK_FULL else AWAY
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:

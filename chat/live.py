@@ -54,6 +54,11 @@ class LiveTurn:
         self.tail, self.html, self._markdown = "", [], MarkdownStream()
         self._half = ""
 
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether there is text that no checkpoint has."""
+        return self.length != self.saved_length
+
     async def write(self, text: str) -> None:
         """Send text to the browsers, and whatever it finished as HTML."""
         text, self._half = _whole_pairs(self._half + text)

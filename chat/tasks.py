@@ -25,7 +25,7 @@ from agent.summary_job import Job, Result, Writer
 from agent.summary_writing import SummaryRejected
 from chat import llm, stored_files, versions
 from chat.contexts import Loaded, agent_message
-from chat.db import in_db
+from chat.db import UNAVAILABLE, in_db
 from chat.models import Conversation, Message, ModelProfile
 from chat.profiles import limits_for, profile_for
 from chat.services import compactions, conversations, preparing, writing
@@ -160,11 +160,19 @@ async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait({task}, timeout=BEAT_SECONDS)
-        if not task.done() and not await in_db(writing.beat, compaction_id):
+        if not task.done() and not await _is_wanted(compaction_id):
             task.cancel()
             await asyncio.wait({task})
             raise Unwanted
     return task.result()
+
+
+async def _is_wanted(compaction_id: int) -> bool:
+    try:
+        return await in_db(writing.beat, compaction_id)
+    except UNAVAILABLE as error:  # it may be back before the summary is written
+        log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
+        return True
 
 
 @shared_task

@@ -8,24 +8,28 @@ import contextvars
 import os
 import socket
 import uuid
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import structlog
-from django.utils.translation import gettext_noop
+from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError
 from agent.messages import shown_text
 from agent.reply import Reply
 from chat import tasks
 from chat.answering import Answering
-from chat.broadcast import bind_loop
+from chat.broadcast import bind_loop, conversation_group, send
 from chat.contexts import Loaded
 from chat.control import obey
-from chat.db import in_db
+from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, why_unavailable
+from chat.enqueuing import enqueue
 from chat.live import LiveTurn
 from chat.models import Compaction, Turn
-from chat.services import compactions, preparing
+from chat.outages import DATABASE
+from chat.services import compactions, endings, preparing
 from chat.services import sweep as sweeping
 from chat.services import turns as services
 from chat.services.endings import Ending
@@ -36,8 +40,8 @@ from chat.waiting import wait_for
 log = structlog.get_logger(__name__)
 
 CHECKPOINT_SECONDS = 1.0
-SWEEP_SECONDS = 30.0
 DRAIN_SECONDS = 20.0
+UNSTORED = gettext_noop("The answer is kept in memory and stored as soon as that is possible.")
 INTERNAL = AgentError(
     "internal",
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
@@ -77,6 +81,11 @@ class Runner:
         """The turn of a conversation, if this process runs it."""
         return self._live.get(conversation_id)
 
+    @property
+    def turn_ids(self) -> list[int]:
+        """The turns that this process runs."""
+        return [live.turn_id for live in self._live.values()]
+
     def stop(self, live: LiveTurn) -> None:
         """Stop a turn; what it has written is kept. Repeated each second until the turn ends: up to
         Python 3.11 `asyncio.wait_for`, which redis-py writes with, may lose a cancellation."""
@@ -84,8 +93,9 @@ class Runner:
             live.stopping = True
             live.task.cancel()
 
-    async def drain(self) -> None:
-        """Let running turns end by themselves for a while, then interrupt the rest."""
+    async def drain(self) -> int:
+        """Let running turns end by themselves for a while, then interrupt the rest. How many had
+        no end that could be stored: of them the last checkpoint is left."""
         self.draining = True
         tasks = [live.task for live in self._live.values() if live.task]
         if tasks:
@@ -97,39 +107,75 @@ class Runner:
                 live.task.cancel()
         if rest:
             await asyncio.wait(rest, timeout=5)
+        for live in self._live.values():
+            log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
+        return len(self._live)
 
     # --- One turn ---------------------------------------------------------------------------------
 
     async def _run(self, live: LiveTurn, work: Any) -> None:
         """Bring a turn to exactly one end, whatever happens in it."""
-        ending: Ending | None
         try:
-            ending = await work
-        except TurnEnded:
-            ending = None
-        except asyncio.CancelledError:
-            asyncio.current_task().uncancel()  # type: ignore[union-attr]
-            ending = (
-                self._partial(live, Turn.Status.CANCELLED)
-                if live.stopping
-                else self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
-            )
-        except AgentError as error:
-            log.warning("turn failed", turn=live.turn_id, code=error.code, reason=str(error))
-            ending = self._partial(live, Turn.Status.FAILED, error)
-        except Exception:
-            log.exception("turn failed", turn=live.turn_id)
-            ending = self._partial(live, Turn.Status.FAILED, INTERNAL)
-        live.ending = True
-        try:
-            if ending and (loaded := await in_db(compactions.end_turn, live.turn_id, ending)):
+            ending = await self._ending_of(live, work)
+            if loaded := await self._store(live, ending):
                 await self._follow_up(live, ending, loaded)
         except Exception:
-            # The sweep will end it from the last checkpoint.
-            log.exception("turn could not be stored", turn=live.turn_id)
+            # The lease runs out, and the sweep ends it from the last checkpoint.
+            log.exception("turn could not be ended", turn=live.turn_id)
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
+
+    async def _ending_of(self, live: LiveTurn, work: Any) -> Ending:
+        """Do a turn's work; how it ended."""
+        try:
+            return await work  # type: ignore[no-any-return]
+        except TurnEnded:
+            # By a sweep that took this process for dead, or with its conversation.
+            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+        except asyncio.CancelledError:
+            asyncio.current_task().uncancel()  # type: ignore[union-attr]
+            if live.stopping:
+                return self._partial(live, Turn.Status.CANCELLED)
+            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+        except AgentError as error:
+            log.warning("turn failed", turn=live.turn_id, code=error.code, reason=str(error))
+            return self._partial(live, Turn.Status.FAILED, error)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a library in Rust panics with one that is not an Exception
+            log.exception("turn failed", turn=live.turn_id)
+            return self._partial(live, Turn.Status.FAILED, INTERNAL)
+        finally:
+            live.ending = True
+
+    async def _store(self, live: LiveTurn, ending: Ending) -> Loaded | None:
+        """Store a turn's end, its text kept here until the database takes it; None where it had
+        ended already, or could be ended only plainly."""
+        told = False
+        while True:
+            try:
+                loaded = await in_db(compactions.end_turn, live.turn_id, ending)
+            except UNAVAILABLE as error:
+                DATABASE.began(error)
+                if not told:
+                    told = await self._tell_unstored(live, error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("turn could not be ended whole", turn=live.turn_id)
+                text = _visible_text(live.reply)
+                await in_db_at_last(endings.finish_plainly, live.turn_id, INTERNAL, text)
+                return None
+            else:
+                DATABASE.ended()
+                return loaded
+
+    @staticmethod
+    async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
+        text = f"{gettext(why_unavailable(error))} {gettext(UNSTORED)}"
+        notice = {"type": "turn.notice", "turn_id": live.turn_id, "text": text}
+        await send(conversation_group(live.conversation_id), notice)
+        return True
 
     @staticmethod
     async def _follow_up(live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
@@ -138,14 +184,13 @@ class Runner:
             return
         conversation_id = live.conversation_id
         if live.opening:
-            await asyncio.to_thread(tasks.suggest_title.delay, str(conversation_id))
+            await enqueue(tasks.suggest_title, str(conversation_id))
         if prepared := await in_db(preparing.prepare_if_due, loaded):
-            await asyncio.to_thread(tasks.compact.delay, prepared)
+            if not await enqueue(tasks.compact, prepared):
+                await in_db(compactions.fail, prepared, compactions.NO_QUEUE)
         elif pause := preparing.pause_wanted(loaded):
             head, seconds = pause
-            await asyncio.to_thread(
-                tasks.use_pause.apply_async, (str(conversation_id), head), countdown=seconds
-            )
+            await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)
 
     @staticmethod
     def _partial(live: LiveTurn, status: Turn.Status, error: AgentError | None = None) -> Ending:
@@ -162,10 +207,10 @@ class Runner:
     @staticmethod
     async def _compact(compaction_id: int) -> Ending:
         """A `/compact` turn: nothing but the compaction that was begun with it."""
-        compaction = await in_db(Compaction.objects.get, pk=compaction_id)
+        compaction = await in_db_at_last(Compaction.objects.get, pk=compaction_id)
         # One that was prepared is current already.
         running = compaction.status == Compaction.Status.RUNNING
-        ended = await wait_for(compaction, enqueue=running)
+        ended = await wait_for(compaction, new=running)
         match ended.status:
             case Compaction.Status.COMPLETED:
                 return Ending(Turn.Status.COMPLETED)
@@ -182,34 +227,57 @@ class Runner:
             running = list(self._live.values())
             if not running:
                 continue
-            texts = []
-            for live in running:
-                if live.message_id is not None and live.length != live.saved_length:
-                    live.saved_length = live.length
-                    texts.append((live.message_id, _visible_text(live.reply)))
-            try:
-                turn_ids = [live.turn_id for live in running]
-                stop = await in_db(services.checkpoint, turn_ids, texts)
-            except Exception:
-                log.exception("checkpoint failed")
-                continue
+            stop = await self._checkpoint(running)
             for live in running:
                 if live.stopping or live.turn_id in stop:
                     self.stop(live)
+
+    @staticmethod
+    async def _checkpoint(running: Sequence[LiveTurn]) -> set[int]:
+        """The ids of turns that were asked to stop. What cannot be stored now is tried again with
+        the next second; a text that cannot be stored at all costs nobody's lease."""
+        turn_ids = [live.turn_id for live in running]
+        written = [live for live in running if live.message_id is not None and live.is_unsaved]
+        lengths = [live.length for live in written]
+        try:
+            texts = [(live.message_id, _visible_text(live.reply)) for live in written]
+            stop = await in_db(services.checkpoint, turn_ids, texts)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+            return set()
+        except Exception:
+            log.exception("checkpoint failed")
+            return await in_db(services.checkpoint, turn_ids, [])
+        DATABASE.ended()
+        for live, length in zip(written, lengths, strict=True):
+            live.saved_length = length
+        return stop
 
 
 runner = Runner()
 
 
 async def sweep_forever() -> None:
-    """The sweep of a web process: at once and every 30 s."""
+    """The sweep of a web process: at once, and whenever a lease may have run out."""
+    away = False
     while True:
         try:
-            if ended := await in_db(sweeping.sweep):
+            wait = await in_db(sweeping.seconds_to_next)
+            if away:
+                # Nobody could extend a lease: who is alive does so before anything is ended.
+                await asyncio.sleep(settings.LEASE_SECONDS)
+            if ended := await in_db(sweeping.sweep, runner.turn_ids):
                 log.info("swept", ended=ended)
+            if away:
+                away = False
+                DATABASE.ended()
+        except UNAVAILABLE as error:
+            away, wait = True, RETRY_SECONDS
+            DATABASE.began(error)
         except Exception:
             log.exception("sweep failed")
-        await asyncio.sleep(SWEEP_SECONDS)
+            wait = settings.LEASE_SECONDS / 2
+        await asyncio.sleep(wait)
 
 
 def _visible_text(reply: Reply) -> str:

@@ -1,6 +1,7 @@
 """A turn that waits for its compaction: the web process hands it to a worker and looks after it."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -11,7 +12,8 @@ from agent.compaction import Trigger
 from chat import tasks, versions
 from chat.broadcast import conversation_group
 from chat.contexts import Loaded
-from chat.db import in_db
+from chat.db import UNAVAILABLE, in_db, in_db_at_last
+from chat.enqueuing import enqueue
 from chat.models import Compaction
 from chat.services import compactions
 
@@ -26,11 +28,11 @@ async def compact_within(turn_id: int, loaded: Loaded, trigger: Trigger, focus: 
     if compaction is None:
         log.warning("nothing to compact", turn=turn_id, used=loaded.used)
         return False
-    ended = await wait_for(compaction, enqueue=new)
+    ended = await wait_for(compaction, new=new)
     return ended.status == Compaction.Status.COMPLETED
 
 
-async def wait_for(compaction: Compaction, *, enqueue: bool = True) -> Compaction:
+async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
     """Hand a compaction to a worker and wait for its end: an event, with a look at the row each
     second, so that neither a lost event nor a dead worker holds the conversation."""
     layer = get_channel_layer()
@@ -38,17 +40,18 @@ async def wait_for(compaction: Compaction, *, enqueue: bool = True) -> Compactio
     group = conversation_group(compaction.conversation_id)
     await layer.group_add(group, channel)
     try:
-        if enqueue:  # on a thread: the broker is on the network
-            await asyncio.to_thread(tasks.compact.delay, compaction.pk)
+        if new and not await enqueue(tasks.compact, compaction.pk):
+            await in_db_at_last(compactions.fail, compaction.pk, compactions.NO_QUEUE)
         taken_up_by = asyncio.get_running_loop().time() + settings.COMPACTION_PICKUP_SECONDS
         while True:
             late = asyncio.get_running_loop().time() > taken_up_by
-            row = await in_db(compactions.look_after, compaction.pk, pickup_over=late)
+            row = await in_db_at_last(compactions.look_after, compaction.pk, pickup_over=late)
             if row.status != Compaction.Status.RUNNING:
                 return row
             await _wait_for_end(layer, channel)
     except asyncio.CancelledError:
-        await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
+        with suppress(*UNAVAILABLE):  # then the end of its turn does it
+            await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
         raise
     finally:
         await layer.group_discard(group, channel)

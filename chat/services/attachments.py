@@ -100,7 +100,8 @@ def discard(attachments: QuerySet[Attachment]) -> int:
     with transaction.atomic():
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
         for each in unused:
-            transaction.on_commit(partial(each.file.storage.delete, each.file.name))
+            # A file that stays must not make the deletion look undone.
+            transaction.on_commit(partial(each.file.storage.delete, each.file.name), robust=True)
     return len(unused)
 
 

@@ -37,6 +37,9 @@ WORKER_STOPPED = gettext_noop("The worker stopped before it was done. Nothing wa
 NOT_TAKEN_UP = gettext_noop(
     "No worker took it up. Nothing was lost; check that a worker is running."
 )
+NO_QUEUE = gettext_noop(
+    "The task queue cannot be reached. Nothing was lost; check that Redis is running."
+)
 CANCELLED = gettext_noop("Cancelled. Nothing was changed.")
 SUPERSEDED = "Superseded before it was used."  # only the admin shows it
 CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")

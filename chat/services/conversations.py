@@ -103,15 +103,21 @@ def _set_place(conversation: Conversation, **values: bool) -> None:
         emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
 
 
-def sweep_temporary() -> int:
-    """Delete temporary conversations that nobody has written in for a day."""
+def left_behind() -> list[UUID]:
+    """Temporary conversations that nobody has written in for a day."""
     left = Conversation.objects.filter(
         temporary=True, updated_at__lt=timezone.now() - TEMPORARY_KEPT
     )
-    old = list(left)
-    for conversation in old:
-        delete(conversation)
-    return len(old)
+    return list(left.values_list("pk", flat=True))
+
+
+def delete_by_id(conversation_id: UUID) -> int:
+    """`delete`, and how many: it may be gone already."""
+    conversation = Conversation.objects.filter(pk=conversation_id).first()
+    if conversation is None:
+        return 0
+    delete(conversation)
+    return 1
 
 
 def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
-from agent.messages import Block, Usage, plain_text
+from agent.messages import Block, Usage, plain_text, sound_text
 from agent.tokens import Factor
 from chat import events
 from chat.broadcast import conversation_group, emit
@@ -18,7 +19,11 @@ from chat.llm import counter
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.profiles import profile_for
 from chat.services import indexing
-from chat.services.turns import append_answer, head_of, open_answer
+from chat.services.turns import append_answer, head_of, open_answer, text_blocks
+
+LATE_NOTICE = gettext_noop(
+    "The database could not be written for a while. The answer was kept and stored when it could."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +53,25 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
     """End a turn: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
-    conversation is gone): then nothing is written.
+    conversation is gone): then nothing is written. But where a sweep had given its owner up, who
+    was alive all the time, the whole answer takes the place of its last checkpoint.
     """
     tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
     with transaction.atomic():
-        ended = Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).update(
-            status=ending.status,
-            finished_at=timezone.now(),
-            error=ending.error.as_dict() if ending.error else None,
-        )
-        if not ended:
-            return None
-        message = open_answer(turn_id)
+        row = Turn.objects.filter(pk=turn_id)
+        end = {
+            "status": ending.status,
+            "finished_at": timezone.now(),
+            "error": ending.error.as_dict() if ending.error else None,
+        }
+        if row.filter(status__in=Turn.ACTIVE).update(**end):
+            message = open_answer(turn_id)
+        else:
+            message = _given_up(turn_id) if ending.blocks else None
+            if message is None:
+                return None
+            row.update(**end, notice=LATE_NOTICE)
+            message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         conversation = turn.conversation
         profile = profile_for(conversation.model)
@@ -72,6 +84,35 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
         emit(group, events.turn_finished(turn, message))
         emit(group, usage_event(loaded))
     return loaded
+
+
+def _given_up(turn_id: int) -> Message | None:
+    """The answer of a turn that a sweep has interrupted; what an owner stores has its usage."""
+    rows = Message.objects.filter(
+        turn=turn_id,
+        turn__status=Turn.Status.INTERRUPTED,
+        status=Message.Status.INTERRUPTED,
+        usage__isnull=True,
+    )
+    return rows.select_related("turn__conversation").last()
+
+
+def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> bool:
+    """End a turn where `finish` fails whatever the reason, so that it does not keep its lock: its
+    status, its answer's text, and no more. Without a text the last checkpoint is kept."""
+    failed: dict[str, Any] = {"status": Message.Status.FAILED}
+    if text is not None:
+        failed |= {"text": sound_text(text), "blocks": text_blocks(text)}
+    with transaction.atomic():
+        turn = Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).first()
+        if turn is None:
+            return False
+        turn.status, turn.finished_at = Turn.Status.FAILED, timezone.now()
+        turn.error = error.as_dict()
+        turn.save(update_fields=["status", "finished_at", "error"])
+        Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
+        emit(conversation_group(turn.conversation_id), events.turn_finished(turn, None))
+    return True
 
 
 def store_answer(

@@ -1,12 +1,22 @@
 """Ending what nobody keeps alive any more."""
 
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Min
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
+from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
-from chat.services import attachments, compactions, conversations
+from chat.services import attachments, compactions, conversations, endings
 from chat.services.endings import Ending
+
+log = structlog.get_logger(__name__)
 
 INTERRUPTED = AgentError(
     "interrupted",
@@ -15,25 +25,68 @@ INTERRUPTED = AgentError(
     ),
     retryable=True,
 )
+SHORTEST_WAIT = 1.0  # seconds: a row that cannot be ended is not tried more often
 
 
-def sweep() -> int:
+def sweep(alive: Collection[int] = ()) -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
     a compaction fails. Delete temporary conversations and unsent files after a day. Safe to run
-    anywhere at any time; returns how many it ended."""
+    anywhere at any time; returns how many it ended.
+
+    `alive` are turns that this process runs: a database that was away has kept their leases short.
+    A row that fails is logged and keeps none of the others.
+    """
     now = timezone.now()
+    running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
+    turns = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now)
+    return (
+        _each("compaction", running.values_list("pk", flat=True), _fail)
+        + _each("turn", turns.exclude(pk__in=alive).values_list("pk", flat=True), interrupt)
+        + _each("conversation", conversations.left_behind(), conversations.delete_by_id)
+        + _each("attachments", ["unsent"], lambda _: attachments.sweep())
+    )
+
+
+def seconds_to_next() -> float:
+    """How long the next sweep may wait: until the earliest lease ends, and at most as long as a
+    lease that is given now."""
+    of_turns = Turn.objects.filter(status__in=Turn.ACTIVE).aggregate(end=Min("lease_expires"))
+    running = Compaction.objects.filter(status=Compaction.Status.RUNNING)
+    ends = [of_turns["end"], running.aggregate(end=Min("lease_expires"))["end"]]
+    left = [(end - timezone.now()).total_seconds() for end in ends if end is not None]
+    return max(SHORTEST_WAIT, min([*left, settings.LEASE_SECONDS / 2]))
+
+
+def interrupt(turn_id: int) -> bool:
+    """End one turn as interrupted, with the text of its last checkpoint, if its lease is over."""
+    try:
+        with transaction.atomic():
+            over = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=timezone.now())
+            if not over.select_for_update().filter(pk=turn_id).exists():
+                return False
+            message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
+            blocks = message.blocks if message else ()
+            ending = Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
+            return compactions.end_turn(turn_id, ending) is not None
+    except UNAVAILABLE:
+        raise
+    except Exception:
+        log.exception("turn could not be ended whole", turn=turn_id)
+        return endings.finish_plainly(turn_id, INTERRUPTED)
+
+
+def _fail(compaction_id: int) -> bool:
+    return compactions.fail(compaction_id, compactions.WORKER_STOPPED)
+
+
+def _each(what: str, ids: Iterable[Any], end: Callable[[Any], int | None]) -> int:
+    """End one after the other; how many. Raises only where the database is unavailable."""
     ended = 0
-    stale = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
-    for compaction_id in stale.values_list("pk", flat=True):
-        ended += compactions.fail(compaction_id, compactions.WORKER_STOPPED)
-    for turn in Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now):
-        ended += interrupt(turn)
-    return ended + conversations.sweep_temporary() + attachments.sweep()
-
-
-def interrupt(turn: Turn) -> bool:
-    """End one turn as interrupted, with the text of its last checkpoint."""
-    message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
-    blocks = message.blocks if message else ()
-    ending = Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
-    return compactions.end_turn(turn.pk, ending) is not None
+    for each in list(ids):
+        try:
+            ended += end(each) or 0
+        except UNAVAILABLE:
+            raise
+        except Exception:
+            log.exception("sweep failed", what=what, id=str(each))
+    return ended

@@ -22,14 +22,17 @@ from chat.models import Conversation, Message, Turn
 from chat.services import attachments, indexing
 from chat.services.conversations import create, opening_title, refuse_if_busy
 
+LEASE_SHARE = 0.8  # of what an operator is promised
+
 
 class TurnEnded(Exception):
     """The turn is no longer active: it was ended by somebody else, or deleted."""
 
 
 def lease() -> Any:
-    """The time until which an owner's silence is taken for life."""
-    return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+    """The time until which an owner's silence is taken for life: short enough that a sweep, which
+    may be a second late, has ended a dead owner's turn within LEASE_SECONDS."""
+    return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
 
 
 def post_message(
@@ -207,9 +210,13 @@ _CHECKPOINT = (
 
 
 def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:
+    return json.dumps(text_blocks(text)), sound_text(text), message_id
+
+
+def text_blocks(text: str) -> list[Block]:
+    """What a checkpoint keeps of an answer."""
     sound = sound_text(text)
-    blocks = [{"type": "text", "text": sound}] if sound.strip() else []
-    return json.dumps(blocks), sound, message_id
+    return [{"type": "text", "text": sound}] if sound.strip() else []
 
 
 def request_stop(turn_id: int) -> None:

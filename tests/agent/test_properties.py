@@ -296,6 +296,7 @@ replies = st.lists(
 def test_a_stream_gives_the_same_reply_however_it_is_cut(
     blocks: list[Block], piece_chars: int, cuts: list[int], crlf: bool
 ) -> None:
+    blocks = [b | {"id": f"t{n}"} if "id" in b else b for n, b in enumerate(blocks)]
     scripted = Scripted(tuple(blocks), piece_chars=piece_chars)
     events = stream_events(scripted, Envelope("msg_1", "claude-test", PromptUsage(7)))
     stream = b"".join(map(encode_event, events))

@@ -1,0 +1,58 @@
+"""What this site can do without for a while: the cache, the channel layer, the task queue, and,
+while answers wait in memory, the database.
+
+Each outage is logged when it begins and when it ends, not once a call; `/metrics` shows it."""
+
+import time
+from threading import Lock
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+class Outage:
+    """Whether one service is away; `consequence` says what that means meanwhile."""
+
+    def __init__(self, service: str, consequence: str) -> None:
+        self.service = service
+        self.consequence = consequence
+        self.count = 0
+        self._since: float | None = None
+        self._lock = Lock()
+
+    @property
+    def lasts(self) -> bool:
+        return self._since is not None
+
+    def began(self, error: BaseException) -> None:
+        """A call has failed."""
+        with self._lock:
+            if self._since is not None:
+                return
+            self._since = time.monotonic()
+            self.count += 1
+        log.error(
+            "outage began",
+            service=self.service,
+            meanwhile=self.consequence,
+            reason=f"{type(error).__name__}: {error}"[:300],
+        )
+
+    def ended(self) -> None:
+        """A call has succeeded."""
+        if self._since is None:  # nearly always: no lock for it
+            return
+        with self._lock:
+            since, self._since = self._since, None
+        if since is not None:
+            log.warning(
+                "outage ended", service=self.service, seconds=round(time.monotonic() - since, 1)
+            )
+
+
+CACHE = Outage("cache", "this process keeps its own")
+LAYER = Outage("channel layer", "events reach the tabs of this process only")
+QUEUE = Outage("task queue", "no compactions and no titles")
+DATABASE = Outage("database", "answers are kept in memory")
+ALL = (CACHE, LAYER, QUEUE, DATABASE)
