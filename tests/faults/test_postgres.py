@@ -29,9 +29,9 @@ async def revive_postgres(site: Site) -> float:
     return time.monotonic()
 
 
-def health(site: Site) -> int:
+def readiness(site: Site) -> int:
     try:
-        with urllib.request.urlopen(f"{site.web.url}/healthz", timeout=15) as response:
+        with urllib.request.urlopen(f"{site.web.url}/readyz", timeout=15) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -50,7 +50,7 @@ async def test_postgresql_away_in_mid_stream(
     kill_postgres(site)
     await tab.reads("word50 ")  # it reads on: the text is in the process
     client_id = other_tab.say("Are you there?")
-    assert await asyncio.to_thread(health, site) == 503
+    assert await asyncio.to_thread(readiness, site) == 503
     refused = await other_tab.next("error", client_id=client_id)
     assert refused["retryable"]
     await revive_postgres(site)

@@ -261,8 +261,8 @@ class RedisServer:
         return url
 
     def restart(self) -> None:
-        """Start an own server again, empty, after it was killed; returns when it answers. Raises
-        ServiceUnavailable."""
+        """Start an own server again, empty, after it was killed or stopped; it answers then.
+        Raises ServiceUnavailable."""
         assert self.owned is not None, "not ours"
         self.owned.restart()
         self.wait(self.owned)
@@ -310,6 +310,7 @@ def run_redis(program: Path) -> RedisServer:
     options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
 
     def launch() -> subprocess.Popen[bytes]:
+        directory.mkdir(exist_ok=True)  # `stop` has deleted it
         with log.open("ab") as output:
             return subprocess.Popen(
                 [program, *options], cwd=directory, stdout=output, stderr=output
