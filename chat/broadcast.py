@@ -5,7 +5,6 @@ The layer delivers at most once. Events are doorbells; whoever misses one asks f
 
 import asyncio
 import json
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -37,8 +36,11 @@ def user_group(user_id: int) -> str:
 
 def emit(group: str, event: Event) -> None:
     """Send an event when the current transaction commits; at once where there is none. For
-    services, in any thread without a running loop."""
-    transaction.on_commit(partial(_deliver, group, _message(event)))
+    services, in any thread without a running loop. An event that is lost on the way is logged:
+    what it tells of is stored."""
+    message = _message(event)
+    # No `partial`: Django cannot name it where it fails.
+    transaction.on_commit(lambda: _deliver(group, message), robust=True)
 
 
 async def send(group: str, event: Event) -> None:

@@ -11,16 +11,18 @@ import structlog
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from chat import events, snapshots
 from chat.broadcast import Event, bind_loop, conversation_group, user_group
 from chat.control import stop_elsewhere
-from chat.db import in_db
+from chat.db import UNAVAILABLE, in_db, why_unavailable
 from chat.errors import Refused
+from chat.layers import RESYNC
 from chat.limits import counted
 from chat.models import Conversation, Message, Turn
+from chat.outages import DATABASE, LAYER
 from chat.protocol import (
     CancelCompaction,
     Compact,
@@ -35,7 +37,10 @@ from chat.turns import runner
 
 log = structlog.get_logger(__name__)
 
-SIGNED_OUT, NOT_FOUND = 4401, 4404
+SIGNED_OUT, NOT_FOUND, TRY_AGAIN = 4401, 4404, 1013
+LATE = gettext_noop(
+    "Part of the server is away: titles and compactions wait, and other windows show news late."
+)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -73,6 +78,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         for group in self._joined:
             await self._layer.group_add(group, self._channel)
         await self._send_snapshot()
+        if LAYER.lasts:
+            await self._send_state()
         self._relaying = asyncio.create_task(self._relay())
 
     async def disconnect(self, code: int) -> None:
@@ -85,8 +92,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Pass on the layer's events, but none while a snapshot is made that may be older."""
         while True:
             event = await self._layer.receive(self._channel)
+            if event["name"] == RESYNC["name"]:
+                await self._resync()
+                continue
             async with self._sending:
                 await self.send(text_data=event["frame"])
+
+    async def _resync(self) -> None:
+        """Events may have been lost: send what is stored."""
+        try:
+            await self._send_state()
+            await self._send_snapshot()
+        except UNAVAILABLE:
+            await self.close(TRY_AGAIN)  # the page comes back by itself
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
@@ -98,6 +116,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send_error(refusal, client_id)
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+            words = gettext(why_unavailable(error))
+            await self._send_error(Refused("unavailable", words, retryable=True), client_id)
         except Exception:
             log.exception("frame failed", conversation=str(self.conversation_id))
             words = gettext("Something went wrong; your text is kept. Try again.")
@@ -170,6 +192,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         async with self._sending:
             snapshot = await snapshots.snapshot(self.conversation_id)
             await self.send(text_data=json.dumps(snapshot, default=str))
+
+    async def _send_state(self) -> None:
+        text = gettext(LATE) if LAYER.lasts else ""
+        await self.send(text_data=json.dumps({"type": "site.state", "text": text}))
 
     async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
         event: Event = {

@@ -28,10 +28,13 @@ async def obey(
     await layer.group_add(control_group(owner), channel)
     while True:
         message = await layer.receive(channel)
+        action = message.get("action")  # none of RESYNC: the stop flag is in the database
+        if action is None:
+            continue
         live = find(UUID(message["conversation_id"]))
-        if message["action"] == "stop" and live:
+        if action == "stop" and live:
             stop(live)
-        elif message["action"] == "tell":
+        elif action == "tell":
             told = live.snapshot() if live else None
             await layer.send(message["reply_to"], {"type": "told", "live": told})
 

@@ -26,6 +26,9 @@ DISK_FULL = "53100"  # PostgreSQL's code
 FULL = gettext_noop(
     "The server's disk is full, so nothing can be stored. An administrator has to free some space."
 )
+UNWRITABLE = gettext_noop(
+    "The server's disk cannot be written: it may be full or broken. An administrator has to look."
+)
 AWAY = gettext_noop("The database cannot be reached or written at the moment. Try again soon.")
 
 
@@ -67,8 +70,10 @@ async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
 
 def why_unavailable(error: BaseException) -> str:
     """Words for the page, marked with `gettext_noop`."""
-    full = "database or disk is full" in str(error)
-    return FULL if full or getattr(error.__cause__, "sqlstate", "") == DISK_FULL else AWAY
+    said = str(error)
+    if "database or disk is full" in said or getattr(error.__cause__, "sqlstate", "") == DISK_FULL:
+        return FULL
+    return UNWRITABLE if "disk I/O error" in said or "readonly database" in said else AWAY
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:

@@ -1,18 +1,39 @@
-"""The channel layer of the embedded profile: one process, any thread.
+"""The channel layers: one for the embedded profile, one over Redis.
 
-Channels' own in-memory layer copies every message once per socket, walks all groups on every
-send, and loses or delays what other threads send. Messages here are immutable, so one object
-serves all sockets.
+Of the embedded profile: one process, any thread. Channels' own in-memory layer copies every message
+once per socket, walks all groups on every send, and loses or delays what other threads send.
+Messages here are immutable, so one object serves all sockets.
+
+Over Redis: `channels_redis` raises at every send while Redis is away, and forgets who joined then.
 """
 
 import asyncio
 import uuid
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
+import redis
+import structlog
 from channels.layers import BaseChannelLayer
+from channels_redis.pubsub import (
+    RedisPubSubChannelLayer,
+    RedisPubSubLoopLayer,
+    RedisSingleShardConnection,
+)
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from chat.outages import LAYER
+
+log = structlog.get_logger(__name__)
 
 Message = dict[str, Any]
+# What readers get when an outage begins, and when it ends: events of other processes are lost.
+RESYNC: Message = {"type": "relay", "name": "resync"}
+REDIS_SECONDS = 2.0  # without an answer
+RETRY_SECONDS = 0.5
+AWAY = (redis.RedisError, OSError)
 
 
 class LocalChannelLayer(BaseChannelLayer):
@@ -94,3 +115,109 @@ def _discard(sets: dict[str, set[str]], key: str, value: str) -> None:
     members.discard(value)
     if not members:
         sets.pop(key, None)
+
+
+class SharedChannelLayer(RedisPubSubChannelLayer):
+    """Redis's publish and subscribe, which outlives Redis: while it is away, what is sent reaches
+    whoever listens in this process; when it is back, every reader gets RESYNC."""
+
+    def __init__(self, hosts: Sequence[str], **options: Any) -> None:
+        connection = {
+            "socket_timeout": REDIS_SECONDS,
+            "socket_connect_timeout": REDIS_SECONDS,
+            # What is tried again in silence has lost events in silence.
+            "retry": Retry(NoBackoff(), 0),
+        }
+        super().__init__(hosts=[{"address": host, **connection} for host in hosts], **options)
+
+    def _get_layer(self) -> RedisPubSubLoopLayer:
+        layer = super()._get_layer()
+        if not isinstance(layer._shards[0], _Shard):
+            layer._shards = [_Shard(shard.host, layer) for shard in layer._shards]
+        return layer
+
+
+class _Shard(RedisSingleShardConnection):
+    """One Redis, from one loop. While it is away only the receiver asks for it, so that nobody else
+    waits."""
+
+    _away = False
+
+    async def publish(self, channel: str, message: bytes) -> None:
+        async with self._lock:
+            for last in (False, True):  # a connection of the pool may be of before a restart
+                if self._away:
+                    break
+                try:
+                    self._ensure_redis()
+                    await self._redis.publish(channel, message)
+                    return
+                except AWAY as error:
+                    if last:
+                        self._lose(error)
+        self._receive_message({"channel": channel, "data": message})
+
+    async def subscribe(self, channel: str) -> None:
+        if self._away:
+            return  # `_return` subscribes to all that is listened to
+        try:
+            await super().subscribe(channel)
+        except AWAY as error:
+            self._lose(error)
+
+    async def unsubscribe(self, channel: str) -> None:
+        if self._away:
+            return
+        try:
+            await super().unsubscribe(channel)
+        except AWAY as error:
+            self._lose(error)
+
+    def _lose(self, error: Exception) -> None:
+        LAYER.began(error)
+        if not self._away:
+            self._away = True
+            self._tell_readers()
+        self._ensure_receiver()
+
+    async def _do_receiving(self) -> None:
+        while True:
+            try:
+                if self._away:
+                    await self._return()
+                elif self._pubsub and self._pubsub.subscribed:
+                    message = await self._pubsub.get_message(
+                        ignore_subscribe_messages=True, timeout=0.1
+                    )
+                    self._receive_message(message)
+                else:
+                    await asyncio.sleep(0.1)
+            except AWAY as error:
+                self._lose(error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("receiving failed")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _return(self) -> None:
+        """Connect anew and listen to all that is listened to. Raises AWAY."""
+        layer = self.channel_layer
+        async with self._lock:
+            if self._redis is not None:
+                old, self._redis, self._pubsub = self._redis, None, None
+                await old.aclose(close_connection_pool=True)
+            self._ensure_redis()
+            await self._redis.ping()
+            names = {n for n in (*layer.channels, *layer.groups) if layer._get_shard(n) is self}
+            if names:
+                await self._pubsub.subscribe(*names)
+            self._subscribed_to = names
+            self._away = False
+        LAYER.ended()
+        self._tell_readers()
+
+    def _tell_readers(self) -> None:
+        layer = self.channel_layer
+        for channel in set().union(*layer.groups.values()):
+            if channel in layer.channels:
+                layer.channels[channel].put_nowait(layer.channel_layer.serialize(RESYNC))

@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from chat import answering, metrics
+from chat import answering, metrics, outages
 from chat.llm import counter
 from chat.models import Compaction, Turn
 from chat.services import requests
@@ -58,6 +58,10 @@ def _families() -> Iterable[list[str]]:
     yield _family(
         "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
     )
+    lasting = [({"service": each.service}, each.lasts) for each in outages.ALL]
+    yield _family("outage", "gauge", "1: a service is away, and done without.", lasting)
+    begun = [({"service": each.service}, each.count) for each in outages.ALL]
+    yield _family("outages_total", "counter", "How often a service went away.", begun)
     for event, help_text in metrics.EVENTS.items():
         yield _family(f"{event}_total", "counter", help_text, [({}, metrics.counted(event))])
 

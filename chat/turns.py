@@ -56,6 +56,7 @@ class Runner:
         self.owner = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.draining = False
         self._live: dict[UUID, LiveTurn] = {}
+        self._unended = 0
         self._keeper: asyncio.Task[None] | None = None
         self._control: asyncio.Task[None] | None = None
 
@@ -109,7 +110,11 @@ class Runner:
             await asyncio.wait(rest, timeout=5)
         for live in self._live.values():
             log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
-        return len(self._live)
+        try:  # those whose request was cancelled between the commit and the start
+            await in_db(sweeping.interrupt_all_of, self.owner, self.turn_ids)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+        return len(self._live) + self._unended
 
     # --- One turn ---------------------------------------------------------------------------------
 
@@ -122,6 +127,7 @@ class Runner:
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
             log.exception("turn could not be ended", turn=live.turn_id)
+            self._unended += 1
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]

@@ -123,7 +123,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "chat.caches.SurvivingRedisCache",
         "LOCATION": REDIS_URL,
     }
     if SCALED
@@ -147,7 +147,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "BACKEND": "chat.layers.SharedChannelLayer",
         "CONFIG": {"hosts": [REDIS_URL]},
     }
     if SCALED
@@ -158,7 +158,11 @@ CHANNEL_LAYERS = {
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 # kombu's in-memory transport polls once a second by default: a task would wait 0.7 s.
-CELERY_BROKER_TRANSPORT_OPTIONS = {} if SCALED else {"polling_interval": 0.01}
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.01}
+)
+# A turn waits for the hand-over: it goes on without the task rather than for long.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_ACKS_LATE = SCALED
 CELERY_TASK_REJECT_ON_WORKER_LOST = SCALED

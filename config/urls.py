@@ -54,3 +54,4 @@ urlpatterns = [
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]
+handler500 = "chat.error_views.server_error"

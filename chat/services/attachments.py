@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from pathlib import PurePath
 from uuid import UUID
 
@@ -101,7 +100,10 @@ def discard(attachments: QuerySet[Attachment]) -> int:
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
         for each in unused:
             # A file that stays must not make the deletion look undone.
-            transaction.on_commit(partial(each.file.storage.delete, each.file.name), robust=True)
+            transaction.on_commit(
+                lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
+                robust=True,
+            )
     return len(unused)
 
 

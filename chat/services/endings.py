@@ -71,6 +71,7 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
             if message is None:
                 return None
             row.update(**end, notice=LATE_NOTICE)
+            indexing.forget([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         conversation = turn.conversation

@@ -57,11 +57,18 @@ def seconds_to_next() -> float:
     return max(SHORTEST_WAIT, min([*left, settings.LEASE_SECONDS / 2]))
 
 
+def interrupt_all_of(owner: str, but: Collection[int] = ()) -> int:
+    """End the turns of a process that stops, whatever their leases."""
+    turns = Turn.objects.filter(status__in=Turn.ACTIVE, owner=owner).exclude(pk__in=but)
+    turns.update(lease_expires=timezone.now())
+    return _each("turn", turns.values_list("pk", flat=True), interrupt)
+
+
 def interrupt(turn_id: int) -> bool:
     """End one turn as interrupted, with the text of its last checkpoint, if its lease is over."""
     try:
         with transaction.atomic():
-            over = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=timezone.now())
+            over = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lte=timezone.now())
             if not over.select_for_update().filter(pk=turn_id).exists():
                 return False
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()

@@ -187,6 +187,8 @@ export function startConversation(id) {
 
     "context.usage": showUsage,
 
+    "site.state": (frame) => showBanner(frame.text),
+
     "conversation.updated"(frame) {
       if (frame.id === id) showTitle(frame.title);
       refreshSidebar();

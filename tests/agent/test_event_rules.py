@@ -1,4 +1,4 @@
-"""What a server may send instead of what it should: the reply is right, or the error a typed one."""
+"""What a server may send instead of what it should: a sound reply, or a typed error."""
 
 import copy
 import json

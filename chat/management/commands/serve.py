@@ -18,7 +18,12 @@ from chat import llm, profiles
 from chat.broadcast import bind_loop
 from chat.turns import runner, sweep_forever
 
-ENDED = "Stopped. Nothing was lost."
+ENDED = "Stopped. Every answer is stored."
+UNSTORED = (
+    "Stopped. Answers that could not be stored, as the database was not available: {count}. They "
+    "are there up to their last checkpoint; the log names them."
+)
+UNKNOWN = "Stopped at once. Answers that were being written are there up to their last checkpoint."
 
 
 class Command(BaseCommand):
@@ -39,6 +44,7 @@ class Command(BaseCommand):
                 "--no-worker needs REDIS_URL: without it, nobody could do the tasks."
             )
         self._tasks: list[asyncio.Task[Any]] = []
+        self._unstored: int | None = None  # answers, once they have been waited for
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
         if not settings.SCALED:
@@ -60,7 +66,12 @@ class Command(BaseCommand):
         self._server.run()
         if self._server.abort_start or not self._server.listening_addresses:
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
-        self.stdout.write(ENDED)
+        self.stdout.write(self._last_words())
+
+    def _last_words(self) -> str:
+        if self._unstored is None:
+            return UNKNOWN
+        return UNSTORED.format(count=self._unstored) if self._unstored else ENDED
 
     def _start_demo_server(self) -> Any:
         from demo.playing import demo_script
@@ -107,7 +118,7 @@ class Command(BaseCommand):
         self._tasks.append(loop.create_task(self._drain()))
 
     async def _drain(self) -> None:
-        await runner.drain()
+        self._unstored = await runner.drain()
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()

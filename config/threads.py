@@ -1,0 +1,23 @@
+"""A mistake of Python before 3.11.8 and 3.12.2: no asyncio future takes a StopIteration, so whoever
+waited for a thread that raised one waited for ever (python/cpython#112182)."""
+
+import asyncio.futures
+import sys
+
+MENDED = sys.version_info >= (3, 12, 2) or (3, 11, 8) <= sys.version_info < (3, 12)
+
+
+def mend_futures() -> None:
+    """Let a StopIteration of a thread reach its waiter, as RuntimeError, as newer Pythons do."""
+    if MENDED:
+        return
+    convert = asyncio.futures._convert_future_exc  # type: ignore[attr-defined]
+
+    def carried(error: BaseException) -> BaseException:
+        if isinstance(error, StopIteration):
+            raised = RuntimeError("a thread raised StopIteration")
+            raised.__cause__ = error
+            return raised
+        return convert(error)  # type: ignore[no-any-return]
+
+    asyncio.futures._convert_future_exc = carried  # type: ignore[attr-defined]
