@@ -30,6 +30,7 @@ def check(site: Site, person: Visitor, *, killed_at: float | None = None) -> flo
     for tab in person.tabs:
         twice = {pk: count for pk, count in tab.completed.items() if count > 1}
         assert not twice, f"CompressionCompleted more than once on one socket: {twice}"
+        assert tab.closed_with or not tab.compacting, "a tab still shows a compaction as running"
     nothing_was_asked_twice(site, person.retries)
     return lost
 

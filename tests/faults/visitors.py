@@ -69,11 +69,18 @@ class KeepingTab(RemoteTab):
     conversation: UUID = field(kw_only=True)
     told: Told = field(kw_only=True)
     completed: Counter[int] = field(default_factory=Counter)  # ends of compactions, by id
+    compacting: int | None = None  # the compaction that this tab shows as running
 
     def _take(self, frame: Event) -> None:
         self.told.hears(frame)
-        if frame["type"] == "CompressionCompleted":
-            self.completed[frame["compaction_id"]] += 1
+        match frame["type"]:
+            case "CompressionStarted":
+                self.compacting = frame["compaction_id"]
+            case "CompressionCompleted":
+                self.completed[frame["compaction_id"]] += 1
+                self.compacting = None
+            case "snapshot":
+                self.compacting = frame["compaction"] and frame["compaction"]["compaction_id"]
         try:
             super()._take(frame)
         except AssertionError:

@@ -36,8 +36,10 @@ class LoggedProcess:
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
         self.log_path = directory / f"{self.name}-{free_port()}.log"
         self.process: subprocess.Popen[bytes] | None = None
+        self._before = 0  # characters of the log that earlier starts have written
 
     def start(self) -> Self:
+        self._before = len(self.log)
         with self.log_path.open("ab") as output:
             self.process = subprocess.Popen(
                 self.arguments,
@@ -65,12 +67,13 @@ class LoggedProcess:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def wait_for_log(self, pattern: str, timeout: float = 30.0) -> re.Match[str]:
-        """The first match of a regular expression in the log. Raises ProcessFailed."""
+        """The first match of a regular expression in the log since the last start. Raises
+        ProcessFailed."""
         deadline = time.monotonic() + timeout
         while True:
             # Looked at before the log, so that the last words of a process are still read.
             over = not self.running or time.monotonic() > deadline
-            if match := re.search(pattern, self.log):
+            if match := re.search(pattern, self.log[self._before :]):
                 return match
             if over:
                 raise ProcessFailed(f"{self.name}: no {pattern!r}.\n{self.log[-4000:]}")
