@@ -151,7 +151,8 @@ class Reply:
         self._pieces[index] = [begun] if begun else []
         before = self.blocks[-2] if index else None
         later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        return ("\n\n" if later and not joins(before, given) else "") + given.get("text", "")
+        gap = "\n\n" if later and not joins(before, given) else ""
+        return gap + text_if_any(given, "text")
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
         kind, pieces = text_of(delta, "type"), self._pieces[index]  # of an open block only

@@ -142,6 +142,8 @@ class _Shard(RedisSingleShardConnection):
     waits."""
 
     _away = False
+    _redis: Any
+    _pubsub: Any
 
     async def publish(self, channel: str, message: bytes) -> None:
         async with self._lock:
@@ -207,14 +209,17 @@ class _Shard(RedisSingleShardConnection):
                 old, self._redis, self._pubsub = self._redis, None, None
                 await old.aclose(close_connection_pool=True)
             self._ensure_redis()
-            await self._redis.ping()
             names = {n for n in (*layer.channels, *layer.groups) if layer._get_shard(n) is self}
-            if names:
-                await self._pubsub.subscribe(*names)
-            self._subscribed_to = names
+            await self._connect(names)
             self._away = False
         LAYER.ended()
         self._tell_readers()
+
+    async def _connect(self, names: set[str]) -> None:
+        await self._redis.ping()
+        if names:
+            await self._pubsub.subscribe(*names)
+        self._subscribed_to = names
 
     def _tell_readers(self) -> None:
         layer = self.channel_layer

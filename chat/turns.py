@@ -8,7 +8,7 @@ import contextvars
 import os
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -118,7 +118,7 @@ class Runner:
 
     # --- One turn ---------------------------------------------------------------------------------
 
-    async def _run(self, live: LiveTurn, work: Any) -> None:
+    async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> None:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
             ending = await self._ending_of(live, work)
@@ -132,10 +132,10 @@ class Runner:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
 
-    async def _ending_of(self, live: LiveTurn, work: Any) -> Ending:
+    async def _ending_of(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> Ending:
         """Do a turn's work; how it ended."""
         try:
-            return await work  # type: ignore[no-any-return]
+            return await work
         except TurnEnded:
             # By a sweep that took this process for dead, or with its conversation.
             return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
@@ -243,10 +243,13 @@ class Runner:
         """The ids of turns that were asked to stop. What cannot be stored now is tried again with
         the next second; a text that cannot be stored at all costs nobody's lease."""
         turn_ids = [live.turn_id for live in running]
-        written = [live for live in running if live.message_id is not None and live.is_unsaved]
-        lengths = [live.length for live in written]
+        unsaved = [(live, live.length) for live in running if live.is_unsaved]
         try:
-            texts = [(live.message_id, _visible_text(live.reply)) for live in written]
+            texts = [
+                (live.message_id, _visible_text(live.reply))
+                for live, _ in unsaved
+                if live.message_id is not None
+            ]
             stop = await in_db(services.checkpoint, turn_ids, texts)
         except UNAVAILABLE as error:
             DATABASE.began(error)
@@ -255,7 +258,7 @@ class Runner:
             log.exception("checkpoint failed")
             return await in_db(services.checkpoint, turn_ids, [])
         DATABASE.ended()
-        for live, length in zip(written, lengths, strict=True):
+        for live, length in unsaved:
             live.saved_length = length
         return stop
 

@@ -18,6 +18,6 @@ def mend_futures() -> None:
             raised = RuntimeError("a thread raised StopIteration")
             raised.__cause__ = error
             return raised
-        return convert(error)  # type: ignore[no-any-return]
+        return convert(error)
 
     asyncio.futures._convert_future_exc = carried  # type: ignore[attr-defined]
