@@ -295,6 +295,7 @@ LOGGING = {
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.add_logger_name,
                 structlog.processors.TimeStamper(fmt="iso"),
+                structlog.processors.format_exc_info,
             ],
         },
     },

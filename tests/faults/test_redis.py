@@ -7,13 +7,16 @@ from collections.abc import Callable
 from demo.script import is_chat, is_summary
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
-from tests.faults.sites import SLACK, Site, eventually
+from tests.faults.sites import PATIENCE, SLACK, Site, eventually
 from tests.faults.texts import LONG, SUMMARY, WORDS, returned, talk
-from tests.faults.visitors import Visitor
+from tests.faults.visitors import KeepingTab, Visitor
 
 AWAY = 6.0  # seconds
 PAGE = 5.0  # in which a page opens without Redis
-RECOVERED = 10.0  # after which everything works as before
+RECOVERED = 10.0  # after which the open page answers as before
+# After which the worker takes tasks: it looks again after 2, 4, 6, 8 seconds, and a compaction that
+# came too early is given up after 10.
+WORKER_BACK = 20.0
 
 
 def kill_redis(site: Site) -> None:
@@ -27,6 +30,18 @@ async def revive_redis(site: Site) -> float:
     assert site.redis is not None
     await asyncio.to_thread(site.redis.restart)
     return time.monotonic()
+
+
+async def compacts(tab: KeepingTab, since: float) -> float:
+    """Ask for a compaction until the worker is there again to do it; the seconds from `since`."""
+    while True:
+        tab.send("compact")
+        completed = await tab.next("CompressionCompleted")
+        await tab.next("turn.finished", kind="compact")
+        if completed["success"]:
+            return time.monotonic() - since
+        assert "No worker took it up" in completed["error"]
+        assert time.monotonic() - since < PATIENCE, "the worker does not come back"
 
 
 async def test_redis_away_in_mid_stream(
@@ -113,13 +128,10 @@ async def test_redis_away_in_a_compaction(
     site.model.script.reply(SUMMARY, when=is_summary)
     site.model.script.reply("Noted.", when=is_chat)
     await goes_on(tab, LONG)
-    tab.send("compact")
-    completed = await tab.next("CompressionCompleted")
-    recovered = time.monotonic() - back_at
-    assert completed["success"], completed["error"]
-    await tab.next("turn.finished", kind="compact", status="completed")
+    compacted = await compacts(tab, back_at)
     check(site, person)
-    seen(f"the summary is stored, free {took:.1f} s and the worker at work {recovered:.1f} s after")
+    seen(f"the summary is stored, free {took:.1f} s and the worker at work {compacted:.1f} s after")
+    assert compacted < WORKER_BACK + SLACK
 
 
 async def test_redis_away_while_all_is_quiet(
@@ -139,12 +151,8 @@ async def test_redis_away_while_all_is_quiet(
     await goes_on(tab, "And now?")
     recovered = time.monotonic() - back_at
     site.model.script.reply(SUMMARY, when=is_summary)
-    tab.send("compact")
-    completed = await tab.next("CompressionCompleted")
-    compacted = time.monotonic() - back_at
-    assert completed["success"], completed["error"]
-    await tab.next("turn.finished", kind="compact", status="completed")
+    compacted = await compacts(tab, back_at)
     check(site, person)
-    seen(f"answers on the open socket {recovered:.1f} s after, compacts {compacted:.1f} s after")
+    seen(f"answers {recovered:.1f} s after, compacts {compacted:.1f} s after")
     assert recovered < RECOVERED + SLACK
-    assert compacted < RECOVERED + SLACK
+    assert compacted < WORKER_BACK + SLACK
