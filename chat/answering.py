@@ -95,9 +95,7 @@ class Answering:
                     as_text = True
                 elif not await self._made_room(opening.loaded, error):
                     raise
-            opening = await in_db_at_last(
-                requests.begin_answer, self._live.turn_id, may_compact=False
-            )
+            opening = await self._begin(may_compact=False)
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply; all of them have a result in the end, also when stopped."""

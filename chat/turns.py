@@ -122,12 +122,14 @@ class Runner:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
             ending = await self._ending_of(live, work)
-            if loaded := await self._store(live, ending):
-                await self._follow_up(live, ending, loaded)
+            loaded = await self._store(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
             log.exception("turn could not be ended", turn=live.turn_id)
             self._unended += 1
+        else:
+            if loaded:
+                await self._follow_up(live, ending, loaded)
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
@@ -183,11 +185,17 @@ class Runner:
         await send(conversation_group(live.conversation_id), notice)
         return True
 
-    @staticmethod
-    async def _follow_up(live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
+    async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
         """What a finished answer gives rise to, in the background: a title, a preparation."""
         if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
             return
+        try:
+            await self._enqueue_what_follows(live, loaded)
+        except Exception:
+            log.exception("nothing was prepared", conversation=live.conversation_id)
+
+    @staticmethod
+    async def _enqueue_what_follows(live: LiveTurn, loaded: Loaded) -> None:
         conversation_id = live.conversation_id
         if live.opening:
             await enqueue(tasks.suggest_title, str(conversation_id))
@@ -233,7 +241,11 @@ class Runner:
             running = list(self._live.values())
             if not running:
                 continue
-            stop = await self._checkpoint(running)
+            try:
+                stop = await self._checkpoint(running)
+            except Exception:
+                log.exception("checkpoint failed")
+                continue
             for live in running:
                 if live.stopping or live.turn_id in stop:
                     self.stop(live)
@@ -255,7 +267,7 @@ class Runner:
             DATABASE.began(error)
             return set()
         except Exception:
-            log.exception("checkpoint failed")
+            log.exception("texts not checkpointed")
             return await in_db(services.checkpoint, turn_ids, [])
         DATABASE.ended()
         for live, length in unsaved:

@@ -91,6 +91,7 @@ def _given_up(turn_id: int) -> Message | None:
     """The answer of a turn that a sweep has interrupted; what an owner stores has its usage."""
     rows = Message.objects.filter(
         turn=turn_id,
+        active=True,  # not where its reader has asked again meanwhile
         turn__status=Turn.Status.INTERRUPTED,
         status=Message.Status.INTERRUPTED,
         usage__isnull=True,

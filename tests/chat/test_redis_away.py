@@ -61,6 +61,12 @@ async def next_where(layer: SharedChannelLayer, channel: str, **fields: Any) -> 
         message = await asyncio.wait_for(layer.receive(channel), PATIENCE)
 
 
+async def send_again_and_again(layer: SharedChannelLayer, message: dict[str, Any]) -> None:
+    while True:
+        await layer.group_send("g", message)
+        await asyncio.sleep(0.1)
+
+
 # --- The cache ------------------------------------------------------------------------------------
 
 
@@ -128,10 +134,10 @@ async def test_events_reach_this_process_without_redis_and_all_of_it_after(
         readers = ((layer, here), (layer, late), (other, there))
         for each, channel in readers:
             await next_where(each, channel, name="resync")
-        await until(lambda: not LAYER.lasts)
-        await other.group_send("g", {"n": 3})
+        again = asyncio.create_task(send_again_and_again(other, {"n": 3}))  # until both are back
         for each, channel in readers:
             await next_where(each, channel, n=3)
+        again.cancel()
     finally:
         await layer.flush()
         await other.flush()
