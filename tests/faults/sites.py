@@ -39,6 +39,12 @@ SETTINGS = {
 ACTIVE = "status IN ('queued', 'compacting', 'running')"
 
 
+class MigratedProcess(EverlongProcess):
+    """`manage.py serve` on a database that is migrated already: a copy of one that was."""
+
+    migrates = False
+
+
 @dataclass
 class Site:
     """`webs` and `worker` run; in the embedded profile one web process is the whole site."""
@@ -70,9 +76,7 @@ class Site:
     def start_web(self) -> EverlongProcess:
         """One more web process."""
         arguments = ["--no-worker"] if self.scaled else []
-        web = EverlongProcess(
-            self.directory, self.data, *arguments, migrate=False, **self.environment
-        )
+        web = MigratedProcess(self.directory, self.data, *arguments, **self.environment)
         self.webs.append(self.supervise(web).start())
         return web
 

@@ -105,26 +105,19 @@ class EverlongProcess(LoggedProcess):
     """`manage.py serve` on a free port, with data of its own in `directory`.
 
     `site` is a directory made by `build_site`, whose database and static files are copied. Keywords
-    are environment variables, over the tests' own; with a DATABASE_URL, that database is migrated,
-    unless `migrate` says that it is.
+    are environment variables, over the tests' own; with a DATABASE_URL, that database is migrated.
     """
 
     name = "serve"
+    migrates = True
 
-    def __init__(
-        self,
-        directory: Path,
-        site: Path,
-        *arguments: str,
-        migrate: bool = True,
-        **environment: str,
-    ) -> None:
+    def __init__(self, directory: Path, site: Path, *arguments: str, **environment: str) -> None:
         self.port = int(environment.setdefault("PORT", str(free_port())))
         self.url = f"http://127.0.0.1:{self.port}"
         data = Path(environment.setdefault("DATA_DIR", str(directory / f"data-{self.port}")))
         if not data.exists():
             shutil.copytree(site, data)
-        migrate = migrate and "DATABASE_URL" in environment
+        migrate = self.migrates and "DATABASE_URL" in environment
         environment.setdefault("DATABASE_URL", sqlite_url(data))
         environment.setdefault("REDIS_URL", "")
         super().__init__([sys.executable, "manage.py", "serve", *arguments], directory, environment)
