@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data check fmt lint types messages shots bench lock clean FORCE
+.PHONY: help setup run test test-data faults check fmt lint types messages shots bench lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # What is done is remembered beside what it made: delete .venv or a database, and it is made again.
@@ -36,6 +36,9 @@ test: setup $(DEV)  ## All tests: SQLite, PostgreSQL and Redis, Chromium (ONLY="
 test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=directory
 	@test -d "$(DATA)" || { echo "No such directory: make test-data DATA=directory" >&2; exit 2; }
 	@$(PY) tests/run.py --data "$(DATA)"
+
+faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is kept (ONLY="redis disk_full")
+	@$(PY) -m tests.faults $(ONLY)
 
 check: setup $(DEV)  ## Format, lint, types, missing migrations
 	@$(PY) tests/run.py static

@@ -84,6 +84,8 @@ class Api:
         answer = self.script.take(request)
         if answer is not None and answer.error is not None:
             return self._error(answer.error)
+        if answer is not None and answer.fault is not None and answer.fault.gate is not None:
+            await answer.fault.gate.passed()
         return web.json_response({"input_tokens": count_prompt(request.body)})
 
     async def list_models(self, http: web.Request) -> web.StreamResponse:

@@ -144,18 +144,19 @@ class Script:
         after: str | None = None,
         *,
         then: str = "",
+        endpoint: Endpoint = "messages",
         when: Condition | None = None,
         always: bool = False,
     ) -> Gate:
         """Stop after the text (None = before the first byte) until the handle is released, then
-        send `then` and finish properly."""
+        send `then` and finish properly. A stalled count_tokens then counts."""
         gate = Gate()
         pieces = tuple(piece for piece in (after, then) if piece)
         whole = "".join(pieces)
         reply = Reply((text(whole),) if whole else (), pieces=pieces)
         after_deltas = None if after is None else int(bool(after))
         answer = Answer(reply, fault=Fault("stall", after_deltas, gate=gate))
-        self._add(lambda _: answer, "stall", when, always)
+        self._add(lambda _: answer, "stall", when, always, endpoint)
         return gate
 
     def pause(

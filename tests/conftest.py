@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "config" / "settings.py"
 RECORDED = ROOT / "tests" / "data"
+FAULTS = ROOT / "tests" / "faults"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
 PATIENCE = 20_000  # ms until a walk gives up: three steps share a machine of two cores
@@ -60,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--data", type=Path, metavar="DIR", help="recorded conversations, for tests/data"
     )
+    parser.addoption("--faults", action="store_true", help="tests/faults may be run")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -109,8 +111,10 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """tests/data needs its data: `make test-data DATA=directory`."""
-    return True if collection_path == RECORDED and not config.getoption("--data") else None
+    """tests/data needs its data: `make test-data DATA=directory`. tests/faults takes minutes: `make
+    faults`."""
+    unwanted = {RECORDED: not config.getoption("--data"), FAULTS: not config.getoption("--faults")}
+    return True if unwanted.get(collection_path) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -99,6 +99,7 @@ class Tab:
     """One browser tab on a conversation: its socket, all frames so far, and the live answer."""
 
     communicator: WebsocketCommunicator
+    patience: float = PATIENCE
     frames: list[Event] = field(default_factory=list)
     answer: Written | None = None
     closed_with: int | None = None
@@ -155,7 +156,7 @@ class Tab:
             return result
 
         try:
-            return await asyncio.wait_for(wait(), PATIENCE)
+            return await asyncio.wait_for(wait(), self.patience)
         except TimeoutError:
             seen = [frame["type"] for frame in self.frames]
             raise AssertionError(f"waited in vain; frames: {seen}") from None
@@ -193,8 +194,8 @@ class Tab:
 
     def say(self, text: str, **fields: Any) -> str:
         """Send a message; its client_id."""
-        client_id = uuid4().hex
-        self.send("message.send", **({"client_id": client_id, "text": text} | fields))
+        client_id: str = fields.pop("client_id", None) or uuid4().hex
+        self.send("message.send", client_id=client_id, text=text, **fields)
         return client_id
 
     async def sync(self) -> Event:

@@ -265,6 +265,18 @@ async def test_an_always_reply_comes_after_the_ordered_ones(
     assert server.script.unused() == ["reply 'never'"]
 
 
+async def test_a_stalled_count_counts_when_it_is_released(
+    server: DemoServer, client: AsyncAnthropic
+) -> None:
+    ask = {key: value for key, value in ASK.items() if key != "max_tokens"}
+    gate = server.script.stall(endpoint="count_tokens")
+    counting = asyncio.create_task(client.messages.count_tokens(**ask))
+    await gate.wait_reached()
+    assert not counting.done()
+    gate.release()
+    assert (await counting).input_tokens > 0
+
+
 async def test_count_tokens_answers_what_usage_will_say(
     server: DemoServer, client: AsyncAnthropic
 ) -> None:

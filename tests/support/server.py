@@ -36,8 +36,10 @@ class LoggedProcess:
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
         self.log_path = directory / f"{self.name}-{free_port()}.log"
         self.process: subprocess.Popen[bytes] | None = None
+        self._before = 0  # characters of the log that earlier starts have written
 
     def start(self) -> Self:
+        self._before = len(self.log)
         with self.log_path.open("ab") as output:
             self.process = subprocess.Popen(
                 self.arguments,
@@ -65,12 +67,13 @@ class LoggedProcess:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def wait_for_log(self, pattern: str, timeout: float = 30.0) -> re.Match[str]:
-        """The first match of a regular expression in the log. Raises ProcessFailed."""
+        """The first match of a regular expression in the log since the last start. Raises
+        ProcessFailed."""
         deadline = time.monotonic() + timeout
         while True:
             # Looked at before the log, so that the last words of a process are still read.
             over = not self.running or time.monotonic() > deadline
-            if match := re.search(pattern, self.log):
+            if match := re.search(pattern, self.log[self._before :]):
                 return match
             if over:
                 raise ProcessFailed(f"{self.name}: no {pattern!r}.\n{self.log[-4000:]}")
@@ -106,6 +109,7 @@ class EverlongProcess(LoggedProcess):
     """
 
     name = "serve"
+    migrates = True
 
     def __init__(self, directory: Path, site: Path, *arguments: str, **environment: str) -> None:
         self.port = int(environment.setdefault("PORT", str(free_port())))
@@ -113,7 +117,7 @@ class EverlongProcess(LoggedProcess):
         data = Path(environment.setdefault("DATA_DIR", str(directory / f"data-{self.port}")))
         if not data.exists():
             shutil.copytree(site, data)
-        migrate = "DATABASE_URL" in environment
+        migrate = self.migrates and "DATABASE_URL" in environment
         environment.setdefault("DATABASE_URL", sqlite_url(data))
         environment.setdefault("REDIS_URL", "")
         super().__init__([sys.executable, "manage.py", "serve", *arguments], directory, environment)

@@ -42,20 +42,42 @@ def free_port() -> int:
 
 @dataclass
 class OwnedProcess:
-    """A server process that the tests started, and its directory, which goes with it."""
+    """A server process that the tests start, and its directory, which goes with it.
 
-    process: subprocess.Popen[bytes]
+    `launch` starts it, on the same port and data each time; `kill_signal` ends it at once.
+    """
+
+    launch: Callable[[], subprocess.Popen[bytes]]
     directory: Path
     stop_signal: signal.Signals = signal.SIGTERM
+    kill_signal: signal.Signals = signal.SIGKILL
+
+    def __post_init__(self) -> None:
+        self.process = self.launch()
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
 
     def stop(self) -> None:
-        self.process.send_signal(self.stop_signal)
+        self._end(self.stop_signal)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def kill(self) -> None:
+        """End it without any clean-up; the directory stays, for `restart`."""
+        self._end(self.kill_signal)
+
+    def restart(self) -> None:
+        """Start it again after `kill`. It may not be ready yet."""
+        self.process = self.launch()
+
+    def _end(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.directory, ignore_errors=True)
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
@@ -68,12 +90,23 @@ class PostgresServer:
     url: str
     owned: OwnedProcess | None = None
 
-    def fresh_database(self) -> str:
-        """The URL of a new, empty database."""
+    def fresh_database(self, template: str = "template1") -> str:
+        """The URL of a new database: empty, or a copy of one that nobody is connected to."""
         name = f"everlong_{uuid4().hex[:12]}"
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
         return urlsplit(self.url)._replace(path=f"/{name}").geturl()
+
+    def restart(self) -> None:
+        """Start an own server again after it was killed; returns when it answers. Raises
+        ServiceUnavailable."""
+        assert self.owned is not None, "not ours"
+        self.owned.restart()
+        log = self.owned.directory / "log"
+        wait_until_ready(self.owned, self._connect, psycopg.OperationalError, log)
+
+    def _connect(self) -> None:
+        psycopg.connect(self.url, connect_timeout=2).close()
 
     def stop(self) -> None:
         if self.owned:
@@ -84,6 +117,11 @@ def start_postgres() -> PostgresServer:
     """The server at TEST_DATABASE_URL, else a new one. Raises ServiceUnavailable."""
     if url := os.environ.get("TEST_DATABASE_URL"):
         return PostgresServer(url)
+    return start_own_postgres()
+
+
+def start_own_postgres() -> PostgresServer:
+    """A new server, which may be killed. Raises ServiceUnavailable."""
     return first_that_starts(
         "PostgreSQL",
         postgres_installations(),
@@ -138,23 +176,26 @@ def run_postgres(programs: Path) -> PostgresServer:
         "port": str(port),
         "unix_socket_directories": "",
         "fsync": "off",
-        "synchronous_commit": "off",
         "full_page_writes": "off",
         "max_connections": "200",
     }
     settings = [f"--{name}={value}" for name, value in options.items()]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(programs / "postgres"), "-D", data, *settings],
-            user=user,
-            group=group,
-            extra_groups=[] if account else None,
-            cwd=directory,
-            stdout=output,
-            stderr=output,
-        )
-    # SIGINT disconnects the clients; SIGTERM would wait for them.
-    owned = OwnedProcess(process, directory, signal.SIGINT)
+
+    def launch() -> subprocess.Popen[bytes]:
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                [str(programs / "postgres"), "-D", data, *settings],
+                user=user,
+                group=group,
+                extra_groups=[] if account else None,
+                cwd=directory,
+                stdout=output,
+                stderr=output,
+            )
+
+    # SIGINT disconnects the clients (SIGTERM would wait for them); SIGQUIT is the immediate
+    # shutdown, which takes the children along and leaves a recovery to the next start.
+    owned = OwnedProcess(launch, directory, signal.SIGINT, signal.SIGQUIT)
     administration = f"postgres://postgres@127.0.0.1:{port}/postgres"
 
     def create_database() -> None:
@@ -210,7 +251,6 @@ class RedisServer:
     url: str
     owned: OwnedProcess | None = None
     last_database: int = 0
-    program: Path | None = None
 
     def fresh_database(self) -> str:
         """The URL of an emptied database other than 0. (Publish and subscribe ignore databases.)"""
@@ -220,27 +260,35 @@ class RedisServer:
             client.flushdb()
         return url
 
+    def restart(self) -> None:
+        """Start an own server again, empty, after it was killed or stopped; it answers then.
+        Raises ServiceUnavailable."""
+        assert self.owned is not None, "not ours"
+        self.owned.restart()
+        self.wait(self.owned)
+
+    def wait(self, owned: OwnedProcess) -> None:
+        """Until it answers. Raises ServiceUnavailable."""
+        wait_until_ready(owned, self._ping, redis.ConnectionError, owned.directory / "log")
+
+    def _ping(self) -> None:
+        with redis.Redis.from_url(self.url) as client:
+            client.ping()
+
     def stop(self) -> None:
         if self.owned:
             self.owned.stop()
-
-    def restart(self) -> None:
-        """After `stop`: the same address again, and nothing in it."""
-        assert self.program is not None, "only a Redis that the tests started"
-        port = urlsplit(self.url).port
-        self.owned = run_redis(self.program, port).owned
-
-
-def start_own_redis() -> RedisServer:
-    """A new server, which a test may stop and start again. Raises ServiceUnavailable."""
-    remedy = "Install Redis (Debian: apt install redis-server)."
-    return first_that_starts("Redis", redis_programs(), run_redis, remedy)
 
 
 def start_redis() -> RedisServer:
     """The server at TEST_REDIS_URL, else a new one. Raises ServiceUnavailable."""
     if url := os.environ.get("TEST_REDIS_URL"):
         return RedisServer(url)
+    return start_own_redis()
+
+
+def start_own_redis() -> RedisServer:
+    """A new server, which may be killed. Raises ServiceUnavailable."""
     return first_that_starts(
         "Redis",
         redis_programs(),
@@ -256,26 +304,25 @@ def redis_programs() -> Iterable[Path]:
         yield from package.glob("_binaries/*/valkey-server")
 
 
-def run_redis(program: Path, port: int | None = None) -> RedisServer:
+def run_redis(program: Path) -> RedisServer:
     directory = Path(tempfile.mkdtemp(prefix="everlong-redis-"))
-    port, log = port or free_port(), directory / "log"
+    port, log = free_port(), directory / "log"
     options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
-    try:
-        with log.open("wb") as output:
-            process = subprocess.Popen(
+
+    def launch() -> subprocess.Popen[bytes]:
+        directory.mkdir(exist_ok=True)  # `stop` has deleted it
+        with log.open("ab") as output:
+            return subprocess.Popen(
                 [program, *options], cwd=directory, stdout=output, stderr=output
             )
+
+    try:
+        owned = OwnedProcess(launch, directory)
     except OSError as error:
         shutil.rmtree(directory, ignore_errors=True)
         raise ServiceUnavailable(str(error)) from error
-    owned = OwnedProcess(process, directory)
-    server = RedisServer(f"redis://127.0.0.1:{port}/0", owned, program=program)
-
-    def ping() -> None:
-        with redis.Redis.from_url(server.url) as client:
-            client.ping()
-
-    wait_until_ready(owned, ping, redis.ConnectionError, log)
+    server = RedisServer(f"redis://127.0.0.1:{port}/0", owned)
+    server.wait(owned)
     return server
 
 

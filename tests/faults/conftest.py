@@ -1,0 +1,141 @@
+"""Sites to break: `make faults`. One line a scenario, with what was seen.
+
+Visitors are imported inside: pytest loads this file before Django is set up.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from demo.models import Model
+from demo.script import is_title
+from demo.server import DemoServer
+from tests.faults.sites import SETTINGS, WINDOW, Site
+from tests.support.server import manage
+from tests.support.services import (
+    PostgresServer,
+    RedisServer,
+    start_own_postgres,
+    start_own_redis,
+)
+
+if TYPE_CHECKING:
+    from tests.faults.visitors import Visitor
+
+Seen = Callable[[str], None]
+
+
+# --- Reporting ------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """No dots: the lines of `pytest_runtest_logreport` are in their place."""
+    if report.when == "call":
+        return report.outcome, "", ""
+    return ("error", "", "") if report.failed else ("", "", "")
+
+
+class Lines:
+    """Prints the scenarios as they end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.passed:
+            return
+        name = re.sub(r"^.*::test_|\]$", "", report.nodeid).replace("_", " ").replace("[", ", ")
+        seen = [str(value) for key, value in report.user_properties if key == "seen"]
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            seen.append(crash.message.splitlines()[0] if crash else "see above")
+        verdict = "ok  " if report.passed else "FAIL"
+        line = f"{verdict}  {name:<62}{report.duration:6.1f} s   {'; '.join(seen)}"
+        self._config.get_terminal_writer().line(line)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Lines(config), "fault-lines")
+
+
+@pytest.fixture
+def seen(record_property: Callable[[str, object], None]) -> Seen:
+    """`seen("the lock was free after 14.2 s")`: shown in the scenario's line."""
+    return lambda words: record_property("seen", words)
+
+
+# --- Sites ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model() -> Iterator[DemoServer]:
+    """The scripted provider. Each scenario says what it answers; titles it has at hand."""
+    listed = [Model(id="test-model", window=WINDOW, max_output=1_024)]
+    with DemoServer(models=listed) as server:
+        server.script.reply("A title", when=is_title, always=True)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def breakable_postgres() -> Iterator[PostgresServer]:
+    server = start_own_postgres()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def migrated(breakable_postgres: PostgresServer) -> str:
+    """The name of a migrated database, to copy."""
+    url = breakable_postgres.fresh_database()
+    manage({**os.environ, "DATABASE_URL": url}, "migrate")
+    return url.rpartition("/")[2]
+
+
+@pytest.fixture(scope="session")
+def breakable_redis() -> Iterator[RedisServer]:
+    server = start_own_redis()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def build(
+    request: pytest.FixtureRequest, tmp_path: Path, site: Path, supervise: Any, model: DemoServer
+) -> Iterator[Callable[..., Site]]:
+    """`build(profile, webs=1, **settings)`: a site that runs. Servers that a failed scenario has
+    left dead are started again for the next one."""
+    sites: list[Site] = []
+
+    def make(profile: str, *, webs: int = 1, **settings: str) -> Site:
+        environment = {**SETTINGS, "ANTHROPIC_BASE_URL": model.base_url, **settings}
+        made = Site(model, environment, supervise, tmp_path, site)
+        sites.append(made)
+        if profile == "scaled":
+            made.postgres = request.getfixturevalue("breakable_postgres")
+            made.redis = request.getfixturevalue("breakable_redis")
+            copied = request.getfixturevalue("migrated")
+            environment["DATABASE_URL"] = made.postgres.fresh_database(copied)
+            environment["REDIS_URL"] = made.redis.fresh_database()
+        for _ in range(webs):
+            made.start_web()
+        if profile == "scaled":
+            made.start_worker()
+        return made
+
+    yield make
+    for server in [server for made in sites for server in (made.postgres, made.redis) if server]:
+        if server.owned is not None and not server.owned.running:
+            server.restart()
+
+
+@pytest.fixture
+async def person() -> "AsyncIterator[Visitor]":
+    from tests.faults.visitors import Visitor
+
+    async with Visitor() as visitor:
+        yield visitor
