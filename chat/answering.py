@@ -117,6 +117,7 @@ class Answering:
 
     async def _close(self, reply: Reply) -> None:
         await in_db_at_last(rounds.close, self._live.turn_id, self._ending(reply))
+        self._live.rounds += 1
         self._live.end_message()
 
     # --- One request ------------------------------------------------------------------------------

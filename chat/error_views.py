@@ -25,7 +25,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     else:
         return defaults.server_error(request)
     if "x-requested-with" in request.headers or "hx-request" in request.headers:
-        text = f"{gettext(words)} {gettext(NEXT_STEP)}"
+        text = " ".join([gettext(words), gettext(NEXT_STEP)])
         return HttpResponse(text, status=503, content_type="text/plain; charset=utf-8")
     context = {"words": gettext(words), "next_step": gettext(NEXT_STEP)}
     return HttpResponse(render_to_string("503.html", context), status=503)

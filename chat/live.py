@@ -49,6 +49,7 @@ class LiveTurn:
     thinking: str = ""
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
     first_delta: float | None = None  # seconds until its first text went out
+    rounds: int = 0  # of tools, so far
     _began: float = field(default_factory=perf_counter)
     questions: dict[str, Question] = field(default_factory=dict)  # open ones by id of the call
     _half: str = ""  # the first half of a surrogate pair whose second has not come yet

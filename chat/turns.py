@@ -122,7 +122,8 @@ class Runner:
     async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> None:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
-            ending = replace(await self._ending_of(live, work), first_delta=live.first_delta)
+            ending = await self._ending_of(live, work)
+            ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
             loaded = await self._store(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
@@ -181,7 +182,7 @@ class Runner:
 
     @staticmethod
     async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
-        text = f"{gettext(why_unavailable(error))} {gettext(UNSTORED)}"
+        text = " ".join([gettext(why_unavailable(error)), gettext(UNSTORED)])
         notice = {"type": "turn.notice", "turn_id": live.turn_id, "text": text}
         await send(conversation_group(live.conversation_id), notice)
         return True

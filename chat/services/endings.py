@@ -17,7 +17,7 @@ from chat import events
 from chat.broadcast import conversation_group, emit
 from chat.contexts import Loaded, load_for, usage_event
 from chat.llm import counter
-from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.profiles import profile_for
 from chat.services import indexing
 from chat.services.turns import append_answer, head_of, open_answer, text_blocks
@@ -33,7 +33,8 @@ log = structlog.get_logger(__name__)
 class Ending:
     """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
     sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
-    for, for learning, 0 for none; `first_delta` the seconds to the turn's first text."""
+    for, for learning, 0 for none; `first_delta` the seconds to the turn's first text, `rounds` how
+    many rounds of tools came before, None where nobody knows."""
 
     status: Turn.Status
     blocks: Sequence[Block] = ()
@@ -43,6 +44,7 @@ class Ending:
     raw_prompt: int = 0
     error: AgentError | None = None
     first_delta: float | None = None
+    rounds: int | None = None
 
 
 _MESSAGE_STATUS = {
@@ -88,7 +90,7 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
         group = conversation_group(conversation.pk)
         emit(group, events.turn_finished(turn, message))
         emit(group, usage_event(loaded))
-        transaction.on_commit(lambda: _log_end(turn, ending), robust=True)
+        transaction.on_commit(lambda: _log_end(turn, ending, message), robust=True)
     return loaded
 
 
@@ -122,12 +124,16 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
     return True
 
 
-def _log_end(turn: Turn, ending: Ending) -> None:
+def _log_end(turn: Turn, ending: Ending, message: Message | None) -> None:
     """One line for each turn that ended, without a word of what was said. The tokens are those of
     all its rounds; of calls that the server had paused, only those of the last round."""
-    answers = turn.messages.filter(role=Message.Role.ASSISTANT).values_list("usage", "cost")
+    if ending.rounds == 0 and message:  # mostly: no statement for it
+        answers = [(message.usage, message.cost)]
+    else:
+        rows = turn.messages.filter(role=Message.Role.ASSISTANT)
+        answers = list(rows.values_list("usage", "cost"))
     usage = sum((Usage.from_api(reported) for reported, _ in answers), ending.paused)
-    compacted = Compaction.objects.filter(turn=turn, status=Compaction.Status.COMPLETED)
+    compressed_at = turn.conversation.compressed_at
     ended = turn.finished_at or timezone.now()
     log.info(
         "turn ended",
@@ -146,7 +152,7 @@ def _log_end(turn: Turn, ending: Ending) -> None:
         cache_write_tokens=usage.cache_creation_input_tokens,
         cost=round(sum(cost for _, cost in answers), 6),
         rounds=len(answers),
-        compacted=compacted.exists(),
+        compacted=compressed_at is not None and compressed_at > turn.created_at,
     )
 
 

@@ -171,7 +171,7 @@ def decide(proposal: MemoryProposal, *, accept: bool) -> None:
                 conversation_id=proposal.conversation_id,
                 message_number=proposal.message_number,
             )
-        elif accept:  # but not what it has been changed to since
+        elif accept and proposal.memory_id is not None:  # but not what it was changed to since
             Memory.objects.filter(pk=proposal.memory_id, key=proposal.key).delete()
         emit(conversation_group(proposal.conversation_id), event)
 

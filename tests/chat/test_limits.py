@@ -40,6 +40,7 @@ FRAMES: dict[str, dict[str, Any]] = {
     "Compact": {"type": "compact"},
     "StopTurn": {"type": "turn.stop"},
     "CancelCompaction": {"type": "compact.cancel"},
+    "DecideCall": {"type": "tool.decide", "turn_id": 1, "id": "toolu_1", "decision": "deny"},
     "Sync": {"type": "sync"},
 }
 

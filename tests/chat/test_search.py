@@ -12,8 +12,8 @@ from django.test import Client
 from accounts.models import User
 from agent.errors import ToolError
 from agent.limits import Limits
+from agent.messages import Block, sound_text
 from agent.messages import Message as AgentMessage
-from agent.messages import sound_text
 from agent.previews import previewed
 from agent.search import parse
 from chat.contexts import agent_message
@@ -317,6 +317,10 @@ async def test_what_is_only_previewed_of_the_running_turn_is_a_hit(user: User) -
     assert "ferry two" in await search_history(scope, query)
 
 
+async def nobody_is_asked(server: str, call: Block) -> None:
+    raise AssertionError("no server's tool is called here")
+
+
 @pytest.mark.parametrize("window", [8_000, 16_000, 200_000])
 async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, window: int) -> None:
     """Three pages a round, each of which is sent whole with the others."""
@@ -331,7 +335,7 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
     row = await in_db(conversation.messages.get)
     (cut,) = previewed(agent_message(row), limits).blocks
     read, note, _ = re.split(r"\n\n(?=\[…)|(?<=…\])\n\n", cut["text"])
-    tools = await in_db(bound, conversation, 3)
+    tools = await in_db(bound, conversation, 3, nobody_is_asked)
     results: list[dict] = []
     while note:
         arguments = json.loads(

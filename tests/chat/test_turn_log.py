@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from chat.db import in_db
 from chat.models import ModelProfile, Turn
@@ -75,7 +76,8 @@ async def test_so_does_a_turn_that_the_sweep_ends(
     tab.say("Tell me")
     await tab.next("turn.delta")
     turn = await in_db(Turn.objects.get, conversation=chat.conversation)
-    await in_db(interrupt, turn)
+    await in_db(Turn.objects.update, lease_expires=timezone.now())
+    assert await in_db(interrupt, turn.pk)
     line = await line_in(log)
     assert (line["turn"], line["status"], line["error"]) == (turn.pk, "interrupted", "interrupted")
     tab.send("turn.stop")
