@@ -30,7 +30,7 @@ from chat.failsafe import drawn
 from chat.models import Conversation, Message, Turn
 from chat.tool_rows import RESULT_SUFFIX, call_part, citations, result_part, server_results
 
-VERSION = 6  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 7  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.markdown.link_numbers` makes them.
