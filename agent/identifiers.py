@@ -46,6 +46,7 @@ _PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
 # Base64 and the like, in which each place would be tried to the end.
 _DATA = re.compile(r"[\w.+/@-]{201,}")
 LONGEST = 200  # characters; longer matches are data, not names
+MOST_INDEXED = 40_000  # characters of one message: what is longer was not typed, and is searched
 WORDS_AROUND = 5
 CHARACTERS_AROUND = 200
 LONGEST_WORD = 30  # characters; longer ones are values themselves
@@ -94,9 +95,9 @@ def plain_numbers(text: str) -> str:
 
 
 def index_entries(number: int, text: str) -> list[Entry]:
-    """Index entries for what a user typed in one message."""
+    """Index entries for what a user typed in one message, of a very long one for its beginning."""
     entries: dict[str, Entry] = {}
-    for value, before in _matches(text):
+    for value, before in _matches(text[:MOST_INDEXED]):
         key = normalise(value)
         # Small counts say nothing without their sentence.
         if key not in entries and not (key.isdigit() and len(key) < 3):

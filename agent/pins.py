@@ -28,7 +28,7 @@ _PREFERENCE = re.compile(
     re.I,
 )
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
-LONGEST = 400  # characters of one pin
+SHORTEST, LONGEST = 8, 400  # characters of one pin
 FOREIGN_WORDS = 3  # that a sentence of the user's may hold: a pasted name, a path
 # Stands for a character that the user did not type: no wording matches it.
 _NOT_TYPED = "\ue000"
@@ -65,6 +65,8 @@ def pins(number: int, text: str, pasted: Sequence[Range] | None = None) -> list[
     found = []
     own = without(text, foreign(text, pasted), _NOT_TYPED)
     for match in _SENTENCE.finditer(text):
+        if len(match[0]) < SHORTEST:
+            continue
         sentence, typed_part = match[0], own[slice(*match.span())]
         if _is_typed(sentence, typed_part) and _instructs(" ".join(typed_part.split())):
             found.append(Pin(number, shorten(" ".join(sentence.split()), LONGEST)))

@@ -19,7 +19,7 @@ from chat.models import Compaction
 from chat.render import CACHE_SECONDS, VERSION, Part, source_html
 
 # As the audit marks a bullet: at its end, after a space, which no attribute can hold.
-_UNVERIFIED = re.compile(rf"\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
+_UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
 _ENTRIES = {
     "pins": re.compile(r"^- (?P<text>.+) \[#(?P<number>\d+)\]$", re.M),
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),

@@ -91,6 +91,8 @@ def render(text: str, work: Work | None = None) -> str:
 
 
 def _render(text: str, work: Work) -> str:
+    if work.weight < 0:
+        return _plain(text) if text.strip() else ""
     end = 0
     for piece in pieces(text):
         if not work.takes(piece):

@@ -87,9 +87,9 @@ class Cutter:
         elif blank:
             self._lines.append(line)
             self._weight += _BLANK_LINE + len(line) * _CHARACTER
-            self._blank = True
             self._columns = 0
-            if not self._held and len(self._lines) > 1:
+            first, self._blank = not self._blank, True
+            if not self._held and first and len(self._lines) > 1:
                 yield self._finish()
             return
         else:

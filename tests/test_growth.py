@@ -11,7 +11,7 @@ from time import thread_time
 
 import pytest
 
-from agent import api_errors, audit, chapters, excerpts, identifiers, pins, pruning, search
+from agent import audit, chapters, excerpts, identifiers, overflow, pins, pruning, search
 from agent.context import DEFUSED, FENCE
 from agent.extract import extract
 from agent.messages import Message, plain_text, sound_text
@@ -22,9 +22,9 @@ from chat.files import PDF_ENCRYPTED, PDF_PAGE
 from chat.llm import counter
 from chat.markdown_stream import MarkdownStream
 
-SIZES = (2_000, 10_000, 200_000)  # characters; the largest where the others leave a doubt
+SIZES = (10_000, 50_000, 200_000)  # characters; the largest where the others leave a doubt
 FLOOR = 0.05  # seconds: less than this is never too much
-GENEROUS = 4  # times what proportion allows; quadratic time is 20 times as much
+GENEROUS = 3  # times what proportion allows; quadratic time is 5 and 20 times as much
 
 
 def repeated(unit: str) -> Callable[[int], str]:
@@ -96,6 +96,10 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "what UTF-8 cannot carry": repeated("\ud800\0"),
     "instructions": repeated("and always please , "),
     "closing tags": repeated("</ conversation_record"),
+    "quotes never closed": repeated("\"a 'b “c „d «e "),
+    "apostrophes": repeated("'a'"),
+    "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
+    "heads of mail": repeated("From: a\nx\n"),
 }
 SOURCE = audit.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
 
@@ -128,7 +132,8 @@ def stored(text: str) -> None:
     _head_and_tail(text, 5_000, 1, 0)
     pruning.shorten(text, 400)
     extract([message(text)], 500, counter())
-    api_errors.TOO_LONG.search(text)
+    overflow.says_too_long(text)
+    overflow.share_taken(text)
     counter().count(text)
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
