@@ -26,7 +26,6 @@ LONGEST_PHRASE = 16  # tokens; what is longer is found by its beginning
 LEAST_BEGUN = 2  # characters of a word that is looked for by its beginning
 LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
 MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
-LONGEST_QUERY = 4_000  # characters that are looked at for them
 
 # BM25's usual constants. How often a word stands in a message adds nothing to recall.
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75
@@ -134,8 +133,6 @@ class Query:
 def parse(text: str, *, typing: bool = False) -> Query:
     """Any text as a query. Nothing in it is syntax, but that quoted words belong together.
     `typing`: its last word may be only begun."""
-    if len(text) > LONGEST_QUERY:  # up to a whole word, where it has any
-        text = " ".join(text[:LONGEST_QUERY].split()[:-1])
     text = composed(text)
     quoted = [first or second for first, second in _QUOTED.findall(text)]
     together = [*map(tokens, quoted), *map(_strip, text.split())]

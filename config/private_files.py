@@ -23,7 +23,7 @@ def keep_private() -> None:
             path=str(path),
             next_step="Run all its processes as the user who owns them, then: chmod -R go= PATH",
         )
-    if settings.ENV_FILE.exists() and _is_open(settings.ENV_FILE):
+    if settings.ENV_FILE.is_file() and _is_open(settings.ENV_FILE):
         log.warning(
             "others can read the file with the keys",
             path=str(settings.ENV_FILE),

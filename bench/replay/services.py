@@ -62,6 +62,9 @@ class ServicesReplay:
         with (
             patch("django.utils.timezone.now", self._now),
             patch("chat.llm.new_client", lambda spent: Caller(self.api, self.api.clock.now)),
+            patch(
+                "django.conf.settings.MESSAGES_PER_MINUTE", 10**9
+            ),  # its clock is not the world's
         ):
             self._advance(gap)
             self._turn(exchange)

@@ -23,6 +23,7 @@ SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less r
 READ_TOKENS = 8_000
 EXCERPT = 500  # characters of each hit
 MOST_HITS = 80
+LONGEST_QUERY = 4_000  # characters that are looked at
 CRUMBS = 20  # no message is begun in the last twentieth of a page
 CHARACTERS_PER_TOKEN = 4  # what a page is cut to before it is counted
 
@@ -35,7 +36,7 @@ async def search_history(scope: Scope, input: dict[str, Any]) -> str:
     everywhere = input.get("all_conversations") or False
     if not isinstance(everywhere, bool):
         raise ToolError("all_conversations must be true or false.")
-    return await in_db(_search, scope, search.parse(query), everywhere)
+    return await in_db(_search, scope, search.parse(query[:LONGEST_QUERY]), everywhere)
 
 
 def _search(scope: Scope, query: search.Query, everywhere: bool) -> str:

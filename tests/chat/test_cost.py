@@ -64,9 +64,7 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
     make_profile()
     turn = send(conversation).turn
     answer = [{"type": "text", "text": "Yes."}]
-    ending = Ending(
-        Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0
-    )
+    ending = Ending(Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0)
     found = statements(lambda: endings.finish(turn.pk, ending))
     assert len(found) <= 8, found
     conversation.refresh_from_db()

@@ -1,11 +1,17 @@
 """An answer that does not go on shows no cursor: it would promise more."""
 
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from demo.script import is_chat
 from demo.server import DemoServer
 from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -16,6 +22,18 @@ BLINKING = "document.getAnimations().filter((each) => each.animationName === 'bl
 def cursors(page: Page, number: int) -> None:
     """Wait until so many cursors blink."""
     page.wait_for_function(f"(number) => {BLINKING} === number", arg=number)
+
+
+def wait_for_checkpoint(server: EverlongProcess, text: str) -> None:
+    """Until the text of the running answer is stored."""
+    begun = "SELECT text FROM chat_message WHERE status = 'streaming'"
+    deadline = time.monotonic() + 60
+    with closing(
+        sqlite3.connect(Path(server.environment["DATA_DIR"], "everlong.sqlite3"))
+    ) as database:
+        while text not in str(database.execute(begun).fetchall()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
 
 
 def test_the_cursor_goes_with_the_connection_and_does_not_come_back_on_an_interrupted_answer(
@@ -31,6 +49,7 @@ def test_the_cursor_goes_with_the_connection_and_does_not_come_back_on_an_interr
     article = page.locator("article").last
     expect(article.locator(".tail")).to_contain_text("of which only")
     cursors(page, 1)
+    wait_for_checkpoint(server, "of which only")
     server.kill()
     cursors(page, 0)
     expect(page.locator("#connection-banner")).to_be_visible()
