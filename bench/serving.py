@@ -19,7 +19,6 @@ ENVIRONMENT = {
     "DEFAULT_MODEL": MODEL,
     "MESSAGES_PER_MINUTE": "1000000",
     "TURNS_AT_ONCE": "1000000",
-    "TURNS_AT_ONCE": "1000000",
     "SECRET_KEY": "only-for-benchmarks",
     "LOG_LEVEL": "WARNING",
     "MALLOC_ARENA_MAX": "2",  # as the Makefile and the Dockerfile have it
