@@ -1,19 +1,13 @@
 """Limits on what costs: how many turns a user may begin in a minute, and have running at once."""
 
 import time
-from collections import Counter
-from threading import Lock
 
-import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext, ngettext
 
-from chat import metrics
 from chat.errors import Refused
 from chat.models import Turn
-
-log = structlog.get_logger(__name__)
 
 MINUTE = 60  # seconds
 CROWD_SECONDS = 10  # until another try makes sense where too many answers run
@@ -51,49 +45,11 @@ def count_turn(user_id: int) -> None:
 
 
 def _counted(user_id: int, minute: int) -> int:
-    """The turns of a user in this minute, one more than before. All processes share the count,
-    unless the cache is away: then each limits by its own."""
+    """The turns of a user in this minute, one more than before. All processes share the count, but
+    while Redis is away (`chat.caches`)."""
     key = f"turns:{user_id}:{minute}"
-    try:
-        count = _count_in_cache(key)
-    except ValueError:
-        return _own_counts.add(user_id, minute)
-    _own_counts.needed = False
-    return count
-
-
-def _count_in_cache(key: str) -> int:
-    """One more; ValueError where the cache keeps nothing."""
+    cache.add(key, 0, 2 * MINUTE)
     try:
         return cache.incr(key)
-    except ValueError:  # the first in this minute
-        if cache.add(key, 1, 2 * MINUTE):
-            return 1
-        return cache.incr(key)  # somebody else was first
-
-
-class _OwnCounts:
-    """Counts of this process for the current minute; `needed` while the cache is away."""
-
-    def __init__(self) -> None:
-        self.needed = False
-        self._lock = Lock()
-        self._minute = 0
-        self._counts: Counter[int] = Counter()
-
-    def add(self, user_id: int, minute: int) -> int:
-        metrics.count("limits_by_process")
-        with self._lock:
-            if not self.needed:
-                self.needed = True
-                log.warning(
-                    "the cache is away: each process counts for itself",
-                    next_step="Check REDIS_URL and the Redis server.",
-                )
-            if minute != self._minute:
-                self._minute, self._counts = minute, Counter()
-            self._counts[user_id] += 1
-            return self._counts[user_id]
-
-
-_own_counts = _OwnCounts()
+    except ValueError:  # Redis has just gone, or come back: another cache counts from here
+        return 1

@@ -8,7 +8,6 @@ EVENTS = {
     "request_repaired": "Requests that broke a rule of the API and went out as text.",
     "request_refused": "Requests that broke a rule of the API and did not go out.",
     "not_drawn": "Texts and other content shown as their source, because drawing them failed.",
-    "limits_by_process": "Turns counted by this process alone, because the cache was away.",
 }
 
 _lock = Lock()

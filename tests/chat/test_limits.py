@@ -4,7 +4,6 @@ import json
 from typing import Any, get_args
 
 import pytest
-from django.core.cache.backends.base import BaseCache
 from django.test import AsyncClient
 
 from accounts.models import User
@@ -177,36 +176,6 @@ def test_only_so_many_answers_are_written_at_once(user: User, settings: Any) -> 
     assert (refused.value.code, refused.value.retry_after) == ("rate_limited", 10)
     assert "2 answers" in refused.value.message
     limits.count_turn(make_user().pk)
-
-
-class AwayCache(BaseCache):
-    """As the cache of a Redis that is away: it keeps nothing, and raises nothing of its own."""
-
-    def add(self, *_: object, **__: object) -> bool:
-        return False
-
-    def incr(self, key: str, *_: object, **__: object) -> int:
-        raise ValueError(key)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_without_the_cache_each_process_limits_for_itself(
-    user: User, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(limits, "cache", AwayCache({}))
-    monkeypatch.setattr(limits, "_own_counts", limits._OwnCounts())
-    monkeypatch.setattr(limits.time, "time", lambda: 6_030.0)
-    settings.MESSAGES_PER_MINUTE = 3
-    for _ in range(3):
-        limits.count_turn(user.pk)
-    for _ in range(2):
-        with pytest.raises(Refused) as refused:
-            limits.count_turn(user.pk)
-    assert refused.value.retry_after == 30
-    limits.count_turn(make_user().pk)
-    assert caplog.text.count("the cache is away") == 1
-    monkeypatch.setattr(limits.time, "time", lambda: 6_060.0)
-    limits.count_turn(user.pk)
 
 
 @pytest.mark.django_db(transaction=True)
