@@ -144,7 +144,7 @@ class Visitor(Person):
     async def _open(self, server: EverlongProcess, conversation: UUID) -> KeepingTab:
         path = f"/ws/conversations/{conversation}/"
         timeout = aiohttp.ClientWSTimeout(ws_close=2.0)
-        socket = await self._http.ws_connect(server.url + path, origin=server.url, timeout=timeout)
+        socket = await self.http.ws_connect(server.url + path, origin=server.url, timeout=timeout)
         none: Any = None  # there is no ASGI communicator
         told = self.told[conversation]
         tab = KeepingTab(
