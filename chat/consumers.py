@@ -165,11 +165,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
         try:
-            if not await self._is_signed_in():
-                return
             frame = parse(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
-            await self._handle(frame)
+            if await self._is_signed_in():
+                await self._handle(frame)
         except Refused as refusal:
             await self._send_error(refusal, client_id)
         except Conversation.DoesNotExist:
