@@ -126,8 +126,9 @@ async def test_redis_away_in_a_compaction(
     # The worker takes tasks again.
     tab = await returned(site, person, tab)
     site.model.script.reply(SUMMARY, when=is_summary)
-    site.model.script.reply("Noted.", when=is_chat)
-    await goes_on(tab, LONG)
+    for text in (f"{LONG} again", "brief", "terse"):
+        site.model.script.reply("Noted.", when=is_chat)
+        await goes_on(tab, text)
     compacted = await compacts(tab, back_at)
     check(site, person)
     seen(f"the summary is stored, free {took:.1f} s and the worker at work {compacted:.1f} s after")
