@@ -17,12 +17,12 @@ def site(settings: Any) -> None:
     settings.SECURE_PROXY_SSL_HEADER = None
 
 
-async def is_let_in(origin: str | None, host: str, **headers: str) -> bool:
+async def is_let_in(origin: str | None, host: str, *, path: str = PATH, **headers: str) -> bool:
     given = [(b"host", host.encode())]
     if origin is not None:
         given.append((b"origin", origin.encode()))
     given += [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    communicator = WebsocketCommunicator(application, PATH, given)
+    communicator = WebsocketCommunicator(application, path, given)
     await communicator.send_input({"type": "websocket.connect"})
     answer = await communicator.receive_output(10)
     communicator.stop()
@@ -87,3 +87,8 @@ async def test_a_trusted_origin_is_let_in_behind_a_proxy_that_changes_the_host(
     assert not await is_let_in("https://chat.example.com", "localhost:8000")
     assert not await is_let_in("http://chat.example.com:8443", "localhost:8000")
     assert not await is_let_in("https://chat.example.org:8443", "localhost:8000")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_address_that_does_not_exist_is_refused_and_nothing_breaks() -> None:
+    assert not await is_let_in("http://localhost", "localhost", path="/ws/elsewhere/")
