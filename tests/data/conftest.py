@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from _pytest.terminal import TerminalReporter
 from django.core.cache import cache
+from pytest_django import SettingsWrapper
 
 from agent.llm import Client
 from tests.chat.conftest import (  # noqa: F401
@@ -43,6 +44,12 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
 def empty_cache() -> None:
     """Rendered messages are cached by their ids, which every test gives anew."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def unlimited(settings: SettingsWrapper) -> None:
+    """What was recorded over weeks is replayed in a minute."""
+    settings.MESSAGES_PER_MINUTE = settings.TURNS_AT_ONCE = 10**9
 
 
 @pytest.fixture(scope="session")

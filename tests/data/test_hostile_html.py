@@ -62,7 +62,7 @@ def divider(text: str) -> str:
 
 
 def fence(text: str) -> str:
-    return markdown.render_code(text, markdown.clean_text(text))
+    return markdown.render_code(text, markdown.clean_text(text), markdown.Work())
 
 
 def pieces(text: str) -> str:
