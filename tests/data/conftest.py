@@ -2,11 +2,11 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from django.core.cache import cache
-from pytest_django import SettingsWrapper
 
 from agent.llm import Client
 from tests.chat.conftest import (  # noqa: F401
@@ -47,7 +47,7 @@ def empty_cache() -> None:
 
 
 @pytest.fixture(autouse=True)
-def unlimited(settings: SettingsWrapper) -> None:
+def unlimited(settings: Any) -> None:
     """What was recorded over weeks is replayed in a minute."""
     settings.MESSAGES_PER_MINUTE = settings.TURNS_AT_ONCE = 10**9
 
