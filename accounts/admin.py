@@ -8,7 +8,7 @@ from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
 
 from accounts.models import User
-from chat.figures import format_money
+from chat.html.figures import format_money
 
 
 @admin.register(User)

@@ -9,10 +9,14 @@ from itertools import count
 from time import perf_counter
 from typing import Any, Protocol
 
+from agent.context.request import Request
 from agent.errors import AgentError, ToolError, gettext_noop
 from agent.messages import Block, sound, sound_text
-from agent.reply import Outcome, Reply, outcome
-from agent.request import Request
+from agent.model.reply import (
+    Outcome,
+    Reply,
+    outcome,
+)
 from agent.tools import Tool
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from agent.compaction import Policy
-from agent.context import BASE_PROMPT
+from agent.compaction.plan import Policy
+from agent.context.assemble import BASE_PROMPT
 from agent.limits import Limits
 from agent.tokens import Factor
 from bench.processes import ROOT
@@ -25,7 +25,7 @@ from bench.replay.conversations import Conversation, chained, gaps, read_beam, r
 from bench.replay.keeping import Kept, examine
 from bench.replay.summariser import Summariser
 from bench.report import Report, percentile
-from demo.tokens import count_text
+from demo.api.tokens import count_text
 
 MODEL = "claude-sonnet-5-5"
 WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
@@ -250,7 +250,10 @@ def run(setting: Setting, report: Report, workers: int) -> None:
 
 def built_in_prices() -> Prices:
     """Of the model, from the product's table."""
-    from chat.profiles import BUILT_IN, CACHE_WRITE
+    from chat.queries.model_profiles import (
+        BUILT_IN,
+        CACHE_WRITE,
+    )
 
     known = BUILT_IN[MODEL]
     read = known.input_price * known.cache_read

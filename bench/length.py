@@ -55,9 +55,9 @@ def make_conversation(owner: Any, length: int) -> Any:
 
 def next_turn(conversation: Any) -> None:
     """All that comes before the next request, but writing the rows."""
-    from agent.context import assemble
-    from chat.contexts import load
-    from chat.versions import plan_for
+    from agent.context.assemble import assemble
+    from chat.queries.conversation import load
+    from chat.queries.summaries import plan_for
 
     loaded = load(conversation.pk)
     assert loaded.due() is None

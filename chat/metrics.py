@@ -1,4 +1,4 @@
-"""What this process has counted that no row tells; `chat.metrics_views` shows it."""
+"""What this process has counted that no row tells; `chat.web.metrics` shows it."""
 
 from collections import Counter
 from threading import Lock

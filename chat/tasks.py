@@ -12,23 +12,51 @@ from celery import shared_task
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from agent.chapters import Summary
-from agent.compaction import compacted
-from agent.context import assemble, measure
+from agent.compaction.chapters import Summary
+from agent.compaction.job import (
+    Job,
+    Result,
+    Writer,
+)
+from agent.compaction.ladder import (
+    describe,
+    summarise,
+)
+from agent.compaction.plan import compacted
+from agent.compaction.write import SummaryRejected
+from agent.context.assemble import (
+    assemble,
+    measure,
+)
+from agent.context.request import Request
 from agent.errors import AgentError
-from agent.llm import Client, Spent
 from agent.messages import Block
 from agent.messages import Message as AgentMessage
-from agent.request import Request
-from agent.summary import describe, summarise
-from agent.summary_job import Job, Result, Writer
-from agent.summary_writing import SummaryRejected
-from chat import llm, stored_files, versions
-from chat.contexts import Loaded, agent_message
+from agent.model.client import (
+    Client,
+    Spent,
+)
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Conversation, Message, ModelProfile
-from chat.profiles import limits_for, profile_for
-from chat.services import compactions, conversations, preparing, writing
+from chat.queries import (
+    attachments,
+    model_server,
+    summaries,
+)
+from chat.queries.conversation import (
+    Loaded,
+    agent_message,
+)
+from chat.queries.model_profiles import (
+    limits_for,
+    profile_for,
+)
+from chat.services import (
+    compaction_jobs,
+    compactions,
+    conversations,
+    preparations,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +76,7 @@ class Unwanted(Exception):
 @shared_task
 def compact(compaction_id: int) -> None:
     """Write the summary of a compaction that a turn has begun."""
-    task = writing.claim(compaction_id, os.getpid())
+    task = compaction_jobs.claim(compaction_id, os.getpid())
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return
@@ -57,7 +85,7 @@ def compact(compaction_id: int) -> None:
         try:
             written = async_to_sync(_summarise)(task, spent)
         finally:
-            writing.charge(task.compaction, spent)
+            compaction_jobs.charge(task.compaction, spent)
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:
@@ -70,22 +98,22 @@ def compact(compaction_id: int) -> None:
         raise
     else:
         result, summary, tokens_after = written
-        writing.complete(task, result, summary, tokens_after=tokens_after)
+        compaction_jobs.complete(task, result, summary, tokens_after=tokens_after)
 
 
 @shared_task
 def use_pause(conversation_id: str, head: int) -> None:
     """Prepare a summary before the prompt cache expires, if the user has not come back."""
-    compaction_id = preparing.prepare_in_pause(UUID(conversation_id), head)
+    compaction_id = preparations.prepare_in_pause(UUID(conversation_id), head)
     if compaction_id is not None:
         compact(compaction_id)
 
 
-async def _summarise(task: writing.Task, spent: Spent) -> tuple[Result, Summary, int]:
+async def _summarise(task: compaction_jobs.Task, spent: Spent) -> tuple[Result, Summary, int]:
     """The new chapters, their text, and the context's size with it, in tokens. `spent` gets what
     each model call cost, also those of a summary that is not wanted any more or fails."""
-    own = llm.new_client(spent)
-    writer = llm.new_summary_client(spent) if settings.SUMMARY_MODEL else own
+    own = model_server.new_client(spent)
+    writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
         return await _while_wanted(task.compaction.pk, _write(task, own, writer))
     finally:
@@ -94,23 +122,25 @@ async def _summarise(task: writing.Task, spent: Spent) -> tuple[Result, Summary,
             await writer.close()
 
 
-async def _write(task: writing.Task, own: Client, writer: Client) -> tuple[Result, Summary, int]:
+async def _write(
+    task: compaction_jobs.Task, own: Client, writer: Client
+) -> tuple[Result, Summary, int]:
     loaded = task.loaded
     result = await summarise(await in_db(_job, task, own, writer))
-    summary = versions.rendered(result.chapters, loaded)
+    summary = summaries.rendered(result.chapters, loaded)
     context = compacted(loaded.context, task.plan, summary, loaded.policy)
     request = assemble(context)
     counted = await own.count_tokens(request)
     if counted is None and settings.COUNT_BY_PROBE:
         counted = await own.probe(request)
-    after = counted or measure(context, llm.counter()).total
+    after = counted or measure(context, model_server.counter()).total
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     if after >= max(loaded.used, task.compaction.tokens_before):
         raise SummaryRejected("it would not have made the context smaller")
     return result, summary, after
 
 
-def _job(task: writing.Task, own: Client, writer: Client) -> Job:
+def _job(task: compaction_jobs.Task, own: Client, writer: Client) -> Job:
     loaded, compaction = task.loaded, task.compaction
     profile = loaded.profile
     if compaction.model != profile.name:
@@ -125,15 +155,15 @@ def _job(task: writing.Task, own: Client, writer: Client) -> Job:
         chapters=task.chapters,
         used=loaded.used,
         policy=loaded.policy,
-        counter=llm.counter(),
+        counter=model_server.counter(),
         own=_writer(loaded.profile, loaded, own),
         writer=_writer(profile, loaded, writer),
         warm=loaded.warm,
         focus=compaction.focus,
         originals=originals,
-        progress=lambda text: in_db(writing.report, compaction, text),
-        read=lambda ids: in_db(stored_files.read, ids),
-        waited_for=lambda: in_db(writing.is_waited_for, compaction.pk),
+        progress=lambda text: in_db(compaction_jobs.report, compaction, text),
+        read=lambda ids: in_db(attachments.read, ids),
+        waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
     )
 
 
@@ -169,7 +199,7 @@ async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
 
 async def _is_wanted(compaction_id: int) -> bool:
     try:
-        return await in_db(writing.beat, compaction_id)
+        return await in_db(compaction_jobs.beat, compaction_id)
     except UNAVAILABLE as error:  # it may be back before the summary is written
         log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
         return True
@@ -209,7 +239,11 @@ async def _ask_for_title(model: str, texts: list[str], spent: Spent) -> str:
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = llm.new_summary_client(spent) if settings.SUMMARY_MODEL else llm.new_client(spent)
+    client = (
+        model_server.new_summary_client(spent)
+        if settings.SUMMARY_MODEL
+        else model_server.new_client(spent)
+    )
     try:
         reply = await client.complete(request)
     finally:

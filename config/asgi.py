@@ -10,7 +10,7 @@ http = get_asgi_application()  # loads the apps that the imports below need
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
-from chat.routing import websocket_urlpatterns  # noqa: E402
+from chat.live.routing import websocket_urlpatterns  # noqa: E402
 from config.origin import SameOrigin  # noqa: E402
 
 application = ProtocolTypeRouter(

@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
 from config import logs
-from config.compaction import site_policy
+from config.compaction_policy import site_policy
 
 # The checkout. From a wheel, the directory that a process is started in takes its place, and what
 # pages are made of lies beside this file.
@@ -83,7 +83,7 @@ INSTALLED_APPS = [
     "django_htmx",
 ]
 MIDDLEWARE = [
-    "chat.health.probes",  # before the check of the host
+    "chat.web.health.probes",  # before the check of the host
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -110,7 +110,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chat.views.page_context",
+                "chat.web.conversation.page_context",
             ],
             "builtins": ["django.templatetags.i18n"],
         },
@@ -142,7 +142,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
     "default": {
-        "BACKEND": "chat.caches.SurvivingRedisCache",
+        "BACKEND": "config.caches.SurvivingRedisCache",
         "LOCATION": REDIS_URL,
     }
     if SCALED
@@ -167,11 +167,11 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "chat.layers.SharedChannelLayer",
+        "BACKEND": "chat.protocol.local_layer.SharedChannelLayer",
         "CONFIG": {"hosts": [REDIS_URL]},
     }
     if SCALED
-    else {"BACKEND": "chat.layers.LocalChannelLayer"}
+    else {"BACKEND": "chat.protocol.local_layer.LocalChannelLayer"}
 }
 
 # --- Celery ---------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ MCP_SECRETS = {k: v for k, v in os.environ.items() if k.startswith("MCP_SECRET_"
 # --- Compaction -----------------------------------------------------------------------------------
 
 CONTEXT_BUDGET = env.int("CONTEXT_BUDGET", 200_000)  # tokens; never more than the model's window
-# The site's defaults of agent.compaction.Policy, by field; a conversation may differ.
+# The site's defaults of agent.compaction.plan.Policy, by field; a conversation may differ.
 COMPACTION = site_policy(env, input_characters=100_000 if SUMMARY_MODEL else 0)
 # Count a compacted context with a call of 16 tokens where the server has no count_tokens.
 COUNT_BY_PROBE = env.bool("COUNT_BY_PROBE", False)

@@ -8,9 +8,12 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from demo.playing import bench_script, demo_script
-from demo.script import Script
-from demo.server import DemoServer
+from demo.api.script import Script
+from demo.api.server import DemoServer
+from demo.mind.playing import (
+    bench_script,
+    demo_script,
+)
 
 
 async def serve(server: DemoServer) -> None:

@@ -13,15 +13,35 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from agent.chapters import Chapter, render
-from agent.compaction import Policy, State, compacted, due, plan, protected_first
-from agent.context import Context, assemble, measure
+from agent.compaction.chapters import (
+    Chapter,
+    render,
+)
+from agent.compaction.job import (
+    Job,
+    Writer,
+)
+from agent.compaction.ladder import summarise
+from agent.compaction.plan import (
+    Policy,
+    State,
+    compacted,
+    due,
+    plan,
+    protected_first,
+)
+from agent.context.assemble import (
+    Context,
+    assemble,
+    measure,
+)
 from agent.limits import Limits
-from agent.llm import Client, require_end
 from agent.messages import Block, Message, Role
-from agent.reply import Reply
-from agent.summary import summarise
-from agent.summary_job import Job, Writer
+from agent.model.client import (
+    Client,
+    require_end,
+)
+from agent.model.reply import Reply
 from agent.tokens import Factor, TokenCounter
 
 counter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes are counted

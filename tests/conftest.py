@@ -16,7 +16,7 @@ import django
 import pytest
 
 from agent.vocabulary import install, is_intact
-from config.compaction import VARIABLES as COMPACTION_VARIABLES
+from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.support.server import (
     CeleryProcess,

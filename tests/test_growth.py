@@ -11,16 +11,45 @@ from time import thread_time
 
 import pytest
 
-from agent import audit, chapters, excerpts, identifiers, overflow, pins, pruning, search
-from agent.context import DEFUSED, FENCE
-from agent.extract import extract
+from agent import values
+from agent.compaction import (
+    chapters,
+    pins,
+    verify,
+)
+from agent.compaction.extract import extract
+from agent.compaction.requests import (
+    outline_line,
+    serialise,
+)
+from agent.context import pruning
+from agent.context.assemble import (
+    DEFUSED,
+    FENCE,
+)
+from agent.context.previews import _head_and_tail
 from agent.messages import Message, plain_text, sound_text
-from agent.previews import _head_and_tail
-from agent.summary_requests import outline_line, serialise
-from chat import dividers, latex, markdown, render, sessions, tool_rows
-from chat.files import PDF_ENCRYPTED, PDF_PAGE
-from chat.llm import counter
-from chat.markdown_stream import MarkdownStream
+from agent.model import overflow
+from agent.search import (
+    excerpts,
+    lexical,
+)
+from chat.html import (
+    divider,
+    formulas,
+    markdown,
+    tool_row,
+)
+from chat.html import (
+    message as render,
+)
+from chat.html.markdown_stream import MarkdownStream
+from chat.importers import pi
+from chat.queries.model_server import counter
+from chat.services.files import (
+    PDF_ENCRYPTED,
+    PDF_PAGE,
+)
 
 SIZES = (10_000, 50_000, 200_000)  # characters; the largest where the others leave a doubt
 FLOOR = 0.05  # seconds: less than this is never too much
@@ -101,7 +130,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
     "heads of mail": repeated("From: a\nx\n"),
 }
-SOURCE = audit.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
+SOURCE = verify.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
 
 
 def message(text: str) -> Message:
@@ -117,8 +146,8 @@ def stream(text: str) -> None:
 def summarised(text: str) -> None:
     """What a summary goes through."""
     chapters.Summary.from_text(text)
-    audit.citations(text)
-    audit.content_words(text)
+    verify.citations(text)
+    verify.content_words(text)
     chapters.cut(text, len(text) // 10, counter())
     outline_line(message(text))
     FENCE.sub(DEFUSED, text)
@@ -138,18 +167,18 @@ def stored(text: str) -> None:
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
     PDF_PAGE.findall(data)
-    sessions.parse(
+    pi.parse(
         [json.dumps({"type": "message", "message": {"role": "user", "content": text}}).encode()]
     )
-    sessions._shell({"command": text, "output": text})
+    pi._shell({"command": text, "output": text})
 
 
 def rows(text: str) -> None:
     """A tool's call and result, folded and whole."""
     for most in (4_000, None):
         call = {"type": "tool_use", "id": "a", "name": "look", "input": {"where": text}}
-        tool_rows.call_part(call, {"text": text}, running=False, most=most)
-        tool_rows.result_part({"type": "tool_result", "content": text}, most=most)
+        tool_row.call_part(call, {"text": text}, running=False, most=most)
+        tool_row.result_part({"type": "tool_result", "content": text}, most=most)
     markdown.link_numbers(text)
 
 
@@ -157,25 +186,25 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "render": markdown.render,
     "stream": stream,
     "user_text": render.user_text,
-    "summary_parts": dividers.summary_parts,
-    "pins and index": lambda text: dividers.summary_parts(
+    "summary_parts": divider.summary_parts,
+    "pins and index": lambda text: divider.summary_parts(
         f"{chapters.PINS_HEADING}\n{text}\n{chapters.INDEX_HEADING}\n{text}"
     ),
     "rows": rows,
     "pins": lambda text: pins.pins(1, text),
-    "index_entries": lambda text: identifiers.index_entries(1, text),
+    "index_entries": lambda text: values.index_entries(1, text),
     "summarised": summarised,
-    "audit": lambda text: audit.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE),
-    "tokens": search.tokens,
-    "query": lambda text: search.parse(text, typing=True),
-    "excerpt": lambda text: excerpts.excerpt(text, search.parse('a "1," 12'), 300),
+    "audit": lambda text: verify.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE),
+    "tokens": lexical.tokens,
+    "query": lambda text: lexical.parse(text, typing=True),
+    "excerpt": lambda text: excerpts.excerpt(text, lexical.parse('a "1," 12'), 300),
     "stored": stored,
 }
 
 
 def cost(function: Callable[[str], object], text: str) -> float:
     """Seconds of CPU."""
-    for cached in (markdown._highlight, latex.mathml, search.fold):
+    for cached in (markdown._highlight, formulas.mathml, lexical.fold):
         cached.cache_clear()
     started = thread_time()
     function(text)

@@ -6,14 +6,20 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from agent.context.request import Request
 from agent.messages import Usage
-from agent.reply import Reply, fold_message
-from agent.request import Request
+from agent.model.reply import (
+    Reply,
+    fold_message,
+)
+from agent.model.rules import violations
 from bench.replay.summariser import Summariser
-from demo import protocol
-from demo.prompt_cache import PromptCache
-from demo.tokens import compact_json, without_cache_control
-from demo.validator import violations
+from demo.api import protocol
+from demo.api.prompt_cache import PromptCache
+from demo.api.tokens import (
+    compact_json,
+    without_cache_control,
+)
 
 CALL_SECONDS = 30.0  # of one call of the summariser
 
@@ -113,7 +119,7 @@ class ScriptedApi:
 
 @dataclass
 class Caller:
-    """`agent.llm.Client` for one summary that begins at virtual second `start`."""
+    """`agent.model.client.Client` for one summary that begins at virtual second `start`."""
 
     api: ScriptedApi
     start: float

@@ -7,9 +7,15 @@ after a longer pause all is written anew. `tests/bench` holds this against the r
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.request import CACHE_SECONDS, Ttl
+from agent.context.request import (
+    CACHE_SECONDS,
+    Ttl,
+)
 from bench.replay.api import Prices
-from demo.tokens import MESSAGE_OVERHEAD_BYTES, tokens_of_bytes
+from demo.api.tokens import (
+    MESSAGE_OVERHEAD_BYTES,
+    tokens_of_bytes,
+)
 
 SUMMARY_TOKENS, TAIL_TOKENS = 2_000, 32_000
 WINDOW_RATIO = 0.8

@@ -1,7 +1,7 @@
 """One conversation, turn by turn, through the engine's own functions and without a database.
 
-Decisions are `agent.compaction`'s; what is mirrored here is the order in which
-`chat.services.requests` and `chat.services.preparing` ask for them. `bench.replay.services` plays
+Decisions are `agent.compaction.plan`'s; what is mirrored here is the order in which
+`chat.services.requests` and `chat.services.preparations` ask for them. `bench.replay.services` plays
 the same turns through those services, and the requests must come out the same, byte for byte.
 """
 
@@ -14,8 +14,18 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from agent.chapters import Chapter, Summary, render
-from agent.compaction import (
+from agent.compaction.chapters import (
+    Chapter,
+    Summary,
+    render,
+)
+from agent.compaction.job import (
+    Job,
+    Result,
+    Writer,
+)
+from agent.compaction.ladder import summarise
+from agent.compaction.plan import (
     Attempt,
     Plan,
     Policy,
@@ -30,14 +40,21 @@ from agent.compaction import (
     wants_preparation,
     wants_swap,
 )
-from agent.context import Context, Size, assemble, measure, trim
+from agent.compaction.write import SummaryRejected
+from agent.context.assemble import (
+    Context,
+    Size,
+    assemble,
+    measure,
+    trim,
+)
+from agent.context.pruning import plan_pruning
+from agent.context.request import (
+    CACHE_SECONDS,
+    cache_ttl,
+)
 from agent.limits import Limits
 from agent.messages import Block, Message, Role, Usage
-from agent.pruning import plan_pruning
-from agent.request import CACHE_SECONDS, cache_ttl
-from agent.summary import summarise
-from agent.summary_job import Job, Result, Writer
-from agent.summary_writing import SummaryRejected
 from agent.tokens import TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import Exchange

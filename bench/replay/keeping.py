@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from agent.chapters import INDEX_HEADING
+from agent.compaction.chapters import INDEX_HEADING
+from agent.compaction.pins import pins
 from agent.messages import plain_text
-from agent.pins import pins
 from bench.replay.conductor import Conductor
 from bench.replay.values import Lookup, Text, exact_values
 

@@ -45,7 +45,7 @@ class ServicesReplay:
     def __post_init__(self) -> None:
         from accounts.models import User
         from chat.models import Conversation
-        from chat.profiles import profile_for
+        from chat.queries.model_profiles import profile_for
 
         profile = profile_for(self.model)
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
@@ -58,10 +58,13 @@ class ServicesReplay:
         ).pk
 
     def play(self, exchange: Exchange, gap: float) -> None:
-        """A pause, a user's message and its answer, as `chat.turns` runs them."""
+        """A pause, a user's message and its answer, as `chat.live.runner` runs them."""
         with (
             patch("django.utils.timezone.now", self._now),
-            patch("chat.llm.new_client", lambda spent: Caller(self.api, self.api.clock.now)),
+            patch(
+                "chat.queries.model_server.new_client",
+                lambda spent: Caller(self.api, self.api.clock.now),
+            ),
             patch(
                 "django.conf.settings.MESSAGES_PER_MINUTE", 10**9
             ),  # its clock is not the world's
@@ -70,9 +73,14 @@ class ServicesReplay:
             self._turn(exchange)
 
     def _turn(self, exchange: Exchange) -> None:
-        from chat import llm
         from chat.models import Turn
-        from chat.services import endings, preparing, requests, turns
+        from chat.queries import model_server
+        from chat.services import (
+            endings,
+            preparations,
+            requests,
+            turns,
+        )
 
         turn = turns.post_message(
             self._user,
@@ -102,7 +110,9 @@ class ServicesReplay:
         raw = sum(m.tokens for m in loaded.context.messages)
         raw += int(loaded.size.fixed / loaded.limits.factor.value)
         usage = self.api.answer(
-            llm.request_for(loaded.context), exchange.answer, loaded.conversation.compaction_id
+            model_server.request_for(loaded.context),
+            exchange.answer,
+            loaded.conversation.compaction_id,
         )
         ending = endings.Ending(
             Turn.Status.COMPLETED,
@@ -114,22 +124,22 @@ class ServicesReplay:
         after = endings.finish(turn.pk, ending)
         assert after is not None
         self._pause = None
-        if prepared := preparing.prepare_if_due(after):
+        if prepared := preparations.prepare_if_due(after):
             self._write(prepared)
-        elif pause := preparing.pause_wanted(after):
+        elif pause := preparations.pause_wanted(after):
             head, seconds = pause
             self._pause = (self.api.clock.now + seconds, head)
 
     def _compact(self, turn_id: int, opening: Any) -> float:
-        """Let the turn wait, as `chat.turns` does; virtual seconds."""
-        from chat import versions
+        """Let the turn wait, as `chat.live.runner` does; virtual seconds."""
         from chat.models import Compaction
+        from chat.queries import summaries
         from chat.services import compactions
 
         began = self.api.clock.now
-        if running := versions.running(opening.loaded.conversation):
+        if running := summaries.running(opening.loaded.conversation):
             compactions.adopt(running, turn_id)
-        elif planned := versions.plan_for(opening.loaded, opening.compact):
+        elif planned := summaries.plan_for(opening.loaded, opening.compact):
             compaction = compactions.begin(
                 opening.loaded,
                 planned,
@@ -144,12 +154,12 @@ class ServicesReplay:
 
     def _write(self, compaction_id: int) -> None:
         """`tasks.compact` in two halves: what it stores is stored when virtual time has come."""
+        from agent.compaction.write import SummaryRejected
         from agent.errors import AgentError
-        from agent.summary_writing import SummaryRejected
         from chat import tasks
-        from chat.services import writing
+        from chat.services import compaction_jobs
 
-        task = writing.claim(compaction_id, 1)
+        task = compaction_jobs.claim(compaction_id, 1)
         assert task is not None
         calls = self.api.summary_calls
         outcome: Any
@@ -162,7 +172,10 @@ class ServicesReplay:
 
     def _hand_in(self, at: float) -> None:
         """What was written, at its virtual time."""
-        from chat.services import compactions, writing
+        from chat.services import (
+            compaction_jobs,
+            compactions,
+        )
 
         done, self._running = self._running, None
         assert done is not None
@@ -171,11 +184,11 @@ class ServicesReplay:
             compactions.fail(done.task.compaction.pk, str(done.outcome))
             return
         result, summary, tokens_after = done.outcome
-        writing.complete(done.task, result, summary, tokens_after=tokens_after)
+        compaction_jobs.complete(done.task, result, summary, tokens_after=tokens_after)
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes: summaries end, a pause is used."""
-        from chat.services import preparing
+        from chat.services import preparations
 
         later = self.api.clock.now + seconds
         for _ in range(2):
@@ -184,7 +197,7 @@ class ServicesReplay:
             if self._pause and self._pause[0] < later:
                 self.api.clock.now, head = self._pause
                 self._pause = None
-                if prepared := preparing.prepare_in_pause(self._id, head):
+                if prepared := preparations.prepare_in_pause(self._id, head):
                     self._write(prepared)
         self.api.clock.now = later
 

@@ -5,9 +5,15 @@ Services are the only writers; what the panel changes in conversations, it asks 
 
 from django.contrib import admin
 
-from chat.admin import compactions, conversations, profiles, tools, transcript
+from chat.admin import (
+    compactions,
+    conversations,
+    mcp_servers,
+    messages,
+    model_profiles,
+)
 
-__all__ = ["compactions", "conversations", "profiles", "tools", "transcript"]
+__all__ = ["compactions", "conversations", "mcp_servers", "messages", "model_profiles"]
 
 admin.site.site_header = "Everlong administration"
 admin.site.site_title = "Everlong"

@@ -17,9 +17,9 @@ from django.utils.html import format_html
 
 from chat.admin.base import link, list_url, page_url
 from chat.errors import Refused
+from chat.live.runner import runner
 from chat.models import Compaction, Turn
 from chat.services import summaries
-from chat.turns import runner
 
 log = structlog.get_logger(__name__)
 

@@ -18,8 +18,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from agent.audit import MOST_DIGITS
-from chat import markdown
+from agent.compaction.verify import MOST_DIGITS
+from chat.html import markdown
 from chat.models import Conversation, Message, ModelProfile
 
 PREVIEW = 120  # characters of a message in a table
@@ -207,7 +207,7 @@ def facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, 
 def summary_html(conversation_id: UUID, text: str) -> SafeString:
     """A summary as sanitised HTML, with `[#12]` as links to the messages that exist.
 
-    As in `chat.render`, no `[` can stand inside an attribute.
+    As in `chat.html.message`, no `[` can stand inside an attribute.
     """
     html = _PAGE_LINK.sub(r"#\1", markdown.render(text))
     cited_numbers = (n for cited in _CITED.findall(html) for n in _NUMBER.findall(cited))

@@ -9,7 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.compaction import AUTO, ENGINES
+from agent.compaction.plan import (
+    AUTO,
+    ENGINES,
+)
 from chat.admin.actions import RERUN, REVERT, confirmed
 from chat.admin.base import (
     ConversationFilter,
@@ -24,8 +27,8 @@ from chat.admin.base import (
     summary_html,
     when,
 )
-from chat.figures import format_money as money
-from chat.figures import format_tokens
+from chat.html.figures import format_money as money
+from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
 
 MAX_COVERED = 200  # messages on a compaction's page

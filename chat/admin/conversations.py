@@ -12,11 +12,14 @@ from django.utils.safestring import SafeString
 from agent.messages import Usage
 from chat.admin.base import ModelFilter, OwnerFilter, ReadOnlyAdmin, list_url, summary_html, when
 from chat.admin.compactions import SUMMARY_ROW, row_of
-from chat.contexts import load, usage_event
-from chat.figures import format_money as money
-from chat.figures import format_tokens
+from chat.html.figures import format_money as money
+from chat.html.figures import format_tokens
+from chat.html.plot import context_plot
 from chat.models import Compaction, Conversation, Message, ModelProfile
-from chat.plot import context_plot
+from chat.queries.conversation import (
+    load,
+    usage_event,
+)
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 # How far back from the newest message a reply's usage is looked for.

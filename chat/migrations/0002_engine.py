@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='conversation',
             name='compaction_settings',
-            field=models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.Policy that differ from the site's."),
+            field=models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.plan.Policy that differ from the site's."),
         ),
         migrations.AddField(
             model_name='conversation',

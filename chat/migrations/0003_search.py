@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from chat.services import indexing
+from chat.services import search_index
 
 # External content: FTS5 keeps the index alone and reads a row's terms where it needs them. SQLite
 # drops triggers with a table that a later migration makes anew: create them again there.
@@ -43,10 +43,10 @@ def index_messages(apps, schema_editor):
     messages = apps.get_model("chat", "Message").objects.exclude(status="streaming")
     entry = apps.get_model("chat", "SearchEntry")
     batch = []
-    for message in messages.select_related("conversation").order_by("pk").iterator(indexing.BATCH):
-        if row := indexing.entry(message.conversation.owner_id, message):
+    for message in messages.select_related("conversation").order_by("pk").iterator(search_index.BATCH):
+        if row := search_index.entry(message.conversation.owner_id, message):
             batch.append(entry(**row))
-        if len(batch) >= indexing.BATCH:
+        if len(batch) >= search_index.BATCH:
             entry.objects.bulk_create(batch)
             batch = []
     entry.objects.bulk_create(batch)
@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                 ('position', models.PositiveIntegerField(help_text="The message's.")),
                 ('length', models.PositiveIntegerField(help_text='Tokens.')),
                 ('typed', models.BooleanField(help_text='A person wrote it.')),
-                ('terms', models.TextField(help_text='Tokens, each with its owner before it (chat.fulltext).')),
+                ('terms', models.TextField(help_text='Tokens, each with its owner before it (chat.queries.fulltext).')),
             ],
             options={
                 'verbose_name_plural': 'search entries',

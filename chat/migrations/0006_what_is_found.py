@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from agent.messages import is_served, plain_text
-from chat.services import indexing
+from chat.services import search_index
 
 
 def retell(apps, schema_editor):
@@ -11,13 +11,13 @@ def retell(apps, schema_editor):
     entries = apps.get_model("chat", "SearchEntry").objects
     messages = apps.get_model("chat", "Message").objects.exclude(status="streaming")
     rows = messages.select_related("conversation", "parent").order_by("pk")
-    for message in rows.iterator(indexing.BATCH):
+    for message in rows.iterator(search_index.BATCH):
         if not any(map(_concerned, message.blocks)):
             continue
         message.text = plain_text(message.blocks)
         message.save(update_fields=["text"])
         entries.filter(pk=message.pk).delete()
-        if row := indexing.entry(message.conversation.owner_id, message):
+        if row := search_index.entry(message.conversation.owner_id, message):
             entries.create(**row)
 
 

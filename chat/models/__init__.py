@@ -4,13 +4,17 @@ Message content is immutable: an edit or a retry makes a sibling and switches wh
 Only `chat.services` writes.
 """
 
-from chat.models.attachments import Attachment
-from chat.models.compactions import Compaction
-from chat.models.conversations import Conversation, Message, Turn
-from chat.models.mcp import McpServer
+from chat.models.attachment import Attachment
+from chat.models.compaction import Compaction
+from chat.models.conversation import (
+    Conversation,
+    Message,
+    Turn,
+)
+from chat.models.mcp_server import McpServer
 from chat.models.memory import Memory, MemoryProposal
-from chat.models.profiles import ModelProfile
-from chat.models.search import SearchEntry
+from chat.models.model_profile import ModelProfile
+from chat.models.search_entry import SearchEntry
 
 __all__ = [
     "Attachment",

@@ -14,9 +14,9 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.models import User
 from agent.messages import Block, sound_text
-from chat import files
 from chat.errors import Refused
 from chat.models import Attachment
+from chat.services import files
 
 MOST_PER_MESSAGE = 20
 MOST_UNSENT = 60  # of one user

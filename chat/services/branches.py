@@ -13,15 +13,23 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from accounts.models import User
+from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from agent.quoted import Range
-from chat import branch, events
-from chat.broadcast import conversation_group, emit
-from chat.contexts import agent_message, load, usage_event
 from chat.errors import Refused
-from chat.llm import counter
 from chat.models import Attachment, Compaction, Conversation, Message, Turn
-from chat.pasted import stored
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.protocol.pasted import stored
+from chat.queries import tree
+from chat.queries.conversation import (
+    agent_message,
+    load,
+    usage_event,
+)
+from chat.queries.model_server import counter
 from chat.services import attachments, compactions, requests, summaries, turns
 from chat.services.conversations import refuse_if_busy
 
@@ -36,7 +44,7 @@ def edit(
     owner: str,
 ) -> Turn:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with that. `pasted`: see `chat.pasted`.
+    stays with that. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
@@ -99,7 +107,7 @@ def switch(user: User, conversation_id: UUID, message_id: int) -> None:
     """Show the branch through a message, to where it was written on last."""
     with transaction.atomic():
         conversation, message = _locked(user, conversation_id, message_id)
-        _show(conversation, branch.newest_leaf(message))
+        _show(conversation, tree.newest_leaf(message))
         _settle(conversation)
         _tell(conversation)
 
@@ -118,7 +126,7 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         last = not conversation.messages.filter(
             active=True, position__gt=gone[-1].position
         ).exists()
-        sibling = branch.nearest_sibling(message) if last else None
+        sibling = tree.nearest_sibling(message) if last else None
         for doomed in reversed(gone):
             summaries.forget(conversation, doomed)
             conversation.refresh_from_db()
@@ -126,7 +134,7 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
             _remove(doomed)
         Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
         if sibling:
-            _show(conversation, branch.newest_leaf(sibling))
+            _show(conversation, tree.newest_leaf(sibling))
             _settle(conversation)
         _tell(conversation)
 
@@ -163,7 +171,7 @@ def _with_results(message: Message) -> list[Message]:
 
 def _show(conversation: Conversation, tip: Message | None) -> None:
     """Make the way from the first message to `tip` the active branch; None: no message at all."""
-    way = branch.climb(tip) if tip else []
+    way = tree.climb(tip) if tip else []
     position = way[-1].position if way and way[-1].active else -1
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)

@@ -1,4 +1,4 @@
-"""Compactions: begun by a turn or in the background, ended exactly once. `chat.services.writing` is
+"""Compactions: begun by a turn or in the background, ended exactly once. `chat.services.compaction_jobs` is
 the worker's side.
 
 Every status change is a conditional update, so that worker, canceller and sweep can race; whoever
@@ -17,21 +17,31 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from agent.compaction import Plan
-from agent.summary_requests import PROMPT_VERSION
-from chat import events
-from chat.broadcast import conversation_group, emit
-from chat.contexts import Loaded, load, usage_event
+from agent.compaction.plan import Plan
+from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries.conversation import (
+    Loaded,
+    load,
+    usage_event,
+)
+from chat.queries.summaries import (
+    covered,
+    ready,
+)
 from chat.services import endings
 from chat.services.endings import Ending
 from chat.services.turns import TurnEnded, lease
 from chat.signals import compaction_ended, compaction_started
-from chat.versions import covered, ready
 
 log = structlog.get_logger(__name__)
 
-# Stored in English; `chat.events` translates them.
+# Stored in English; `chat.protocol.events` translates them.
 SERVER_STOPPED = gettext_noop("The server stopped before it was done. Nothing was lost.")
 WORKER_STOPPED = gettext_noop("The worker stopped before it was done. Nothing was lost.")
 NOT_TAKEN_UP = gettext_noop(

@@ -12,14 +12,21 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.llm import Spent
 from agent.messages import Usage, sound_text
-from chat import events
-from chat.broadcast import conversation_group, emit, user_group
-from chat.contexts import load, usage_event
+from agent.model.client import Spent
 from chat.errors import Refused
 from chat.models import Attachment, Conversation, ModelProfile, Turn
-from chat.profiles import profile_for
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+    user_group,
+)
+from chat.queries.conversation import (
+    load,
+    usage_event,
+)
+from chat.queries.model_profiles import profile_for
 from chat.services import attachments
 
 TITLE_LENGTH = 200

@@ -13,13 +13,20 @@ from django.utils.translation import gettext_noop
 from agent.errors import AgentError
 from agent.messages import Block, Usage, plain_text, sound_text
 from agent.tokens import Factor
-from chat import events
-from chat.broadcast import conversation_group, emit
-from chat.contexts import Loaded, load_for, usage_event
-from chat.llm import counter
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.profiles import profile_for
-from chat.services import indexing
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries.conversation import (
+    Loaded,
+    load_for,
+    usage_event,
+)
+from chat.queries.model_profiles import profile_for
+from chat.queries.model_server import counter
+from chat.services import search_index
 from chat.services.turns import append_answer, head_of, open_answer, text_blocks
 
 LATE_NOTICE = gettext_noop(
@@ -77,7 +84,7 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
             if message is None:
                 return None
             row.update(**end, notice=LATE_NOTICE)
-            indexing.forget([message])
+            search_index.forget([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         conversation = turn.conversation
@@ -176,7 +183,7 @@ def store_answer(
     message.save(
         update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
     )
-    indexing.index(conversation.owner_id, [message])
+    search_index.index(conversation.owner_id, [message])
 
 
 def _charge(

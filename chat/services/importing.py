@@ -9,14 +9,20 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.messages import Usage, plain_text, sound_text
-from chat import events
-from chat.broadcast import emit, user_group
 from chat.errors import Refused
-from chat.llm import counter
+from chat.importers.pi import (
+    Session,
+    SessionMessage,
+)
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.services import indexing
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    emit,
+    user_group,
+)
+from chat.queries.model_server import counter
+from chat.services import search_index
 from chat.services.conversations import TITLE_LENGTH, opening_title
-from chat.sessions import Session, SessionMessage
 
 BATCH = 500
 PROGRESS_EVERY = 50  # messages
@@ -59,7 +65,7 @@ def import_session(
         )
         _store(conversation, rows, session.messages)
         _date(conversation, rows, times)
-        indexing.index(user.pk, rows)
+        search_index.index(user.pk, rows)
         emit(user_group(user.pk), events.conversation_updated(conversation))
     return conversation
 

@@ -11,15 +11,21 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from agent.context import DEFUSED
+from agent.context.assemble import DEFUSED
 from agent.messages import sound_text
 from agent.tokens import Factor
-from chat import events
-from chat.broadcast import conversation_group, emit
-from chat.contexts import Loaded, load_for
 from chat.errors import Refused
-from chat.llm import counter
 from chat.models import Conversation, Memory, MemoryProposal
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries.conversation import (
+    Loaded,
+    load_for,
+)
+from chat.queries.model_server import counter
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user

@@ -8,13 +8,24 @@ from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
-from agent.compaction import Trigger
-from agent.quoted import Range
-from chat import events, versions
-from chat.broadcast import conversation_group, emit
-from chat.contexts import Loaded, load_for, usage_event
+from agent.compaction.plan import Trigger
+from agent.compaction.quoted import Range
 from chat.models import Message, Turn
-from chat.services import memories, preparing
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries import summaries
+from chat.queries.conversation import (
+    Loaded,
+    load_for,
+    usage_event,
+)
+from chat.services import (
+    memories,
+    preparations,
+)
 from chat.services.turns import append_answer, head_of, lock, open_answer, post_message, set_notice
 
 RESTS_NOTICE = gettext_noop(
@@ -77,13 +88,13 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
         loaded = memories.told(loaded)
     if may_compact and turn.compaction_wanted:
         Turn.objects.filter(pk=turn.pk).update(compaction_wanted=False)
-        if not preparing.rests(loaded):
+        if not preparations.rests(loaded):
             return Opening(turn, loaded, compact="tool", focus=turn.focus)
         set_notice(turn.pk, RESTS_NOTICE)
     if may_compact and loaded.policy.enabled:
-        loaded = preparing.relieve(loaded)
+        loaded = preparations.relieve(loaded)
         if (trigger := loaded.due()) and not _can_wait(loaded):
-            if not preparing.rests(loaded):
+            if not preparations.rests(loaded):
                 return Opening(turn, loaded, compact=trigger)
             set_notice(turn.pk, RESTS_NOTICE)
     message = None if turn.status == Turn.Status.QUEUED else open_answer(turn.pk)
@@ -100,4 +111,4 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
 
 def _can_wait(loaded: Loaded) -> bool:
     """Whether a preparation is being written and the request still fits without it."""
-    return loaded.fits and versions.running(loaded.conversation) is not None
+    return loaded.fits and summaries.running(loaded.conversation) is not None

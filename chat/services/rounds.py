@@ -8,14 +8,17 @@ from django.db import transaction
 
 from agent.loop import Result
 from agent.messages import Block, plain_text, result_text
-from chat import events
-from chat.broadcast import conversation_group, emit
-from chat.llm import counter
+from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Conversation, Message, Turn
-from chat.profiles import profile_for
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries.model_profiles import profile_for
+from chat.queries.model_server import counter
 from chat.services.endings import Ending, store_answer
 from chat.services.turns import TurnEnded, append, head_of, lock, open_answer
-from chat.tool_rows import MAX_TOOL_TEXT
 
 STOPPED = "The tool was stopped before it returned a result."
 

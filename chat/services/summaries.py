@@ -8,16 +8,33 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.audit import Source, audit
-from agent.chapters import SEPARATOR, Chapter
-from agent.compaction import Plan
+from agent.compaction.chapters import (
+    SEPARATOR,
+    Chapter,
+)
+from agent.compaction.plan import Plan
+from agent.compaction.requests import PROMPT_VERSION
+from agent.compaction.verify import (
+    Source,
+    audit,
+)
 from agent.messages import sound_text
-from agent.summary_requests import PROMPT_VERSION
-from chat import branch, events, versions
-from chat.broadcast import conversation_group, emit
-from chat.contexts import agent_message, load, usage_event
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Message, Turn
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+)
+from chat.queries import (
+    summaries,
+    tree,
+)
+from chat.queries.conversation import (
+    agent_message,
+    load,
+    usage_event,
+)
 from chat.services import compactions, turns
 from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import lease
@@ -35,7 +52,7 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         refuse_if_busy(conversation)
         loaded = load(conversation_id)
-        planned = versions.plan_or_refuse(loaded)
+        planned = summaries.plan_or_refuse(loaded)
         turn = _open(conversation, owner, focus)
         if not focus and (swapped := compactions.commit_ready(loaded)):
             assert swapped.conversation.compaction_id is not None
@@ -68,7 +85,7 @@ def open_model_switch(
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
         loaded = load(conversation_id)
-        planned = versions.plan_for(loaded, "model_switch")
+        planned = summaries.plan_for(loaded, "model_switch")
         if not loaded.policy.enabled or loaded.fits or planned is None:
             return None
         turn = _open(conversation, owner)
@@ -92,7 +109,7 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tupl
     with transaction.atomic():
         old, conversation = _current(compaction_id)
         loaded = load(conversation.pk)
-        covered = [agent_message(row) for row in versions.covered(old)]
+        covered = [agent_message(row) for row in summaries.covered(old)]
         # The new version is measured against the context without the old one.
         freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
         turn = _open(conversation, owner, old.focus, by=by)
@@ -133,10 +150,10 @@ def edit(compaction_id: int, text: str) -> Compaction:
     with transaction.atomic():
         old, conversation = _current(compaction_id)
         loaded = load(conversation.pk)
-        chapters = _edited(versions.chapters_of(old), text)
-        rows = versions.messages_between(conversation.pk, 0, old.through.position)
+        chapters = _edited(summaries.chapters_of(old), text)
+        rows = summaries.messages_between(conversation.pk, 0, old.through.position)
         _, findings = audit(text, Source([agent_message(row) for row in rows]))
-        summary = versions.rendered(chapters, loaded)
+        summary = summaries.rendered(chapters, loaded)
         compactions.discard_preparations(conversation)
         version = Compaction.objects.create(
             conversation=conversation,
@@ -169,7 +186,7 @@ def edit(compaction_id: int, text: str) -> Compaction:
 
 def editable_text(compaction: Compaction) -> str:
     """A version's chapters as `edit` takes them; pins and index are kept by code."""
-    return SEPARATOR.join(chapter.text for chapter in versions.chapters_of(compaction))
+    return SEPARATOR.join(chapter.text for chapter in summaries.chapters_of(compaction))
 
 
 def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
@@ -216,7 +233,7 @@ def forget(conversation: Conversation, message: Message) -> None:
         resting = [
             version.pk
             for version in conversation.compactions.select_related("through")
-            if branch.leads_through(message, version.through)
+            if tree.leads_through(message, version.through)
         ]
         current = conversation.compaction
         while current is not None and current.pk in resting:

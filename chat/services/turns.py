@@ -13,17 +13,24 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
+from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from agent.quoted import Range
-from chat import events
-from chat.broadcast import conversation_group, emit, user_group
 from chat.errors import Refused
-from chat.limits import count_turn
-from chat.llm import counter
 from chat.models import Conversation, Message, Turn
-from chat.pasted import stored
-from chat.services import attachments, indexing
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    conversation_group,
+    emit,
+    user_group,
+)
+from chat.protocol.pasted import stored
+from chat.queries.model_server import counter
+from chat.services import (
+    attachments,
+    search_index,
+)
 from chat.services.conversations import create, opening_title, refuse_if_busy
+from chat.services.rate_limit import count_turn
 
 LEASE_SHARE = 0.8  # of what an operator is promised
 
@@ -50,7 +57,7 @@ def post_message(
     pasted: Sequence[Range] | None = None,
 ) -> Turn | None:
     """Store a user message, with the attachments whose ids are `files`, and the turn that will
-    answer it; None for a repeated `client_id`. `pasted`: see `chat.pasted`.
+    answer it; None for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
@@ -289,7 +296,7 @@ def append(conversation: Conversation, head: Message | None, **values: Any) -> M
         **values,
     )
     if message.status != Message.Status.STREAMING:
-        indexing.index(conversation.owner_id, [message])
+        search_index.index(conversation.owner_id, [message])
     return message
 
 

@@ -3,17 +3,17 @@
 from typing import Any
 
 from agent.errors import ToolError
-from chat import versions
-from chat.contexts import load
 from chat.db import in_db
-from chat.protocol import MAX_FOCUS
+from chat.protocol.frames import MAX_FOCUS
+from chat.queries import summaries
+from chat.queries.conversation import load
 from chat.services import rounds
 from chat.tools.scope import Scope
 
 
 async def compact_context(scope: Scope, input: dict[str, Any]) -> str:
     def ask() -> None:
-        if versions.plan_for(load(scope.conversation_id), "tool") is None:
+        if summaries.plan_for(load(scope.conversation_id), "tool") is None:
             raise ToolError("There is too little to compact yet.")
         rounds.want_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
 

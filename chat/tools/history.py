@@ -5,18 +5,27 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from agent import search
+from agent.context.previews import previewed
+from agent.context.pruning import prune
 from agent.errors import ToolError
-from agent.excerpts import excerpt
-from agent.previews import previewed
-from agent.pruning import prune
-from chat.contexts import agent_message
+from agent.search import lexical
+from agent.search.excerpts import excerpt
 from chat.db import in_db
-from chat.llm import counter
 from chat.models import Conversation, Message, Turn
-from chat.profiles import limits_for, profile_for
-from chat.search import Hit, find
-from chat.stored_files import texts_of, with_files
+from chat.queries.attachments import (
+    texts_of,
+    with_files,
+)
+from chat.queries.conversation import agent_message
+from chat.queries.model_profiles import (
+    limits_for,
+    profile_for,
+)
+from chat.queries.model_server import counter
+from chat.queries.search import (
+    Hit,
+    find,
+)
 from chat.tools.scope import Scope
 
 SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room
@@ -36,10 +45,10 @@ async def search_history(scope: Scope, input: dict[str, Any]) -> str:
     everywhere = input.get("all_conversations") or False
     if not isinstance(everywhere, bool):
         raise ToolError("all_conversations must be true or false.")
-    return await in_db(_search, scope, search.parse(query[:LONGEST_QUERY]), everywhere)
+    return await in_db(_search, scope, lexical.parse(query[:LONGEST_QUERY]), everywhere)
 
 
-def _search(scope: Scope, query: search.Query, everywhere: bool) -> str:
+def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
     within = None if everywhere else scope.conversation_id
     hits = find(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
     seen = _in_sight(scope)
@@ -76,7 +85,7 @@ def _in_sight(scope: Scope) -> set[int]:
     return seen
 
 
-def _told(scope: Scope, hit: Hit, query: search.Query) -> str:
+def _told(scope: Scope, hit: Hit, query: lexical.Query) -> str:
     """Number, role, date, for another conversation which; then the excerpt."""
     heading = _heading(scope, hit.conversation_id, hit)
     if hit.conversation_id != scope.conversation_id:

@@ -10,17 +10,17 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext
 
-from agent import mcp
 from agent.errors import ToolError
 from agent.loop import Bound
 from agent.messages import Block
+from agent.tools import mcp
 from chat.db import in_db
 from chat.errors import Refused
-from chat.files import inspect
 from chat.models import Conversation, McpServer
-from chat.services import mcp as services
+from chat.queries.tools import mcp_tools
+from chat.services import mcp_servers as services
+from chat.services.files import inspect
 from chat.services.turns import set_notice
-from chat.toolbox import mcp_tools
 
 log = structlog.get_logger(__name__)
 

@@ -6,8 +6,8 @@ from agent.errors import ToolError
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Memory
-from chat.said import said_by_user
 from chat.services import memories
+from chat.tools.said import said_by_user
 from chat.tools.scope import Scope
 
 RECALL_TOKENS = 4_000  # of a result at most, raw

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from agent.previews import RESULT_TOKENS
-from chat.llm import counter
+from agent.context.previews import RESULT_TOKENS
+from chat.queries.model_server import counter
 
 
 @dataclass(frozen=True, slots=True)

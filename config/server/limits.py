@@ -7,7 +7,7 @@ import structlog
 from django.conf import settings
 from django.urls import reverse
 
-from chat.files import MAX_BYTES
+from chat.services.files import MAX_BYTES
 
 log = structlog.get_logger(__name__)
 

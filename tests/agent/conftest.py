@@ -4,8 +4,11 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from agent.llm import Client, Spent
-from demo.server import DemoServer
+from agent.model.client import (
+    Client,
+    Spent,
+)
+from demo.api.server import DemoServer
 
 # The same examples on every run and machine; time limits would fail on a busy one.
 settings.register_profile("suite", derandomize=True, database=None, deadline=None)

@@ -8,8 +8,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.chapters import INDEX_HEADING, PINS_HEADING, Summary
-from agent.context import Context
+from agent.compaction.chapters import (
+    INDEX_HEADING,
+    PINS_HEADING,
+    Summary,
+)
+from agent.context.assemble import Context
 from agent.limits import Limits
 from agent.messages import Block, Message, Role
 from agent.tokens import Factor, TokenCounter

@@ -9,19 +9,40 @@ from dataclasses import dataclass, field, replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.chapters import Chapter, Summary, render
-from agent.compaction import ENGINES, Policy, State, Trigger, compacted, due, plan, protected_first
-from agent.context import Context, assemble, measure, trim
+from agent.compaction.chapters import (
+    Chapter,
+    Summary,
+    render,
+)
+from agent.compaction.job import (
+    Job,
+    Writer,
+)
+from agent.compaction.ladder import summarise
+from agent.compaction.plan import (
+    ENGINES,
+    Policy,
+    State,
+    Trigger,
+    compacted,
+    due,
+    plan,
+    protected_first,
+)
+from agent.compaction.requests import HEADINGS
+from agent.context.assemble import (
+    Context,
+    assemble,
+    measure,
+    trim,
+)
+from agent.context.pruning import plan_pruning
+from agent.context.request import Request
 from agent.errors import AgentError
 from agent.limits import Limits
 from agent.messages import Block, Message, Usage, plain_text
-from agent.pruning import plan_pruning
-from agent.reply import Reply
-from agent.request import Request
-from agent.summary import summarise
-from agent.summary_job import Job, Writer
-from agent.summary_requests import HEADINGS
-from demo.validator import violations
+from agent.model.reply import Reply
+from agent.model.rules import violations
 from tests.agent.conversations import COUNTER, TOOLS, call, limits, message, result, sizes, text
 
 SUMMARY = "\n".join(f"## {heading}\n- Something was said." for heading in HEADINGS)

@@ -3,9 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agent.context import SUMMARY_HEADING
-from demo.playing import demo_script
-from demo.server import DemoServer
+from agent.context.assemble import SUMMARY_HEADING
+from demo.api.server import DemoServer
+from demo.mind.playing import demo_script
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ["We call the project Kestrel.", *(f"Tell me more, part {n}." for n in range(2, 13))]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.context import assemble
+from agent.context.assemble import assemble
 from agent.errors import AgentError, ToolError
 from agent.loop import (
     FINAL_NOTE,
@@ -22,9 +22,9 @@ from agent.loop import (
     run_calls,
 )
 from agent.messages import Usage
-from agent.reply import Reply
+from agent.model.reply import Reply
+from agent.model.rules import violations
 from agent.tools import Tool
-from demo.validator import violations
 from tests.agent.conversations import TOOLS, call, context, image, message, result, text, user
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -6,8 +6,12 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.chapters import Chapter, Summary, render
-from agent.compaction import (
+from agent.compaction.chapters import (
+    Chapter,
+    Summary,
+    render,
+)
+from agent.compaction.plan import (
     TARGET_OF_TRIGGER,
     Plan,
     Policy,
@@ -18,18 +22,33 @@ from agent.compaction import (
     plan,
     protected_first,
 )
-from agent.context import Context, assemble, measure, summary_texts, trim
-from agent.history import MISSING_RESULT
+from agent.compaction.requests import (
+    cap,
+    serialise,
+    split,
+)
+from agent.context.assemble import (
+    Context,
+    assemble,
+    measure,
+    summary_texts,
+    trim,
+)
+from agent.context.history import MISSING_RESULT
+from agent.context.previews import sent_tokens
+from agent.context.pruning import plan_pruning
 from agent.limits import Limits
-from agent.llm import EventDecoder
 from agent.messages import Block, Message, sound
-from agent.previews import sent_tokens
-from agent.pruning import plan_pruning
-from agent.reply import Reply
-from agent.summary_requests import cap, serialise, split
-from demo.protocol import Envelope, PromptUsage, encode_event, stream_events
-from demo.protocol import Reply as Scripted
-from demo.validator import violations
+from agent.model.client import EventDecoder
+from agent.model.reply import Reply
+from agent.model.rules import violations
+from demo.api.protocol import (
+    Envelope,
+    PromptUsage,
+    encode_event,
+    stream_events,
+)
+from demo.api.protocol import Reply as Scripted
 from tests.agent.conversations import (
     COUNTER,
     TOOLS,

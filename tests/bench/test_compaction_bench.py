@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.compaction import Policy
-from agent.context import BASE_PROMPT
-from agent.request import CACHE_SECONDS
+from agent.compaction.plan import Policy
+from agent.context.assemble import BASE_PROMPT
+from agent.context.request import CACHE_SECONDS
 from bench import compaction
 from bench.compaction import Played, Setting, play, turn_sizes
 from bench.replay import baselines
@@ -19,7 +19,7 @@ from bench.replay.conductor import Conductor, RememberingCounter
 from bench.replay.conversations import Exchange, chained, gaps, read_fixture
 from bench.replay.values import Lookup, Text, exact_values
 from bench.report import Report
-from demo.tokens import count_text
+from demo.api.tokens import count_text
 
 PRICES = Prices(2.0, 10.0, 0.1, 2.5)
 

@@ -20,7 +20,7 @@ from tests.support.services import free_port
 if TYPE_CHECKING:
     from accounts.models import User
     from chat.models import Conversation
-    from demo.server import DemoServer
+    from demo.api.server import DemoServer
     from tests.chat.listening import Listener
     from tests.chat.sockets import Chat
 
@@ -63,7 +63,10 @@ def conversation(user: "User") -> "Conversation":
 @pytest.fixture
 def listen() -> "Iterator[Callable[[Conversation], Listener]]":
     """`listen(conversation)`: what goes out to its tabs, and to those of its owner, from now on."""
-    from chat.broadcast import conversation_group, user_group
+    from chat.protocol.broadcast import (
+        conversation_group,
+        user_group,
+    )
     from tests.chat.listening import Listener
 
     listeners: list[Listener] = []
@@ -91,7 +94,7 @@ def model_port() -> int:
 def model_server(model_port: int, settings: Any) -> "Iterator[DemoServer]":
     """A running scripted server, which the site is pointed at. In the end its script has to be
     done: nothing unused, nothing unexpected, no rule of the API broken."""
-    from demo.server import DemoServer
+    from demo.api.server import DemoServer
     from tests.chat.sockets import MODELS
 
     settings.MODEL_RETRIES = 0
@@ -142,9 +145,9 @@ async def chat(
     model_server: "DemoServer", signed_in: tuple["Conversation", str], worker_done: None
 ) -> "AsyncIterator[Chat]":
     """The site in the test's loop, with a person who is signed in and has a conversation."""
-    from chat import llm
     from chat.db import THREADS, in_db
-    from chat.turns import runner
+    from chat.live.runner import runner
+    from chat.queries import model_server as llm
     from tests.chat.sockets import Chat
 
     conversation, cookie = signed_in
@@ -178,7 +181,7 @@ def worker(
     from django.conf import settings
 
     if not settings.SCALED:
-        from chat.worker import EmbeddedWorker
+        from chat.live.embedded_worker import EmbeddedWorker
 
         embedded = EmbeddedWorker()
         embedded.start()

@@ -18,15 +18,24 @@ from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from accounts.models import User
-from agent.chapters import Chapter
-from agent.compaction import Plan
+from agent.compaction.chapters import Chapter
+from agent.compaction.job import Result
+from agent.compaction.plan import Plan
 from agent.messages import Block, Usage, plain_text
-from agent.summary_job import Result
-from chat import tasks, versions
-from chat.contexts import load
-from chat.llm import counter, server_url
+from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.services import compactions, endings, indexing, writing
+from chat.queries import summaries
+from chat.queries.conversation import load
+from chat.queries.model_server import (
+    counter,
+    server_url,
+)
+from chat.services import (
+    compaction_jobs,
+    compactions,
+    endings,
+    search_index,
+)
 from chat.services.endings import Ending
 from chat.services.turns import lease
 
@@ -133,7 +142,7 @@ def add_messages(
         rows.append(Message(conversation=conversation, **(row | values)))
     rows = Message.objects.bulk_create(rows, batch_size=500)
     before = branch.filter(position=OuterRef("position") - 1)
-    indexing.index(conversation.owner_id, rows)
+    search_index.index(conversation.owner_id, rows)
     branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
     Conversation.objects.filter(pk=conversation.pk).update(
         next_number=F("next_number") + len(rows), updated_at=timezone.now()
@@ -180,7 +189,7 @@ def make_compaction(
     compaction = compactions.begin(
         loaded, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
     )
-    job = writing.claim(compaction.pk, WORKER_PID)
+    job = compaction_jobs.claim(compaction.pk, WORKER_PID)
     assert job is not None
     match status:
         case Compaction.Status.COMPLETED:
@@ -190,9 +199,9 @@ def make_compaction(
                 engine="serialised",
                 reason="by the factory",
             )
-            writing.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
-            summary = versions.rendered(result.chapters, loaded)
-            assert writing.complete(job, result, summary, tokens_after=loaded.used // 2)
+            compaction_jobs.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
+            summary = summaries.rendered(result.chapters, loaded)
+            assert compaction_jobs.complete(job, result, summary, tokens_after=loaded.used // 2)
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
             endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))

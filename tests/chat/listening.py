@@ -11,7 +11,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 from django.db import connection
 
-from chat.broadcast import send
+from chat.protocol.broadcast import send
 
 Event = dict[str, Any]
 MARK = "test.mark"

@@ -14,13 +14,13 @@ from channels.testing import WebsocketCommunicator
 from django.test import AsyncClient, Client
 
 from accounts.models import User
-from agent.summary_requests import HEADINGS
+from agent.compaction.requests import HEADINGS
 from chat.db import in_db
 from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application
-from demo.models import Model
-from demo.script import Script
-from demo.server import DemoServer
+from demo.api.script import Script
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.chat.factories import MODEL, make_conversation
 
 Event = dict[str, Any]

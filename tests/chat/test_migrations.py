@@ -5,9 +5,9 @@ from importlib import import_module
 import pytest
 from django.apps import apps
 
-from agent.search import parse
+from agent.search.lexical import parse
 from chat.models import Message, SearchEntry
-from chat.search import find
+from chat.queries.search import find
 from tests.chat.factories import make_conversation
 
 pytestmark = pytest.mark.django_db

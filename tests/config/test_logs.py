@@ -25,7 +25,7 @@ for name in ("django.request", "celery.worker", "asyncio", "daphne.server", "age
 try:
     raise ValueError("the reason")
 except ValueError:
-    structlog.get_logger("chat.turns").exception("it failed in chat.turns", turn=7)
+    structlog.get_logger("chat.live.runner").exception("it failed in chat.live.runner", turn=7)
 """
 LOGGERS = [
     "django.request",
@@ -33,7 +33,7 @@ LOGGERS = [
     "asyncio",
     "daphne.server",
     "agent.loop",
-    "chat.turns",
+    "chat.live.runner",
 ]
 
 

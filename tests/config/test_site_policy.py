@@ -10,7 +10,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction import (
+from agent.compaction.plan import (
     ENGINES,
     Attempt,
     Plan,
@@ -23,9 +23,12 @@ from agent.compaction import (
     wants_pause,
     wants_preparation,
 )
+from agent.compaction.rungs import RUNGS
 from agent.messages import Message
-from agent.summary_rungs import RUNGS
-from config.compaction import VARIABLES, site_policy
+from config.compaction_policy import (
+    VARIABLES,
+    site_policy,
+)
 from tests.agent.conversations import LIMITS, call, context, exchanges, message, result, user
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

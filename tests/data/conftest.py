@@ -8,7 +8,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from django.core.cache import cache
 
-from agent.llm import Client
+from agent.model.client import Client
 from tests.chat.conftest import (  # noqa: F401
     chat,
     model_port,

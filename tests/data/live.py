@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 
 from channels.layers import get_channel_layer
 
-from chat.broadcast import conversation_group
-from chat.live import LiveTurn
+from chat.live.live_turn import LiveTurn
+from chat.protocol.broadcast import conversation_group
 
 Frame = dict[str, Any]
 

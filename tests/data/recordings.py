@@ -11,10 +11,18 @@ from typing import Any, TypeVar
 
 import pytest
 
+from agent.compaction.requests import HEADINGS
 from agent.messages import plain_text
-from agent.summary_requests import HEADINGS
-from chat.sessions import Session, parse
-from demo.protocol import Envelope, PromptUsage, Reply, stream_events
+from chat.importers.pi import (
+    Session,
+    parse,
+)
+from demo.api.protocol import (
+    Envelope,
+    PromptUsage,
+    Reply,
+    stream_events,
+)
 
 Kind = TypeVar("Kind")
 
@@ -50,7 +58,7 @@ class Record:
     @property
     def wire(self) -> bytes:
         """What a client that streams would have been sent; a JSON body as the same reply in
-        events, cut by `demo.protocol`, which shares no code with `agent`."""
+        events, cut by `demo.api.protocol`, which shares no code with `agent`."""
         return event_stream(self.message) if self.is_message else self.body
 
     @property

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-from chat.markdown import render
+from chat.html.markdown import render
 from tests.data.corpus import Case, Corpus
 from tests.data.recordings import need
 

@@ -6,9 +6,15 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import AgentError
-from agent.llm import Client, EventDecoder
 from agent.messages import plain_text
-from agent.reply import Outcome, Reply
+from agent.model.client import (
+    Client,
+    EventDecoder,
+)
+from agent.model.reply import (
+    Outcome,
+    Reply,
+)
 from tests.data.recordings import Record, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

@@ -10,7 +10,7 @@ import pytest
 from django.contrib import admin
 from playwright.sync_api import BrowserContext, Page
 
-from chat import latex
+from chat.html import formulas
 from tests.data.corpus import Corpus, spread
 from tests.data.recordings import need
 from tests.data.watching import Watched, seed, sign_in
@@ -84,7 +84,7 @@ def test_the_admin_shows_every_text_as_text(
 
 def is_strange(item: str) -> bool:
     """Whether an element is one that no text may bring; formulas are drawn."""
-    return item.split()[0] not in latex.TAGS
+    return item.split()[0] not in formulas.TAGS
 
 
 def pages(page: Page, searches: list[str]) -> list[dict[str, Any]]:

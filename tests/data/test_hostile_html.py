@@ -6,15 +6,18 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.chapters import Chapter, render
-from agent.identifiers import Entry
-from agent.pins import Pin
-from chat import markdown
-from chat.dividers import render_divider
-from chat.llm import counter
-from chat.markdown_stream import MarkdownStream
+from agent.compaction.chapters import (
+    Chapter,
+    render,
+)
+from agent.compaction.pins import Pin
+from agent.values import Entry
+from chat.html import markdown
+from chat.html.divider import render_divider
+from chat.html.markdown_stream import MarkdownStream
+from chat.html.message import render_message
 from chat.models import Compaction, Message
-from chat.render import render_message
+from chat.queries.model_server import counter
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers
 

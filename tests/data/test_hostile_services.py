@@ -7,17 +7,17 @@ from django.test import Client as Browser
 from django.urls import reverse
 from django.utils.html import escape
 
-from agent.context import assemble
+from agent.context.assemble import assemble
 from agent.messages import sound_text
-from agent.search import parse
+from agent.model.rules import violations
+from agent.search.lexical import parse
 from agent.tokens import Factor
-from chat.contexts import load
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message, Turn
-from chat.search import find
+from chat.queries.conversation import load
+from chat.queries.search import find
 from chat.services import conversations, endings, memories, requests, turns
 from chat.services.endings import Ending
-from demo.validator import violations
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
 

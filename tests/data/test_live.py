@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from agent.messages import sound
-from chat.markdown import render
+from chat.html.markdown import render
 from tests.data.corpus import OWN, Corpus
 from tests.data.live import Written, write_all
 from tests.data.recordings import need

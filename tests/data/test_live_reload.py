@@ -9,10 +9,13 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from agent.messages import sound
-from demo.protocol import Reply, text
-from demo.recording import RecordedRequest
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.protocol import (
+    Reply,
+    text,
+)
+from demo.api.recording import RecordedRequest
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers_below
 from tests.data.recordings import need

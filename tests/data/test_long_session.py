@@ -17,19 +17,22 @@ from django.test import Client as Browser
 from pytest_django import Settings
 
 from accounts.models import User
-from agent.context import assemble, measure
+from agent.context.assemble import (
+    assemble,
+    measure,
+)
 from agent.messages import Usage
+from agent.model.rules import violations
 from agent.tokens import Factor
-from chat.contexts import load
-from chat.llm import counter
+from chat.importers.pi import Session
 from chat.models import Compaction, Conversation, Message
+from chat.queries.conversation import load
+from chat.queries.model_server import counter
 from chat.services import endings, summaries
 from chat.services.endings import Ending
-from chat.sessions import Session
 from chat.tasks import compact
-from demo.script import is_summary
-from demo.server import DemoServer
-from demo.validator import violations
+from demo.api.script import is_summary
+from demo.api.server import DemoServer
 from tests.chat.factories import OWNER, make_profile, make_user
 from tests.data.recordings import read, summary_of
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from chat.sessions import Session
-from demo.models import Model
-from demo.script import is_summary
-from demo.server import DemoServer
+from chat.importers.pi import Session
+from demo.api.script import is_summary
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.data.recordings import read, summary_of
 from tests.data.watching import Watched, seed, sign_in
 from tests.support.server import EverlongProcess, manage

@@ -16,12 +16,19 @@ import pytest
 import pytest_asyncio
 from anthropic import AsyncAnthropic
 
-from agent.llm import Client, EventDecoder
 from agent.messages import Usage, plain_text
-from agent.reply import Outcome, Reply, fold_message
-from chat.llm import counter
+from agent.model.client import (
+    Client,
+    EventDecoder,
+)
+from agent.model.reply import (
+    Outcome,
+    Reply,
+    fold_message,
+)
+from chat.html.message import render_message
 from chat.models import Message
-from chat.render import render_message
+from chat.queries.model_server import counter
 from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

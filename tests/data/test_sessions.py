@@ -10,13 +10,13 @@ from django.test import Client as Browser
 from pytest_django import Settings
 
 from accounts.models import User
-from agent.context import assemble
+from agent.context.assemble import assemble
 from agent.messages import Usage
-from chat.contexts import load
+from agent.model.rules import violations
 from chat.models import Conversation, Turn
+from chat.queries.conversation import load
 from chat.services import endings, requests, turns
 from chat.services.endings import Ending
-from demo.validator import violations
 from tests.chat.factories import (
     OWNER,
     add_messages,

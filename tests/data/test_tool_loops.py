@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from agent.context import assemble
+from agent.context.assemble import assemble
 from agent.errors import ToolError
 from agent.loop import Result, continued
 from agent.messages import result_text
-from agent.reply import Outcome
+from agent.model.reply import Outcome
+from agent.model.rules import violations
 from agent.tools import Tool
-from chat import toolbox
 from chat.db import in_db
 from chat.models import ModelProfile, Turn
+from chat.queries import tools as toolbox
 from chat.services import requests, rounds
 from chat.services.endings import Ending
-from chat.tools import handlers
+from chat.tools import registry
 from chat.tools.scope import Scope
-from demo.protocol import Reply
-from demo.validator import violations
+from demo.api.protocol import Reply
 from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn, make_user
 from tests.chat.sockets import Chat
 from tests.data.recordings import Record, need, sessions
@@ -197,7 +197,7 @@ def offer(session: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
         for tool in declared_tools(history, session[-1].tools)
     ]
     monkeypatch.setattr(toolbox, "BUILT_IN", tools)
-    monkeypatch.setattr(handlers, "HANDLERS", [(tool, handler(tool.name)) for tool in tools])
+    monkeypatch.setattr(registry, "HANDLERS", [(tool, handler(tool.name)) for tool in tools])
 
 
 def key(name: str, input: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 from anthropic import AsyncAnthropic
 
-from demo.server import DemoServer
+from demo.api.server import DemoServer
 
 
 @pytest.fixture

@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from demo.answers import answer
-from demo.models import DEMO_MODEL
-from demo.protocol import Reply
-from demo.recognition import kind_of
-from demo.tokens import count_blocks, count_prompt
-from demo.validator import violations
+from agent.model.rules import violations
+from demo.api.protocol import Reply
+from demo.api.tokens import (
+    count_blocks,
+    count_prompt,
+)
+from demo.mind.answers import answer
+from demo.mind.models import DEMO_MODEL
+from demo.mind.recognition import kind_of
 
 SYSTEM = "You are a helpful assistant. " * 20  # about 150 tokens
 SHORT = (

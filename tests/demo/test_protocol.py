@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from demo.prompt_cache import PromptCache
-from demo.protocol import (
+from demo.api.prompt_cache import PromptCache
+from demo.api.protocol import (
     Envelope,
     Event,
     PromptUsage,
@@ -22,8 +22,11 @@ from demo.protocol import (
     thinking,
     tool_use,
 )
-from demo.stream import encode_chunks, until
-from demo.tokens import count_prompt
+from demo.api.stream import (
+    encode_chunks,
+    until,
+)
+from demo.api.tokens import count_prompt
 
 ENVELOPE = Envelope("msg_1", "m", PromptUsage(10, 20, 30, 40))
 any_text = st.text(max_size=60)

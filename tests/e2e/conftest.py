@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
-from agent.summary_requests import HEADINGS
-from demo.models import Model
-from demo.script import is_title
-from demo.server import DemoServer
+from agent.compaction.requests import HEADINGS
+from demo.api.script import is_title
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.conftest import processes
 from tests.support.server import EverlongProcess
 

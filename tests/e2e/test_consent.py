@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
-from demo.protocol import tool_use
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.protocol import tool_use
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.e2e.conftest import SecondWindow, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.e2e.conftest import Start, say, set_up, wait_for_answer
 from tests.support.server import EverlongProcess
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.e2e.conftest import SecondWindow, Start, say, set_up
 from tests.support.server import manage
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.e2e.conftest import SecondWindow, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e

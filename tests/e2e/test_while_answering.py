@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
-from demo.script import is_chat
-from demo.server import DemoServer
+from demo.api.script import is_chat
+from demo.api.server import DemoServer
 from tests.e2e.conftest import answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e

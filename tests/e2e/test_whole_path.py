@@ -3,8 +3,11 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.script import is_chat, is_summary
-from demo.server import DemoServer
+from demo.api.script import (
+    is_chat,
+    is_summary,
+)
+from demo.api.server import DemoServer
 from tests.e2e.conftest import (
     LONG_ANSWER,
     SUMMARY,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from demo.models import Model
-from demo.script import is_title
-from demo.server import DemoServer
+from demo.api.script import is_title
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.faults.sites import SETTINGS, WINDOW, Site
 from tests.support.server import manage
 from tests.support.services import (

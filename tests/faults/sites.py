@@ -13,7 +13,7 @@ from uuid import UUID
 
 import psycopg
 
-from demo.server import DemoServer
+from demo.api.server import DemoServer
 from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess
 from tests.support.services import PostgresServer, RedisServer
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from demo.answer import Gate
-from demo.script import Script, is_chat
+from demo.api.answer import Gate
+from demo.api.script import (
+    Script,
+    is_chat,
+)
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import SLACK, Site

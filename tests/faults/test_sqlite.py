@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from demo.script import is_chat
+from demo.api.script import is_chat
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import LEASE, SLACK, Site

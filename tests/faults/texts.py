@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from agent.summary_requests import HEADINGS
-from demo.script import is_chat
+from agent.compaction.requests import HEADINGS
+from demo.api.script import is_chat
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import aiohttp
 
-from demo.recording import RecordedRequest
+from demo.api.recording import RecordedRequest
 from tests.chat.sockets import Event, joined
 from tests.faults.sites import PATIENCE
 from tests.services.browsers import Person, RemoteTab

@@ -6,9 +6,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from demo.models import Model
-from demo.script import is_title
-from demo.server import DemoServer
+from demo.api.script import is_title
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.services.browsers import Person
 from tests.support.proxies import Proxy
 from tests.support.server import EverlongProcess

@@ -9,10 +9,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from demo.models import Model
-from demo.protocol import tool_use
-from demo.script import is_chat, is_summary, is_title
-from demo.server import DemoServer
+from demo.api.protocol import tool_use
+from demo.api.script import (
+    is_chat,
+    is_summary,
+    is_title,
+)
+from demo.api.server import DemoServer
+from demo.mind.models import Model
 from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
 from tests.support.mcp_server import KEY

@@ -8,8 +8,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
 from chat.errors import Refused
+from chat.importers.pi import (
+    Problem,
+    parse,
+)
 from chat.services.importing import import_session
-from chat.sessions import Problem, parse
 
 MAX_BYTES = 200 * 1024 * 1024
 SHOWN_PROBLEMS = 20

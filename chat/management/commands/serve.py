@@ -14,9 +14,15 @@ from django.urls import reverse
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
-from chat import llm, profiles
-from chat.broadcast import bind_loop
-from chat.turns import runner, sweep_forever
+from chat.live.runner import (
+    runner,
+    sweep_forever,
+)
+from chat.protocol.broadcast import bind_loop
+from chat.queries import (
+    model_profiles,
+    model_server,
+)
 from config.private_files import keep_private
 
 ENDED = "Stopped. Every answer is stored."
@@ -50,7 +56,7 @@ class Command(BaseCommand):
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
         if not settings.SCALED:
-            from chat.worker import EmbeddedWorker
+            from chat.live.embedded_worker import EmbeddedWorker
 
             self._embedded = EmbeddedWorker()
             self._embedded.start()
@@ -78,12 +84,12 @@ class Command(BaseCommand):
         return UNSTORED.format(count=self._unstored) if self._unstored else ENDED
 
     def _start_demo_server(self) -> Any:
-        from demo.playing import demo_script
-        from demo.server import DemoServer
+        from demo.api.server import DemoServer
+        from demo.mind.playing import demo_script
 
         # Not strict: a validator that errs must not break somebody's first try.
         server = DemoServer(demo_script(tokens_per_s=settings.DEMO_TOKENS_PER_SECOND), strict=False)
-        llm.use_demo_server(server.start())
+        model_server.use_demo_server(server.start())
         return server
 
     def _announce(self, host: str, port: int) -> None:
@@ -112,8 +118,8 @@ class Command(BaseCommand):
     async def _warm(self) -> None:
         """What the first message would otherwise wait for."""
         bind_loop()
-        await asyncio.to_thread(lambda: llm.counter().encoding)
-        await profiles.refresh()
+        await asyncio.to_thread(lambda: model_server.counter().encoding)
+        await model_profiles.refresh()
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
         if runner.draining:  # a second Ctrl-C
@@ -126,7 +132,7 @@ class Command(BaseCommand):
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
-        await llm.client().close()
+        await model_server.client().close()
         if self._embedded:
             self._embedded.stop()
         if self._demo:

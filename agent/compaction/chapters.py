@@ -1,0 +1,204 @@
+"""The state of a summary: chapters written once from originals, oldest first, with what code found.
+
+A compaction appends a chapter, so the bytes before it stay the same and the prompt cache holds.
+Eight of one level are merged into one of the next.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent.compaction.pins import Pin
+from agent.tokens import TokenCounter
+from agent.values import (
+    Entry,
+    newest_of_each,
+    normalise,
+)
+
+PINS_HEADING = "## Standing instructions and preferences (the user's words)"
+INDEX_HEADING = "## Index of exact values (from the user's messages)"
+# Between the parts of a stored summary: a line across in Markdown.
+SEPARATOR = "\n\n* * *\n\n"
+BETWEEN = " · "  # values of one message in the index
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of the conversation in the model's words, and the user's pins and values in it.
+
+    `depth` counts how often its oldest fact was written, `level` how often chapters were merged
+    to come to it.
+    """
+
+    text: str
+    first: int
+    through: int
+    depth: int = 1
+    level: int = 1
+    pins: tuple[Pin, ...] = ()
+    index: tuple[Entry, ...] = ()
+
+    @classmethod
+    def joined(
+        cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int
+    ) -> "Chapter":
+        """One with a new text in the place of neighbours, whose pins and values it keeps."""
+        return cls(
+            text,
+            chapters[0].first,
+            chapters[-1].through,
+            depth,
+            level,
+            pins=tuple(pin for chapter in chapters for pin in chapter.pins),
+            index=tuple(entry for chapter in chapters for entry in chapter.index),
+        )
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Chapter":
+        """From its stored form."""
+        return cls(
+            data["text"],
+            data["first"],
+            data["through"],
+            data.get("depth", 1),
+            data.get("level", 1),
+            tuple(Pin(*pin) for pin in data.get("pins", ())),
+            tuple(Entry(*entry) for entry in data.get("index", ())),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For storage; `from_dict` reads it back."""
+        return {
+            "text": self.text,
+            "first": self.first,
+            "through": self.through,
+            "depth": self.depth,
+            "level": self.level,
+            "pins": [[pin.number, pin.text] for pin in self.pins],
+            "index": [[entry.value, entry.number, entry.words] for entry in self.index],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is injected: one text a chapter, then pins and index, which change with every
+    compaction and therefore come last."""
+
+    chapters: tuple[str, ...] = ()
+    appendix: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole, as stored in `compressed_context` and shown."""
+        return SEPARATOR.join(filter(None, [*self.chapters, self.appendix]))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Summary":
+        """The parts of a stored text; "" is no summary."""
+        if not text:
+            return cls()
+        *chapters, last = text.split(SEPARATOR)
+        if last.startswith((PINS_HEADING, INDEX_HEADING)):
+            return cls(tuple(chapters), last)
+        return cls((*chapters, last))
+
+    def __bool__(self) -> bool:
+        return bool(self.chapters)
+
+
+def render(
+    chapters: Sequence[Chapter], *, pin_tokens: int, index_tokens: int, counter: TokenCounter
+) -> Summary:
+    """The text of a state of the summary; pins and index within their raw token budgets."""
+    texts = [
+        f"**Messages #{chapter.first} to #{chapter.through}**\n\n"
+        + chapter.text.replace(SEPARATOR, "\n\n")
+        for chapter in chapters
+    ]
+    parts = []
+    pins = list({pin.text.casefold(): pin for c in chapters for pin in c.pins}.values())
+    if lines := _newest_within(pins, pin_tokens, counter):
+        parts.append(PINS_HEADING + "\n" + "\n".join(lines))
+    if lines := _index(chapters, index_tokens, counter):
+        parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
+    return Summary(tuple(texts), "\n\n".join(parts))
+
+
+def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice | None:
+    """The chapters to write as one now: `most` neighbours of one level, or where the whole is
+    `crowded` those of the lowest level that has three: they were rewritten least."""
+    runs: dict[int, list[int]] = {}
+    for index, chapter in enumerate(chapters):
+        runs.setdefault(chapter.level, []).append(index)
+    by_level = [run for _, run in sorted(runs.items())]
+    for enough in (most, 3, 2) if crowded else (most,):
+        for run in by_level:
+            if len(run) >= enough:
+                return slice(run[0], run[-1] + 1)
+    return None
+
+
+def cut(text: str, tokens: int, counter: TokenCounter) -> str:
+    """At most so many raw tokens, on whole lines: a too long summary is never summarised again.
+    The longest sections give way first, with their last lines."""
+    sections: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("## "):
+            sections.append([])
+        sections[-1].append(line)
+    excess = sum(counter.count(line) + 1 for section in sections for line in section) - tokens
+    while excess > 0 and any(sections):
+        excess -= counter.count(max(sections, key=len).pop()) + 1
+    return "\n".join(line for section in sections for line in section)
+
+
+def within(chapters: Sequence[Chapter], tokens: int, counter: TokenCounter) -> list[Chapter]:
+    """The chapters with at most so many raw tokens of text in all. Where merging them did not help,
+    the oldest give way first; their pins and values stay."""
+    sizes = [counter.count(chapter.text) for chapter in chapters]
+    excess = sum(sizes) - tokens
+    kept = []
+    for chapter, size in zip(chapters, sizes, strict=True):
+        if excess > 0:
+            chapter = replace(chapter, text=cut(chapter.text, size - excess, counter))
+            excess -= size - counter.count(chapter.text)
+        kept.append(chapter)
+    return kept
+
+
+def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> list[str]:
+    lines: list[str] = []
+    for pin in reversed(pins):
+        line = pin.render()
+        budget -= counter.count(line) + 1
+        if budget < 0:
+            break
+        lines.append(line)
+    return lines[::-1]
+
+
+def _index(chapters: Sequence[Chapter], budget: int, counter: TokenCounter) -> list[str]:
+    """Values in the order of their messages: as many as fit, names before plain numbers, new ones
+    before old ones. Where not all would fit with their words, a line a message."""
+    entries = newest_of_each([entry for chapter in chapters for entry in chapter.index])
+    full = [entry.render() for entry in entries]
+    if counter.count("\n".join(full)) <= budget:
+        return full
+    lines: dict[int, list[str]] = {}  # values by message
+    for entry in sorted(entries, key=lambda e: (_is_plain_number(e.value), -e.number)):
+        line = lines.get(entry.number, [])
+        added = BETWEEN + entry.value if line else _line(entry.number, [entry.value]) + "\n"
+        budget -= counter.count(added)
+        if budget < 0:
+            break
+        lines[entry.number] = [*line, entry.value]
+    return [_line(number, line) for number, line in sorted(lines.items())]
+
+
+def _line(number: int, values: Sequence[str]) -> str:
+    return f"- {BETWEEN.join(values)} [#{number}]"
+
+
+def _is_plain_number(value: str) -> bool:
+    return normalise(value).replace(".", "").isdigit()

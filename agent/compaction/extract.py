@@ -1,0 +1,49 @@
+"""A summary without a model: what code can tell. Only after a failure, or by choice."""
+
+from collections.abc import Sequence
+
+from agent.compaction.pins import (
+    own_words,
+    typed,
+)
+from agent.compaction.requests import HEADINGS
+from agent.context.pruning import shorten
+from agent.messages import Message
+from agent.tokens import TokenCounter
+
+NOTE = "Written by rule, because no model could summarise this part. Search has the details."
+QUOTE = 160  # characters of each quoted line
+
+
+def extract(messages: Sequence[Message], tokens: int, counter: TokenCounter) -> str:
+    """A chapter in the usual form within `tokens` raw tokens: the openings of the user's messages,
+    the newest first to stay, and the last answer's opening."""
+    prompts = [message for message in messages if message.is_prompt]
+    answers = [message for message in messages if message.role == "assistant"]
+    budget = tokens - counter.count(_form([], []))
+    asked: list[str] = []
+    current = [_bullet(message) for message in answers[-1:]]
+    for message in reversed(prompts):
+        line = _bullet(message)
+        budget -= counter.count(line) + 1
+        if budget < 0 and asked:
+            break
+        asked.insert(0, line)
+    return _form(asked, current)
+
+
+def _form(asked: Sequence[str], current: Sequence[str]) -> str:
+    sections = dict.fromkeys(HEADINGS, "None.")
+    sections["Overview"] = NOTE
+    sections["Goal and constraints"] = "\n".join(asked) or "None."
+    sections["Current work and next step"] = "\n".join(current) or "None."
+    return "\n".join(f"## {heading}\n{text}" for heading, text in sections.items())
+
+
+def _bullet(message: Message) -> str:
+    own = own_words(message) if message.role == "user" else ""
+    text = " ".join((own or typed(message)).split())
+    who = "The answer began"
+    if message.role == "user":
+        who = "The user wrote" if own else "The user sent what others wrote"
+    return f"- {who}: “{shorten(text, QUOTE)}” [#{message.number}]"

@@ -1,0 +1,230 @@
+"""Writing the next state of a summary: the ladder from the best request to the last resort.
+
+Each rung writes a chapter and checks it; what fails falls to the next. Nothing is stored here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.attachments import with_texts
+from agent.compaction.chapters import (
+    Chapter,
+    cut,
+    render,
+    to_merge,
+    within,
+)
+from agent.compaction.extract import extract
+from agent.compaction.job import (
+    Job,
+    Result,
+    instruction_tokens,
+    next_form,
+    tokens_of,
+)
+from agent.compaction.pins import (
+    own_words,
+    pins_of,
+    typed,
+)
+from agent.compaction.plan import (
+    AUTO,
+    EXTRACT,
+    MAX_CHAPTERS,
+    compacted,
+)
+from agent.compaction.requests import (
+    Form,
+    merge_request,
+    serialised_tokens,
+    split,
+)
+from agent.compaction.rungs import (
+    MARGIN,
+    RUNGS,
+    to_read,
+    warm_tokens,
+    why_not_warm,
+)
+from agent.compaction.write import (
+    SummaryRejected,
+    max_tokens,
+    write_text,
+)
+from agent.context.assemble import measure
+from agent.context.pruning import shorten
+from agent.context.request import Request
+from agent.errors import AgentError
+from agent.messages import Message
+from agent.values import index_entries
+
+LAST_REQUEST = 500  # characters
+# Errors that no other way of asking would mend.
+HOPELESS = frozenset({"bad_key", "no_credit", "not_allowed", "unknown_model", "rate_limited"})
+
+
+async def summarise(job: Job) -> Result:
+    """The next state: chapters merged where there are too many, and a new one for the plan.
+
+    Falls from rung to rung down to the extract, which cannot fail. Raises SummaryRejected where
+    there is nothing to read, or every rung failed and no extract is wanted: switched off, or
+    nobody waits and the next reply tries again.
+    """
+    if not job.plan.summarise:
+        raise SummaryRejected("there is nothing to summarise")
+    job = await _with_files(job)
+    engine, reason = choose(job)
+    result = Result(list(job.chapters), engine, reason)
+    if merged := to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
+        await _merge(job, result, merged)
+    for rung in _ladder(engine):
+        before = result.findings
+        try:
+            text = await RUNGS[rung](job, result)
+        except (AgentError, SummaryRejected) as error:
+            result.findings = before
+            result.failures.append(f"{rung}: {describe(error)}")
+            if isinstance(error, AgentError) and error.code in HOPELESS:
+                break
+            continue
+        result.engine = rung
+        return _append(job, result, text)
+    if engine != EXTRACT:
+        if not job.policy.extract_on_failure or not await _waited_for(job):
+            raise SummaryRejected(result.failures[-1])
+        result.engine, result.reason = EXTRACT, result.failures[-1]
+    tokens = _raw(job, next_form(job, result).tokens)
+    return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
+
+
+async def _waited_for(job: Job) -> bool:
+    return job.waited_for is None or await job.waited_for()
+
+
+async def _with_files(job: Job) -> Job:
+    """The job with what attached text files say."""
+    if job.read is None:
+        return job
+    covered = await with_texts(job.plan.summarise, job.read)
+    return replace(job, plan=replace(job.plan, summarise=covered))
+
+
+def choose(job: Job) -> tuple[str, str]:
+    """The first rung and why: the warm prefix where it fits and costs no more."""
+    if job.policy.engine != AUTO:
+        return job.policy.engine, "by setting"
+    if not job.warm:
+        return "serialised", "the conversation's prefix is not cached now"
+    if reason := why_not_warm(job):
+        return "serialised", reason
+    messages, _ = to_read(job)
+    factor = job.writer.limits.factor
+    read = sum(serialised_tokens(message, factor, job.counter) for message in messages)
+    read += tokens_of(job, job.chapters) + instruction_tokens(job)
+    warm = job.used * job.own.cache_read_price + warm_tokens(job) * job.own.input_price
+    serialised = read * job.writer.input_price
+    told = f"${warm / 1e6:.4f} warm, ${serialised / 1e6:.4f} serialised"
+    return ("warm prefix", told) if warm <= serialised else ("serialised", told)
+
+
+def _ladder(first: str) -> list[str]:
+    rungs = list(RUNGS)
+    return rungs[rungs.index(first) :] if first in rungs else []
+
+
+def _append(job: Job, result: Result, text: str) -> Result:
+    """Add the chapter with the pins and values of the user's messages, and the last request."""
+    covered = job.plan.summarise
+    prompts = [message for message in covered if message.is_prompt]
+    texts = [(message.number, typed(message)) for message in prompts]
+    chapter = Chapter(
+        text,
+        first=covered[0].number,
+        through=covered[-1].number,
+        pins=tuple(pin for message in prompts for pin in pins_of(message)),
+        index=tuple(entry for number, said in texts for entry in index_entries(number, said)),
+    )
+    request = f"\n{_last_request(prompts[-1])}" if prompts else ""
+    text = cut(text, _most(job, result, replace(chapter, text=request)), job.counter)
+    chapters = [*result.chapters, replace(chapter, text=text + request)]
+    total = _raw(job, job.policy.total_tokens(job.context.limits))
+    result.chapters = within(chapters, total, job.counter)
+    return result
+
+
+def _last_request(message: Message) -> str:
+    """The user's own words in their last message, or where they typed none, what it holds."""
+    if own := own_words(message):
+        name, words = "The user's last request in this part, word for word", own
+    else:
+        name, words = (
+            "In the last message of this part the user typed nothing; it is",
+            typed(message),
+        )
+    return f"- {name}: “{shorten(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
+
+
+def _most(job: Job, result: Result, rest: Chapter) -> int:
+    """Raw tokens of the next chapter's text beside the `rest` of it: what was asked for, and up to
+    twice that while the context stays under its target."""
+    asked = next_form(job, result).tokens
+    limits, policy = job.context.limits, job.policy
+    pin_tokens, index_tokens = (_raw(job, t) for t in policy.pins_and_index(limits))
+    summary = render(
+        [*result.chapters, rest],
+        pin_tokens=pin_tokens,
+        index_tokens=index_tokens,
+        counter=job.counter,
+    )
+    after = measure(compacted(job.context, job.plan, summary, policy), job.counter).total
+    room = policy.target_tokens(limits) - after
+    return _raw(job, max(asked, min(2 * asked, room)))
+
+
+def _raw(job: Job, tokens: int) -> int:
+    return int(tokens / job.context.limits.factor.value)
+
+
+def _crowded(job: Job) -> bool:
+    return tokens_of(job, job.chapters) > job.policy.total_tokens(job.context.limits)
+
+
+async def _merge(job: Job, result: Result, merged: slice) -> None:
+    """Write neighbouring chapters as one, from the original messages where those fit. Where that
+    fails the chapters stay as they are."""
+    chapters = result.chapters[merged]
+    joined = "\n\n".join(chapter.text for chapter in chapters)
+    originals = (
+        await job.originals(chapters[0].first, chapters[-1].through) if job.originals else ()
+    )
+    if job.read:
+        originals = await with_texts(originals, job.read)
+    room = int(job.writer.limits.prompt_limit / MARGIN) - instruction_tokens(job)
+    room -= tokens_of(job, chapters)
+    parts = split(originals, room, job.writer.limits.factor, job.counter) if originals else []
+    read: Sequence[Message] = originals if len(parts) == 1 else ()
+    form = Form(job.policy.merged_tokens(job.context.limits), job.focus)
+
+    def build(form: Form) -> Request:
+        return merge_request(
+            joined, read, form, model=job.writer.model, max_tokens=max_tokens(job, form)
+        )
+
+    if job.progress:
+        await job.progress(f"Merging {len(chapters)} chapters")
+    before = result.findings
+    try:
+        text = await write_text(job, result, build, form, originals, joined)
+    except (AgentError, SummaryRejected) as error:
+        result.findings = before
+        result.failures.append(f"merge: {describe(error)}")
+        return
+    # What was written from originals has been written once, whatever it replaces.
+    depth = 1 if read else max(chapter.depth for chapter in chapters) + 1
+    level = max(chapter.level for chapter in chapters) + 1
+    result.chapters[merged] = [Chapter.joined(chapters, text, depth=depth, level=level)]
+
+
+def describe(error: AgentError | SummaryRejected) -> str:
+    """One sentence for the page and the admin."""
+    return str(error) if isinstance(error, AgentError) else f"The summary was rejected: {error}."

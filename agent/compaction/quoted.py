@@ -1,0 +1,77 @@
+"""Which parts of a user's message others wrote, as far as its text tells: quotes, code, mail.
+
+Where the page knows what was pasted, that counts too. Both err on the side of the others: what is
+wrongly taken for a quote is not pinned, and the user can say it again.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent.compaction.fences import fenced
+
+Range = tuple[int, int]  # characters of a text: start and end
+
+_MARGIN = re.compile(r"^(?:[>|]| {4}|\t).*$", re.M)  # quoted lines, indented code
+_QUOTES = re.compile(
+    r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»"
+    r'|"(?:[^"\n]|\n(?!\n))*"'
+    r"|(?<!\w)['‘](?:[^'’\n]|(?<=\w)['’](?=\w))*['’](?!\w)"
+)
+# In English, German, French and Spanish, as the common mail programs write them.
+_NAMES = (
+    "From|To|Cc|Bcc|Reply-To|Date|Sent|Subject"
+    "|Von|An|Kopie|Datum|Gesendet|Betreff"
+    "|De|À|Envoyé|Objet|Desde|Para|Enviado|Fecha|Asunto"
+)
+_FIELD = rf"^[*_ \t]*(?:{_NAMES})[*_ \t]*:[^\n]*\n"
+_MAIL = re.compile(
+    rf"(?:{_FIELD}){{2}}"
+    r"|^-{2,}[ \t]*(?:Original Message|Forwarded message"
+    r"|Ursprüngliche Nachricht|Originalnachricht|Weitergeleitete Nachricht"
+    r"|Message d['’]origine|Message (?:transféré|original)"
+    r"|Mensaje (?:original|reenviado))[ \t]*-*[ \t]*$"
+    r"|^(?:Begin forwarded message|Anfang der weitergeleiteten (?:Nachricht|E-Mail)"
+    r"|Début du message (?:réexpédié|transféré)|Inicio del mensaje reenviado)[ \t]*:"
+    r"|^(?:On|Am|Le|El)\b[^\n]{1,200}(?:\n[^\n]{0,200})?"
+    r"\b(?:wrote|schrieb|écrit|escribió)\b[^\n]{0,200}:[ \t]*$",
+    re.M | re.I,
+)
+_INTRODUCTION = re.compile(
+    r"\b(?:e-?mails?|mail|messages?|logs?|letter|texts?|transcript|article|output|traceback|ticket"
+    r"|post|page|document|chat|note)\b[^.!?:\n]{0,80}:[ \t]*$",
+    re.M | re.I,
+)
+
+
+def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
+    """The parts of a message's text that its author did not type. `pasted`: what the page saw of
+    it, None where nobody saw. A mail goes on to the end of its paste; where that is not known, to
+    the end of the text, and so does what a line like “Here is the log:” introduces."""
+    found = [(start, end) for start, end in pasted or ()]
+    found += [(fence.start, fence.end) for fence in fenced(text, tildes=True, unclosed=True)]
+    for pattern in (_MARGIN, _QUOTES):
+        found += [match.span() for match in pattern.finditer(text)]
+    found += _mails(text, pasted or ())
+    if pasted is None and (introduced := _INTRODUCTION.search(text)):
+        found.append((introduced.end(), len(text)))
+    return found
+
+
+def without(text: str, ranges: Sequence[Range], filler: str) -> str:
+    """The text with one character `filler` for each in the ranges, line ends apart: as long as
+    before."""
+    kept, end = [], 0
+    for start, stop in sorted(ranges):
+        kept.append(text[end:start])
+        kept.append(re.sub(r"[^\n]", filler, text[max(start, end) : stop]))
+        end = max(end, stop)
+    return "".join([*kept, text[end:]])
+
+
+def _mails(text: str, pasted: Sequence[Range]) -> Iterator[Range]:
+    for match in _MAIL.finditer(text):
+        start = match.start()
+        end = next((stop for first, stop in pasted if first <= start < stop), len(text))
+        yield start, end
+        if end == len(text):
+            return

@@ -1,0 +1,94 @@
+"""Oversized messages are sent as previews: what they are cut down to, and how."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.context.history import text_block
+from agent.limits import Limits
+from agent.messages import Block, Message, is_served, placed
+
+# Bytes of the note between a preview's head and tail.
+NOTE_BYTES = 140
+# A message above this share of the budget is a preview: half the trigger's usual place.
+BUDGET_SHARE = 0.4
+# As much as other agents let a tool return at once (Claude Code: 25,000).
+RESULT_TOKENS = 25_000
+# What a tool of ours fills of that: the rest is for headings, and for what bytes and tokens differ.
+FILLED = 0.85
+
+
+def sent_tokens(message: Message, limits: Limits) -> int:
+    """Real tokens of a message as it is sent: at most those of its preview."""
+    return min(limits.factor.apply(message.tokens), preview_limit(message, limits))
+
+
+def preview_limit(message: Message, limits: Limits) -> int:
+    """Tokens above which a message is sent as a preview: a share of the budget, and for the results
+    of one round no more than `RESULT_TOKENS`; read_messages reads on."""
+    limit = int(limits.budget * BUDGET_SHARE)
+    return min(limit, RESULT_TOKENS) if message.holds_tool_results else limit
+
+
+def result_room(limits: Limits, calls: int) -> int:
+    """Raw tokens that each of so many calls of a round may return, for their results to be sent
+    whole together."""
+    limit = min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
+    return int(limit * FILLED / limits.factor.value / max(1, calls))
+
+
+def previewed(message: Message, limits: Limits) -> Message:
+    """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
+    stands at its end), attachments by their names, calls of the server's tools with their results
+    as text, since neither may go without the other. Others unchanged."""
+    limit = preview_limit(message, limits)
+    size = limits.factor.apply(message.tokens)
+    if size <= limit:
+        return message
+    texts = placed(message.blocks)
+    sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
+    counted = sum(map(_counted, message.blocks, sizes))
+    longest = max(_longest(sizes, counted * limit // size), 2 * NOTE_BYTES)
+    served = any(block["type"] == "server_tool_use" for block in message.blocks)
+    blocks: list[Block] = []
+    for block, (start, text), length in zip(message.blocks, texts, sizes, strict=True):
+        if length > longest:
+            text = _head_and_tail(text, longest, message.number, start)
+        if block["type"] == "tool_result":
+            blocks.append(block | {"content": text})
+        elif length > longest or block["type"] in ("image", "document"):
+            blocks.append(text_block(text))
+        elif served and (is_served(block) or block.get("citations")):
+            # A citation points into a result of the search, which stands here no more.
+            blocks.append(text_block(text))
+        else:
+            blocks.append(block)
+    return replace(message, blocks=blocks)
+
+
+def _counted(block: Block, length: int) -> int:
+    """Bytes of a block as it was counted: of a server's tool all of it, encrypted pages too."""
+    return len(json.dumps(block, ensure_ascii=False)) if is_served(block) else length
+
+
+def _longest(sizes: Sequence[int], room: int) -> int:
+    """What to cut the largest down to, so that all together take `room`."""
+    rest = sorted(sizes)
+    for index, size in enumerate(rest):
+        even = room // (len(rest) - index)
+        if size > even:
+            return even
+        room -= size
+    return max(sizes, default=0)
+
+
+def _head_and_tail(text: str, size: int, number: int, start: int) -> str:
+    """A text, which begins at `start` in the text of message `number`, in about `size` bytes:
+    tokens follow bytes more closely than characters, in all scripts."""
+    raw = text.encode("utf-8", "replace")
+    half = max(0, size - NOTE_BYTES) // 2
+    head = raw[:half].decode("utf-8", "ignore")
+    tail = raw[len(raw) - half :].decode("utf-8", "ignore")
+    missing = len(text) - len(head) - len(tail)
+    reads_on = f"read_messages(from={number}, to={number}, offset={start + len(head)}) reads on"
+    return f"{head}\n\n[… {missing:,} characters of #{number} left out; {reads_on} …]\n\n{tail}"

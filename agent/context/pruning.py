@@ -1,0 +1,79 @@
+"""The cheapest step: old, large tool results are sent as previews. Only requests change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.context.previews import sent_tokens
+from agent.limits import Limits
+from agent.messages import Block, Message, result_text
+from agent.tokens import TokenCounter
+
+HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
+KEEP_MESSAGES = 6  # the newest ones keep their results whole
+# A batch must free this share of the budget: each one rewrites the cached prefix.
+WORTH_IT = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """A batch: results up to message `through` are previewed from now on, which frees `freed` real
+    tokens."""
+
+    through: int
+    freed: int
+
+
+def preview(text: str, head: int, tail: int, where: str = "") -> str:
+    """Head and tail of a long text, in characters, with a note of what is missing."""
+    missing = len(text) - head - tail
+    if missing <= 0:
+        return text
+    return (
+        f"{text[:head]}\n[… {missing:,} characters left out{where} …]\n{text[len(text) - tail :]}"
+    )
+
+
+def shorten(text: str, characters: int) -> str:
+    """The beginning of a long text, cut between words: half a name or number would be a false
+    one."""
+    if len(text) <= characters:
+        return text
+    return text[: characters + 1].rpartition(" ")[0] + " …"
+
+
+def prune(message: Message, counter: TokenCounter | None = None) -> Message:
+    """The message with its large tool results as previews that name it; counted anew with a
+    counter."""
+    if not message.holds_tool_results:
+        return message
+    blocks = [_pruned(block, message.number) for block in message.blocks]
+    if blocks == list(message.blocks):
+        return message
+    tokens = counter.count_blocks(blocks) if counter else message.tokens
+    return replace(message, blocks=blocks, tokens=tokens)
+
+
+def _pruned(block: Block, number: int) -> Block:
+    text = result_text(block) if block["type"] == "tool_result" else ""
+    if len(text) <= 2 * (HEAD + TAIL):
+        return block
+    where = f"; message #{number} has it whole"
+    return block | {"content": preview(text, HEAD, TAIL, where)}
+
+
+def plan_pruning(
+    messages: Sequence[Message],
+    pruned_through: int,
+    limits: Limits,
+    counter: TokenCounter,
+) -> Pruning | None:
+    """The next batch, or None where it would not be worth a rewritten prefix."""
+    old = [m for m in messages[:-KEEP_MESSAGES] if m.number > pruned_through]
+    freed = sum(
+        sent_tokens(m, limits) - sent_tokens(prune(m, counter), limits)
+        for m in old
+        if m.holds_tool_results
+    )
+    if not old or freed < WORTH_IT * limits.budget:
+        return None
+    return Pruning(old[-1].number, freed)

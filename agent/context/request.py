@@ -1,0 +1,68 @@
+"""One Messages API call, and for how long the server keeps its prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent.context.history import THINKING
+from agent.messages import Block
+
+Ttl = Literal["5m", "1h"]
+CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
+
+
+@dataclass(frozen=True)
+class Request:
+    """One Messages API call. `once`: no later prompt begins like this one, so that writing it to
+    the prompt cache, a quarter dearer than reading it, would be for nothing. `final`: the model
+    may not call the tools, which stay declared so that the prompt begins as before."""
+
+    model: str
+    max_tokens: int
+    system: Sequence[Block]
+    messages: Sequence[dict[str, Any]]
+    tools: Sequence[dict[str, Any]] = ()
+    breakpoints: Sequence[int] = (0,)  # system blocks that a cached prefix ends with
+    once: bool = False
+    final: bool = False
+    show_thinking: bool = False
+    cache_ttl: Ttl = "5m"
+
+    def body(self, *, caching: bool = True) -> dict[str, Any]:
+        """The JSON body without `stream`; `caching` puts breakpoints after the static system
+        prompt, the last chapter and the last message (3 of the API's 4)."""
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+            "system": [dict(block) for block in self.system],
+            "messages": [dict(message) for message in self.messages],
+        }
+        if self.tools:
+            body["tools"] = list(self.tools)
+            if self.final:
+                body["tool_choice"] = {"type": "none"}
+        if self.show_thinking:
+            body["thinking"] = {"type": "adaptive", "display": "summarized"}
+        if not caching or self.once:
+            return body
+        control = {"type": "ephemeral"}
+        if self.cache_ttl != "5m":
+            control["ttl"] = self.cache_ttl
+        for index in self.breakpoints:
+            if index < len(self.system):
+                body["system"][index]["cache_control"] = control
+        *before, final = body["messages"][-1]["content"]
+        if final["type"] not in THINKING:
+            body["messages"][-1]["content"] = [*before, final | {"cache_control": control}]
+        return body
+
+
+def cache_ttl(pauses: Sequence[float]) -> Ttl:
+    """For how long to ask the server to keep the prompt. `pauses`: seconds before each of the
+    user's newest messages.
+
+    To write for an hour costs 1.6 times as much and pays where the user comes back within the
+    hour but not within five minutes: all that was sent before is then read, not written anew.
+    """
+    outlived = [pause for pause in pauses if pause >= CACHE_SECONDS["5m"]]
+    return "1h" if outlived and outlived[-1] < CACHE_SECONDS["1h"] else "5m"

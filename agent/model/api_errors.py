@@ -1,0 +1,169 @@
+"""Errors of the SDK, its transport and the stream as `AgentError`, with words for the page."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import anthropic
+import httpx2
+
+from agent.errors import AgentError, gettext_noop
+from agent.model.overflow import (
+    MOST_READ,
+    says_too_long,
+    share_taken,
+)
+from agent.model.reply import Event
+
+SHOWN = 300  # characters of what a server said
+# What the API says of thinking that was sent back: it belongs to another request, was changed, or
+# is missing before a call. Other errors name "thinking" too, and its settings.
+THINKING_REFUSED = re.compile(
+    r"invalid `?signature`? in `?thinking`? block|bound to a different conversation"
+    r"|blocks in the latest assistant message cannot be modified"
+    r"|expected `thinking` or `redacted_thinking`",
+    re.I,
+)
+# Statuses that servers answer a prompt with that is too long: the API with 400, others behind it
+# or in front of it with these.
+TOO_LONG_STATUSES = (400, 413, 422, 500)
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Turn what the SDK and the transport raise into AgentError."""
+    try:
+        yield
+    except anthropic.APIStatusError as error:
+        raise status_error(error) from error
+    except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
+        raise AgentError(
+            "timeout",
+            gettext_noop("The model's server did not answer in time. Retry."),
+            retryable=True,
+        ) from error
+    except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
+        raise connection_error(error) from error
+
+
+def connection_error(error: Exception) -> AgentError:
+    """The words for a connection that never came about, or was lost.
+
+    The transport calls both ConnectError; its cause tells them apart.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
+            return AgentError(
+                "server_unreachable",
+                gettext_noop(
+                    "The model's server cannot be reached. Check the network and "
+                    "ANTHROPIC_BASE_URL, then retry."
+                ),
+                retryable=True,
+            )
+        cause = cause.__cause__
+    return AgentError(
+        "connection_lost",
+        gettext_noop("The connection to the model's server was lost. Retry."),
+        retryable=True,
+    )
+
+
+# By status; some bodies have no error type.
+REFUSALS = {
+    401: (
+        "bad_key",
+        gettext_noop(
+            "The API key was not accepted. An administrator has to set a valid "
+            "ANTHROPIC_API_KEY and restart the server."
+        ),
+    ),
+    402: ("no_credit", gettext_noop("The API account has no credit left.")),
+    403: ("not_allowed", gettext_noop("The API key may not do this.")),
+    404: ("unknown_model", gettext_noop("The server does not know this model or address.")),
+    413: (
+        "request_too_large",
+        gettext_noop("The request is over the server's size limit. Send less at once."),
+    ),
+}
+TOO_LONG_WORDS = gettext_noop("The conversation does not fit the model.")
+REFUSED = gettext_noop("The server refused the request.")
+RATE_LIMITED = gettext_noop("The API's rate limit is reached. Try again later.")
+OVERLOADED = gettext_noop("The model is overloaded. Retry in a moment.")
+FAILED = gettext_noop("The model's server failed. Retry.")
+FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry.")
+
+
+def status_error(error: anthropic.APIStatusError) -> AgentError:
+    """The words for an HTTP error."""
+    status = error.status_code
+    told = _told(error.body)
+    said = str(told.get("message") or "").strip()[:SHOWN]
+    wait = retry_after(error.response.headers)
+    if status in TOO_LONG_STATUSES and (too_long := _too_long(told)):
+        return too_long
+    if status == 400 and THINKING_REFUSED.search(said):
+        return AgentError("thinking_refused", REFUSED, said=said)
+    if status == 401:
+        said = ""  # a proxy may repeat the key
+    if "credit balance" in said:
+        status = 402
+    if status in REFUSALS:
+        return AgentError(*REFUSALS[status], said=said)
+    if status == 429:
+        return AgentError("rate_limited", RATE_LIMITED, retryable=True, retry_after=wait)
+    if status == 529:
+        return AgentError("overloaded", OVERLOADED, retryable=True, retry_after=wait)
+    if status >= 500 or status == 408:
+        shown = f"{status} {said}".rstrip()
+        return AgentError("server_error", FAILED, said=shown, retryable=True, retry_after=wait)
+    return AgentError("bad_request", REFUSED, said=said)
+
+
+def stream_error(event: Event) -> AgentError:
+    """The words for an error event inside a stream that began with 200."""
+    told = _told(event)
+    kind, said = told.get("type", ""), str(told.get("message") or "")[:SHOWN]
+    if kind == "overloaded_error":
+        return AgentError("overloaded", OVERLOADED, retryable=True)
+    if kind == "rate_limit_error":
+        return AgentError("rate_limited", RATE_LIMITED, retryable=True)
+    if too_long := _too_long(told):
+        return too_long
+    if kind == "invalid_request_error":
+        return AgentError("bad_request", REFUSED, said=said)
+    return AgentError("server_error", FAILED_MIDWAY, said=said, retryable=True)
+
+
+def _told(body: object) -> dict[str, Any]:
+    """The error object of a body; of other servers' forms, one with the message."""
+    if not isinstance(body, dict):
+        return {}
+    for told in (body.get("error"), body.get("detail")):
+        if isinstance(told, dict):
+            return told
+        if isinstance(told, str):
+            return {"message": told}
+    return body
+
+
+def _too_long(told: dict[str, Any]) -> AgentError | None:
+    """The error for a prompt that is too long, if an error object says so."""
+    # Only these fields: servers that find fault with a request may repeat all of it.
+    fields = ("type", "code", "n_prompt_tokens", "n_ctx", "message")
+    said = " ".join(f"{name} {str(told[name])[:MOST_READ]}" for name in fields if name in told)
+    if not says_too_long(said):
+        return None
+    shown = str(told.get("message") or "").strip()[:SHOWN]
+    return AgentError("too_long", TOO_LONG_WORDS, said=shown, share_taken=share_taken(said))
+
+
+def retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds of a `retry-after` header; None without one or with a date."""
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return None

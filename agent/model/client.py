@@ -1,0 +1,330 @@
+"""The Messages API through the `anthropic` SDK, imported only here and in `agent.model.api_errors`.
+
+Streams are read as bytes over the aiohttp transport and decoded here: a third of the CPU that
+the SDK's own event objects take, and whatever has arrived is handed over in one batch.
+"""
+
+import asyncio
+import json
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import httpx2
+from anthropic import AsyncAnthropic, DefaultAioHttpClient
+
+from agent.attachments import Read, filled
+from agent.context.request import Request
+from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.messages import Usage
+from agent.model.api_errors import (
+    stream_error,
+    translated,
+)
+from agent.model.event_rules import text_if_any
+from agent.model.reply import (
+    Event,
+    Reply,
+    message_events,
+)
+
+CONNECT_SECONDS = 10.0
+# A count only replaces an estimate: not worth a long wait.
+COUNT_SECONDS = 10.0
+# Waits before the second and third try of a call that has produced nothing yet.
+RETRY_SECONDS = (0.5, 2.0)
+# What a server asks for beyond this, the user decides about.
+LONGEST_WAIT_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a server says of a model; None where it does not say."""
+
+    name: str
+    display_name: str
+    context_window: int | None
+    max_output: int | None
+
+
+# The model and the reported usage of calls, each with those that were repeated or broke off.
+Spent = list[tuple[str, Usage]]
+Check = Callable[[Request], None]
+
+
+class EventDecoder:
+    """Bytes of a server-sent event stream to event objects; pings are dropped.
+
+    `error` is what broke the stream off. It is not raised here, because text that arrived in one
+    piece with it counts. What follows it, or `message_stop`, is ignored: vLLM sends a `[DONE]`.
+    """
+
+    def __init__(self) -> None:
+        self.error: AgentError | None = None
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._ended = False
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that `chunk` completes."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        events: list[Event] = []
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._data.append(line[5:])
+            elif self._data and not line.strip():
+                data, self._data = b"\n".join(self._data), []
+                if event := self._decode(data):
+                    events.append(event)
+        return events
+
+    def close(self) -> list[Event]:
+        """The events that the end of the stream completes: the last one may lack its blank line.
+        A damaged one was cut off, and gives nothing."""
+        error = self.error
+        events = self.feed(b"\n\n")
+        if self.error and self.error.code == "stream_cut":
+            self.error = error
+        return events
+
+    def _decode(self, data: bytes) -> Event | None:
+        if self._ended:
+            return None
+        try:
+            event = json.loads(data, parse_constant=_refuse)
+            kind = text_if_any(event, "type") if isinstance(event, dict) else ""
+        except (ValueError, RecursionError):
+            self._ended = True
+            self.error = AgentError("stream_cut", DAMAGED, retryable=True)
+            return None
+        if not kind and isinstance(event, dict) and "error" in event:
+            kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
+        self._ended = kind in ("message_stop", "error")
+        if kind == "error":
+            self.error = stream_error(event)
+        return event if kind and kind not in ("ping", "error") else None
+
+
+def _refuse(constant: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(constant)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """One for all clients: reading the certificates takes 50 ms of CPU."""
+    return httpx2.create_ssl_context()
+
+
+async def no_files(ids: Sequence[str]) -> Mapping[str, bytes]:
+    """For requests that refer to no files."""
+    return {}
+
+
+class Client:
+    """Model calls of one event loop; close it in that loop. `read` gives the bytes of the files
+    that a request refers to.
+
+    `retries` is how often a call is repeated that failed with a passing error before its first
+    byte of text: 0 to 2. Of the calls for a whole reply, `check` sees each before it goes out and
+    may raise AgentError, and `spent` gets what each cost as far as the server told, whatever
+    became of it.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        timeout: float = 120.0,
+        caching: bool = True,
+        retries: int = 2,
+        read: Read = no_files,
+        check: Check = lambda request: None,
+        spent: Spent | None = None,
+    ) -> None:
+        self._sdk = AsyncAnthropic(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,  # the SDK obeys any retry-after in silence
+            timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
+            http_client=DefaultAioHttpClient(verify=_tls()),
+        )
+        self._caching = caching
+        self._retries = retries
+        self._read = read
+        self._check = check
+        self._spent = spent
+        self._uncounted: set[str] = set()
+
+    async def close(self) -> None:
+        await self._sdk.close()
+
+    async def stream(
+        self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
+    ) -> AsyncGenerator[list[Event]]:
+        """Batches of events, each with all that had arrived. Raises AgentError."""
+        attempt = 0
+        while True:
+            started = False
+            try:
+                body = await filled(request.body(caching=self._caching), self._read)
+                create = self._sdk.messages.with_streaming_response.create
+                async with translated(), create(**body, stream=True) as response:
+                    if not _streams(response):
+                        yield await _whole(response)
+                        return
+                    decoder = EventDecoder()
+                    async for chunk in response.iter_bytes():
+                        if events := decoder.feed(chunk):
+                            started = started or any(
+                                e["type"] == "content_block_start" for e in events
+                            )
+                            yield events
+                        if decoder.error:
+                            raise decoder.error
+                    if events := decoder.close():
+                        yield events
+                    if decoder.error:
+                        raise decoder.error
+                    return
+            except AgentError as error:
+                wait = retry_wait(error, attempt)
+                if started or attempt >= self._retries or wait is None:
+                    raise
+                on_retry(error)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def complete(self, request: Request) -> Reply:
+        """One whole reply. It streams too, so that long replies need no long timeout and a
+        cancelled task ends the call."""
+        self._check(request)
+        reply = Reply()
+
+        def restart(error: AgentError) -> None:
+            nonlocal reply
+            self._book(request, reply)
+            reply = Reply()
+
+        try:
+            async with aclosing(self.stream(request, restart)) as stream:
+                async for events in stream:
+                    for event in events:
+                        reply.apply(event)
+        finally:
+            self._book(request, reply)
+        require_end(reply)
+        return reply
+
+    def _book(self, request: Request, reply: Reply) -> None:
+        if self._spent is not None and reply.usage.total:
+            self._spent.append((request.model, reply.usage))
+
+    async def count_tokens(self, request: Request) -> int | None:
+        """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
+        if request.model in self._uncounted:
+            return None
+        body = await filled(request.body(caching=False), self._read)
+        del body["max_tokens"]
+        try:
+            async with translated():
+                counted = _object(
+                    await self._sdk.messages.with_raw_response.count_tokens(
+                        **body, timeout=COUNT_SECONDS
+                    )
+                )
+        except AgentError as error:
+            if error.code == "unknown_model":
+                self._uncounted.add(request.model)
+            return None
+        tokens = counted.get("input_tokens")
+        return tokens if isinstance(tokens, int) else None
+
+    async def probe(self, request: Request) -> int | None:
+        """Prompt tokens as a call of 16 output tokens reports them; None where it fails."""
+        try:
+            reply = await self.complete(replace(request, max_tokens=16))
+        except AgentError:
+            return None
+        return reply.usage.prompt or None
+
+    async def models(self) -> list[ModelInfo]:
+        """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
+        async with translated():
+            page = _object(await self._sdk.models.with_raw_response.list(limit=100))
+        return [
+            ModelInfo(
+                name=model["id"],
+                display_name=model.get("display_name") or model["id"],
+                context_window=model.get("max_input_tokens"),
+                max_output=model.get("max_tokens"),
+            )
+            for model in page.get("data") or []  # null where Ollama has none yet
+        ]
+
+
+def _streams(response: Any) -> bool:
+    """Whether a server streams as it was asked to: some answer at once, with a content type of
+    their own, and what stands in front of them with a page."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind not in ("application/json", "text/html")
+
+
+async def _whole(response: Any) -> list[Event]:
+    """The events of a reply that came at once. Raises AgentError for anything else."""
+    await response.read()
+    body = _object(response)
+    if "error" in body:
+        raise stream_error(body)
+    content = body.get("content")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise _not_the_api()
+    return message_events(body)
+
+
+def _object(response: Any) -> dict[str, Any]:
+    """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
+    try:
+        value = response.http_response.json()
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise _not_the_api()
+    return value
+
+
+def _not_the_api() -> AgentError:
+    return AgentError(
+        "server_error",
+        gettext_noop(
+            "The model's server sent an answer that is not of the Messages API. Check "
+            "ANTHROPIC_BASE_URL."
+        ),
+    )
+
+
+def require_end(reply: Reply) -> None:
+    """A stream may end early without an error of its own."""
+    if not reply.complete:
+        raise AgentError(
+            "stream_cut",
+            gettext_noop(
+                "The answer was cut off: the server closed the stream before the end. Retry."
+            ),
+            retryable=True,
+        )
+
+
+def retry_wait(error: AgentError, attempt: int) -> float | None:
+    """Seconds until the next try of a call without output; None: ask the user instead."""
+    passing = ("overloaded", "server_error", "connection_lost", "rate_limited")
+    if not error.retryable or error.code not in passing:
+        return None
+    wait = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
+    if error.retry_after is None:
+        return None if error.code == "rate_limited" else wait
+    return max(wait, error.retry_after) if error.retry_after <= LONGEST_WAIT_SECONDS else None

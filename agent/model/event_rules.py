@@ -1,0 +1,137 @@
+"""What a provider's events may hold. Each value is looked at once, where `agent.model.reply` folds it, so
+that nothing which breaks later gets into a reply. All raise ValueError."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agent.messages import Block
+
+DEEPEST = 100  # levels of a JSON value: `sound` and Python's own encoder walk it recursively
+LONGEST_STOP_REASON = 40  # characters
+
+# Fields of blocks that are text wherever they occur, or null.
+_TEXTS = {
+    *("type", "id", "name", "text", "thinking", "signature", "tool_use_id", "url", "title"),
+    *("cited_text", "document_title", "encrypted_content", "encrypted_index", "page_age"),
+    "error_code",
+}
+
+
+def text_of(holder: dict[str, Any], name: str) -> str:
+    """A field that has to be text."""
+    value = holder[name]
+    if type(value) is not str:
+        raise ValueError(f"{name} is not text")
+    return value
+
+
+def text_if_any(holder: dict[str, Any], name: str) -> str:
+    """A field that is text, or absent or null: ""."""
+    return "" if holder.get(name) is None else text_of(holder, name)
+
+
+def object_of(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    """A field that has to be an object."""
+    value = holder[name]
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is not an object")
+    return value
+
+
+def object_if_any(holder: dict[str, Any], name: str) -> dict[str, Any]:
+    """A field that is an object, or absent or null: {}."""
+    return {} if holder.get(name) is None else object_of(holder, name)
+
+
+def index_of(event: dict[str, Any]) -> int:
+    """The number of the block that an event is about."""
+    index = event["index"]
+    if type(index) is not int or index < 0:
+        raise ValueError("index is not a number of a block")
+    return index
+
+
+def stop_reason_of(holder: dict[str, Any]) -> str:
+    """Why a reply ended; "" where it is not told."""
+    reason = text_if_any(holder, "stop_reason")
+    if len(reason) > LONGEST_STOP_REASON:
+        raise ValueError("stop_reason is too long")
+    return reason
+
+
+def storable(value: Any) -> Any:
+    """A JSON value as it came, which a database takes and can give back: not too deep, no NaN."""
+    for _ in _within(value):
+        pass
+    return value
+
+
+def checked_block(block: Any, before: Sequence[Block]) -> Block:
+    """A content block without its null fields, as a stream begins it or a whole reply brings it,
+    after the blocks `before`."""
+    if not isinstance(block, dict):
+        raise ValueError("a block is not an object")
+    kind = text_of(block, "type")
+    _check_texts({name: value for name, value in block.items() if name != "input"})
+    storable(block.get("input"))
+    if kind.endswith("tool_use"):
+        object_if_any(block, "input")
+        if not text_of(block, "id") or not text_of(block, "name"):
+            raise ValueError("a call has no id or no name")
+        if any(b.get("id") == block["id"] for b in before if b["type"].endswith("tool_use")):
+            raise ValueError("two calls have one id")
+    if kind.endswith("tool_result"):
+        text_of(block, "tool_use_id")
+    if kind == "text":
+        _check_citations(block.get("citations"))
+    return {name: value for name, value in block.items() if value is not None}
+
+
+def checked_citation(citation: Any) -> dict[str, Any]:
+    """What a text cites."""
+    _check_citations([citation])
+    kept: dict[str, Any] = citation
+    return kept
+
+
+def _check_citations(citations: Any) -> None:
+    if citations is None:
+        return
+    if not isinstance(citations, list) or not all(isinstance(each, dict) for each in citations):
+        raise ValueError("citations are not a list of objects")
+    _check_texts(citations)
+
+
+def _check_texts(value: Any) -> None:
+    """Raise for a field of `_TEXTS` that is something else, at any depth."""
+    for each in _within(value):
+        if not isinstance(each, dict):
+            continue
+        for name in _TEXTS & each.keys():
+            if each[name] is not None or name == "type":
+                text_of(each, name)
+        content = each.get("content")
+        if content is not None and not isinstance(content, str | list | dict):
+            raise ValueError("content is neither text nor blocks")
+        if isinstance(content, str) and each.get("type") == "web_fetch_result":
+            raise ValueError("a page is not an object")
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """Every value within a JSON value, and itself. Raises for one that could not be stored."""
+    level = [value]
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        yield from level
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+            elif isinstance(each, float) and not math.isfinite(each):
+                raise ValueError("a number is not finite")
+        level = below
+    raise ValueError("a value is too deep")

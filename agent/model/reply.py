@@ -1,0 +1,248 @@
+"""Folding stream events into a reply, and what each stop reason means."""
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.messages import Block, Usage, joins, sound
+from agent.model.event_rules import (
+    checked_block,
+    checked_citation,
+    index_of,
+    object_if_any,
+    object_of,
+    stop_reason_of,
+    storable,
+    text_if_any,
+    text_of,
+)
+
+Event = dict[str, Any]
+
+
+class Outcome(Enum):
+    """What the turn does next."""
+
+    FINISH = "finish"
+    CUT = "cut"  # finished at the output limit: say so
+    TOOLS = "tools"
+    RESEND = "resend"  # the server paused a long turn: send the reply back as it is
+    OVERFLOW = "overflow"  # the reply ran into the window: compact
+    FAIL = "fail"
+
+
+OUTCOMES = {
+    "end_turn": Outcome.FINISH,
+    "stop_sequence": Outcome.FINISH,
+    "max_tokens": Outcome.CUT,
+    "tool_use": Outcome.TOOLS,
+    "pause_turn": Outcome.RESEND,
+    "model_context_window_exceeded": Outcome.OVERFLOW,
+    "refusal": Outcome.FAIL,
+}
+# How the type of the block ends that a delta goes into.
+_WITHIN = {
+    "text_delta": "text",
+    "input_json_delta": "tool_use",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+    "citations_delta": "text",
+    "compaction_delta": "compaction",
+}
+
+
+@dataclass
+class Reply:
+    """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
+    before it, which the server had paused, and whose blocks it begins with."""
+
+    blocks: list[Block] = field(default_factory=list)
+    stop_reason: str = ""
+    stop_details: dict[str, Any] | None = None
+    usage: Usage = field(default_factory=Usage)
+    raw_usage: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    complete: bool = False
+    paused: Usage = field(default_factory=Usage)
+    _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
+
+    def __post_init__(self) -> None:
+        self._before = len(self.blocks)
+
+    def resumed(self) -> "Reply":
+        """The reply that continues this paused one."""
+        return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+
+    @property
+    def calls(self) -> list[Block]:
+        """The tool calls that wait for results of ours."""
+        return [block for block in self.blocks if block["type"] == "tool_use"]
+
+    def apply(self, event: Event) -> str:
+        """Fold in one stream event; the text that a reader sees of it, mostly "".
+
+        Raises AgentError for an event that does not fit. What follows the end is ignored.
+        """
+        if self.complete:
+            return ""
+        try:
+            return self._apply(event)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AgentError("stream_cut", DAMAGED, retryable=True) from error
+
+    @staticmethod
+    def thought(event: Event) -> str:
+        """The thinking that one event brings, mostly "". It has been applied."""
+        if event["type"] != "content_block_delta" or event["delta"]["type"] != "thinking_delta":
+            return ""
+        thought: str = event["delta"]["thinking"]
+        return thought
+
+    def _apply(self, event: Event) -> str:
+        kind = event.get("type")
+        if kind == "content_block_delta":
+            index, delta = index_of(event) + self._before, event["delta"]
+            if delta["type"] == "text_delta" and self.blocks[index]["type"] == "text":
+                text = text_of(delta, "text")
+                self._pieces[index].append(text)
+                return text
+            self._apply_delta(index, delta)
+        elif kind == "content_block_start":
+            return self._start(index_of(event) + self._before, event["content_block"])
+        elif kind == "content_block_stop":
+            self._close(index_of(event) + self._before)
+        elif kind == "message_start":
+            message = object_of(event, "message")
+            self.model = text_if_any(message, "model")
+            self._add_usage(object_if_any(message, "usage"))
+        elif kind == "message_delta":
+            delta = object_of(event, "delta")
+            self.stop_reason = stop_reason_of(delta) or self.stop_reason
+            self.stop_details = storable(object_if_any(delta, "stop_details")) or self.stop_details
+            self._add_usage(object_if_any(event, "usage"))
+        elif kind == "message_stop":
+            # A block that ran into the output limit may lack its own end.
+            for index in list(self._pieces):
+                self._close(index)
+            self.complete = True
+        return ""
+
+    def partial_blocks(self) -> list[Block]:
+        """The blocks so far, with the text of the open one: what is kept of a stopped reply. Tool
+        calls and thinking that were not finished are left out."""
+        open_blocks = set(self._pieces)
+        blocks: list[Block] = []
+        for index, block in enumerate(self.blocks):
+            if index not in open_blocks:
+                blocks.append(block)
+            elif block["type"] == "text":
+                blocks.append(block | {"text": "".join(self._pieces[index])})
+        result: list[Block] = sound([b for b in blocks if b["type"] != "text" or b["text"].strip()])
+        return result
+
+    def _start(self, index: int, block: Any) -> str:
+        if index != len(self.blocks):
+            raise LookupError(index)
+        given = checked_block(block, self.blocks)
+        self.blocks.append(given)
+        begun = given.get("thinking" if given["type"] == "thinking" else "text")
+        self._pieces[index] = [begun] if begun else []
+        before = self.blocks[-2] if index else None
+        later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
+        gap = "\n\n" if later and not joins(before, given) else ""
+        return gap + text_if_any(given, "text")
+
+    def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
+        kind, pieces = text_of(delta, "type"), self._pieces[index]  # of an open block only
+        block = self.blocks[index]
+        if not block["type"].endswith(_WITHIN.get(kind, "")):
+            raise LookupError(kind)
+        if kind == "input_json_delta":
+            pieces.append(text_of(delta, "partial_json"))
+        elif kind == "thinking_delta":
+            pieces.append(text_of(delta, "thinking"))
+        elif kind == "signature_delta":
+            block["signature"] = text_of(delta, "signature")
+        elif kind == "citations_delta":
+            block.setdefault("citations", []).append(checked_citation(delta["citation"]))
+        elif kind == "compaction_delta":
+            block["content"] = text_if_any(block, "content") + text_if_any(delta, "content")
+
+    def _close(self, index: int) -> None:
+        if index not in self._pieces:
+            return
+        pieces = "".join(self._pieces.pop(index))
+        block = self.blocks[index]
+        if block["type"] in ("text", "thinking"):
+            block[block["type"]] = pieces
+        elif block["type"].endswith("tool_use"):
+            block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
+        self.blocks[index] = sound(block)
+
+    def _add_usage(self, usage: dict[str, Any]) -> None:
+        # Values of later events are cumulative and replace earlier ones.
+        told = {k: v for k, v in storable(usage).items() if v is not None}
+        self.usage = Usage.from_api(self.raw_usage | told)
+        self.raw_usage |= sound(told)
+
+
+def _tool_input(pieces: str) -> dict[str, Any]:
+    """The API lets a model write invalid JSON, and takes only objects back; the tool's error then
+    tells the model."""
+    try:
+        value = storable(json.loads(pieces))
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"invalid_json": pieces}
+
+
+def outcome(reply: Reply) -> Outcome:
+    """What a complete reply means. Raises AgentError for refusals and unknown stop reasons."""
+    result = OUTCOMES.get(reply.stop_reason)
+    if result is None:
+        raise AgentError(
+            "unknown_stop_reason",
+            gettext_noop(
+                "The model stopped for a reason that Everlong does not know. What it wrote is kept."
+            ),
+            said=reply.stop_reason,
+        )
+    if result is Outcome.FAIL:
+        raise AgentError(
+            "refused",
+            gettext_noop("The model declined to answer this. Rephrase or change the request."),
+            said=str((reply.stop_details or {}).get("category") or ""),
+        )
+    return result
+
+
+def message_events(message: dict[str, Any]) -> list[Event]:
+    """The events that would have streamed a message which came whole. Raises AgentError where it is
+    not a message."""
+    content = message.get("content")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise AgentError("stream_cut", DAMAGED, retryable=True)
+    events: list[Event] = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(content):
+        at = {"index": index}
+        kind = block.get("type")
+        told = kind if kind in ("text", "thinking") else None  # what a reader sees comes as a delta
+        begun = block | {told: ""} if told else block
+        events.append({"type": "content_block_start", "content_block": begun} | at)
+        if told:
+            delta = {"type": f"{told}_delta", told: block.get(told, "")}
+            events.append({"type": "content_block_delta", "delta": delta} | at)
+        events.append({"type": "content_block_stop"} | at)
+    ended = {name: message.get(name) for name in ("stop_reason", "stop_details")}
+    events.append({"type": "message_delta", "delta": ended, "usage": message.get("usage")})
+    return [*events, {"type": "message_stop"}]
+
+
+def fold_message(message: dict[str, Any]) -> Reply:
+    """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
+    reply = Reply()
+    for event in message_events(message):
+        reply.apply(event)
+    return reply

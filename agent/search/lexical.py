@@ -1,0 +1,281 @@
+"""Lexical search without a database: words, queries, ranking.
+
+Of the index it only wants to know which messages hold a term, so every database ranks alike.
+Recall of each step is measured by `bench.recall`; docs/decisions/0005-search.md tells why so.
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
+from itertools import compress
+from threading import Lock
+from unicodedata import category, combining, normalize
+
+from snowballstemmer import stemmer
+
+from agent.values import identifiers
+
+Term = tuple[str, ...]  # one token, or several that stand together
+BEGUN = "*"  # after a token: one that begins so
+
+LONGEST_TOKEN = 64  # characters; what is longer (base64, hashes) becomes several tokens
+LONGEST_PHRASE = 16  # tokens; what is longer is found by its beginning
+LEAST_BEGUN = 2  # characters of a word that is looked for by its beginning
+LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
+MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
+
+# BM25's usual constants. How often a word stands in a message adds nothing to recall.
+SATURATION, LENGTH_WEIGHT = 1.2, 0.75
+# What a message gains from those one and two places away: an answer is found by its question.
+NEIGHBOURS = (0.55, 0.3)
+APART = len(NEIGHBOURS)
+# A message with all the query's words counts up to this much more than with a few of them.
+COVERAGE = 1.0
+# What people type is denser than long answers: (answers' mean length / theirs) to this power.
+TYPED_POWER, TYPED_MOST = 0.25, 1.6
+# Exact values and quoted phrases: as terms beside their words, and verbatim in the text.
+PHRASE_WEIGHT = 2.0
+VERBATIM = 1.0
+
+# Scripts without spaces between words, in which each character is a token: Thai to Khmer, then
+# Chinese, Japanese and Korean.
+_ALONE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+|[^\x00-\x7f\s]")
+_BETWEEN = {code: " " for code in range(128) if not chr(code).isalnum()}
+_QUOTES = '"“”'
+_QUOTED = re.compile(r'"([^"]{2,400})"|“([^”]{2,400})”')
+_STOP_WORDS = """
+a about above after again against all also am an and any are aren as at be because been before
+being below between both but by can could couldn d did didn do does doesn doing don down during
+each few for from further get got had hadn has hasn have haven having he her here hers herself him
+himself his how i if in into is isn it its itself just ll m many may me might more most much mustn
+my myself no nor not now of off on once only or other our ours ourselves out over own please re s
+same she should shouldn so some such t tell than that the their theirs them themselves then there
+these they this those through to too under until up ve very was wasn we were weren what when where
+which while who whom why will with won would wouldn you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+_english = stemmer("english")
+_stemming = Lock()  # a stemmer keeps its word in itself
+
+
+# --- Words ----------------------------------------------------------------------------------------
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of a text in order: ASCII letters and digits only, so that no full-text engine
+    takes one apart, whatever the text holds."""
+    return [token for word in words(composed(text)) for token in fold(word)]
+
+
+def words(text: str) -> list[str]:
+    """All that `WORD` matches, in order; in ASCII in a sixth of the time."""
+    return text.translate(_BETWEEN).split() if text.isascii() else WORD.findall(text)
+
+
+def composed(text: str) -> str:
+    return text if text.isascii() else normalize("NFC", text)
+
+
+@lru_cache(maxsize=1 << 16)
+def fold(word: str) -> Term:
+    """One word's tokens: without case, accents and endings."""
+    folded = plain(word)
+    if folded.isascii() and folded.isalpha() and len(folded) <= LONGEST_TOKEN:
+        with _stemming:
+            folded = _english.stemWord(folded)
+    return tuple(folded[i : i + LONGEST_TOKEN] for i in range(0, len(folded), LONGEST_TOKEN))
+
+
+def plain(word: str) -> str:
+    """A word without case and accents."""
+    folded = word.casefold()
+    if folded.isascii():
+        return folded
+    return "".join(map(_character, normalize("NFKD", folded)))
+
+
+def _character(character: str) -> str:
+    """A character in ASCII: letters, digits and symbols stay apart from each other, accents and
+    punctuation go."""
+    if combining(character) or not (character.isalnum() or category(character)[0] == "S"):
+        return ""
+    return character if character.isascii() else f"z{ord(character):x}z"
+
+
+# --- Queries --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for. `terms` is empty where a text has no words; `verbatim` are quoted phrases
+    and exact values, folded in case."""
+
+    text: str
+    terms: tuple[Term, ...]
+    verbatim: tuple[str, ...]
+
+    @property
+    def literal(self) -> str:
+        """What is looked for letter by letter where there are no words."""
+        text = self.text.strip()
+        quoted = len(text) > 2 and text[0] in _QUOTES and text[-1] in _QUOTES
+        return (text[1:-1] if quoted else text)[:LONGEST_LITERAL]
+
+
+def parse(text: str, *, typing: bool = False) -> Query:
+    """Any text as a query. Nothing in it is syntax, but that quoted words belong together.
+    `typing`: its last word may be only begun."""
+    text = composed(text)
+    quoted = [first or second for first, second in _QUOTED.findall(text)]
+    together = [*map(tokens, quoted), *map(_strip, text.split())]
+    phrases = [tuple(each[:LONGEST_PHRASE]) for each in together if len(each) > 1]
+    single = [(token,) for token in _words(text)]
+    begun = [(f"{last}{BEGUN}",)] if typing and (last := _last(text)) else []
+    terms = dict.fromkeys([*phrases[:MOST_PHRASES], *begun, *single])
+    exact = {value.casefold().strip() for value in [*quoted, *identifiers(text)]} - {""}
+    return Query(text, tuple(terms)[:MOST_TERMS], tuple(sorted(exact)[:MOST_PHRASES]))
+
+
+def _last(text: str) -> str:
+    """The last word as the index would have it if it went on; "" where too little is there."""
+    last = plain(found[-1]) if (found := words(text)) else ""
+    return last if LEAST_BEGUN <= len(last) <= LONGEST_TOKEN else ""
+
+
+def names(title: str, text: str) -> bool:
+    """Whether a title has what somebody types: the text itself, or each of its words, the last
+    perhaps only begun."""
+    title, text = composed(title), composed(text)
+    if text.casefold() in title.casefold():
+        return True
+    *whole, last = words(text) or [""]
+    held = set(tokens(title))
+    return (
+        bool(last)
+        and all(w.casefold() in STOP_WORDS or held.issuperset(fold(w)) for w in whole)
+        and (
+            held.issuperset(fold(last))
+            or any(plain(word).startswith(plain(last)) for word in words(title))
+        )
+    )
+
+
+def _words(text: str) -> list[str]:
+    """The tokens of the words that say something; of all words where none does."""
+    matches = words(text)
+    telling = [word for word in matches if word.casefold() not in STOP_WORDS]
+    found = [token for word in telling for token in fold(word)]
+    return found or [token for word in matches for token in fold(word)]
+
+
+def _strip(chunk: str) -> list[str]:
+    """The tokens of what stands between two spaces, without the s of an apostrophe and the like."""
+    found = words(chunk)
+    while found and found[-1].casefold() in STOP_WORDS:
+        found.pop()
+    while found and found[0].casefold() in STOP_WORDS:
+        found.pop(0)
+    return [token for word in found for token in fold(word)]
+
+
+# --- Ranking --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The messages that are searched, as columns, in the order of their conversations.
+
+    `lengths` are tokens, `typed` whether a person wrote it. Between two conversations stand `APART`
+    rows of length 0, so that a message's neighbours are its own conversation's.
+    """
+
+    lengths: Sequence[int]
+    typed: Sequence[bool]
+
+
+def rank(
+    documents: Documents, holders: Mapping[Term, Collection[int]], limit: int
+) -> list[tuple[int, float]]:
+    """The best documents (as indexes) with their scores, best first; `holders` tells which hold a
+    term. Lists over all documents: ten thousand are ranked in some milliseconds."""
+    scores = _smoothed(_scores(documents, holders), documents.typed, _prior(documents))
+    best = nlargest(limit, range(len(scores)), key=scores.__getitem__)
+    return [(index, scores[index]) for index in best if scores[index] and documents.lengths[index]]
+
+
+def _scores(documents: Documents, holders: Mapping[Term, Collection[int]]) -> list[float]:
+    """BM25 of each document, weighted by how much of the query it holds."""
+    weights = [0.0] * len(documents.lengths)
+    number = len(weights) - documents.lengths.count(0)
+    everything = 0.0
+    for term, holding in holders.items():
+        if not holding:
+            continue
+        weight = math.log(1 + (number - len(holding) + 0.5) / (len(holding) + 0.5))
+        weight *= PHRASE_WEIGHT if len(term) > 1 else 1
+        everything += weight
+        for index in holding:
+            weights[index] += weight
+    if not everything:
+        return weights
+    share = COVERAGE / everything
+    flat = SATURATION * (1 - LENGTH_WEIGHT)
+    slope = SATURATION * LENGTH_WEIGHT * number / max(1, sum(documents.lengths))
+    return [
+        weight and weight * (1 + share * weight) * (SATURATION + 1) / (1 + flat + slope * length)
+        for weight, length in zip(weights, documents.lengths, strict=True)
+    ]
+
+
+def _smoothed(scores: Sequence[float], typed: Sequence[bool], prior: float) -> list[float]:
+    """Scores with what each document gains from its neighbours and its writer."""
+    near, far = NEIGHBOURS
+    around = [0.0] * APART
+    rows = [*around, *scores, *around]
+    return [
+        (score + near * (before + after) + far * (earlier + later)) * (prior if person else 1.0)
+        for earlier, before, score, after, later, person in zip(
+            rows, rows[1:], rows[2:], rows[3:], rows[4:], typed, strict=False
+        )
+    ]
+
+
+def _prior(documents: Documents) -> float:
+    """How much more a typed message counts than an answer."""
+    typed = [length for length in compress(documents.lengths, documents.typed) if length]
+    others = len(documents.lengths) - documents.lengths.count(0) - len(typed)
+    if not typed or not others:
+        return 1.0
+    mean = (sum(documents.lengths) - sum(typed)) / others
+    return min(TYPED_MOST, max(1.0, math.pow(mean * len(typed) / sum(typed), TYPED_POWER)))
+
+
+def verbatim_bonus(query: Query, text: str) -> float:
+    """The factor for a text that holds the query's exact values and phrases, 1 for none."""
+    if not query.verbatim:
+        return 1.0
+    folded = composed(text).casefold()
+    held = sum(_holds(folded, value) for value in query.verbatim)
+    return 1 + VERBATIM * held / len(query.verbatim)
+
+
+def _holds(text: str, value: str) -> bool:
+    """Whether a value stands in a text by itself, not as a part of a longer word."""
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+        if not (before.isalnum() and value[0].isalnum()) and not (
+            after.isalnum() and value[-1].isalnum()
+        ):
+            return True
+        start = text.find(value, start + 1)
+    return False

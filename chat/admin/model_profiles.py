@@ -1,0 +1,140 @@
+"""Model profiles in the admin panel: the only rows that are edited there."""
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+
+from chat.admin.base import list_url
+from chat.models import ModelProfile
+from chat.queries import model_profiles
+
+
+class ProfileForm(forms.ModelForm):
+    """A window that is too small to work with cannot be offered. The admin names the fields."""
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        window, output = values.get("context_window"), values.get("max_output")
+        if window is None or output is None:
+            return values
+        if output >= window:
+            self.add_error("max_output", "It must be smaller than the context window.")
+        if values.get("enabled") and window < model_profiles.SMALLEST_WINDOW and not settings.DEMO:
+            self.add_error(
+                "context_window",
+                f"A model with less than {model_profiles.SMALLEST_WINDOW:,} tokens cannot be offered.",
+            )
+        return values
+
+
+@admin.register(ModelProfile)
+class ModelProfileAdmin(admin.ModelAdmin):
+    form = ProfileForm
+    formfield_overrides = {models.FloatField: {"min_value": 0}}
+    list_display = (
+        "name",
+        "display_name",
+        "window",
+        "output",
+        "prices",
+        "cache_prices",
+        "factor",
+        "token_samples",
+        "enabled",
+        "edited",
+    )
+    list_filter = ("enabled", "edited")
+    search_fields = ("name", "display_name")
+    actions = ("release",)
+    readonly_fields = ("token_factor", "token_samples", "base_url", "edited")
+    fieldsets = (
+        (
+            None,
+            {"fields": ("name", "display_name", "enabled", "tools", "web_tools", "show_thinking")},
+        ),
+        (
+            "Limits",
+            {"fields": (("context_window", "max_output"),), "description": "In tokens."},
+        ),
+        (
+            "Prices",
+            {
+                "fields": (
+                    ("input_price", "output_price"),
+                    ("cache_read_price", "cache_write_price"),
+                ),
+                "description": "US dollars per million tokens.",
+            },
+        ),
+        ("Learned", {"fields": (("token_factor", "token_samples"),)}),
+        ("Server", {"fields": (("base_url", "edited"),)}),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """The name is what conversations refer to: it stays."""
+        return (*self.readonly_fields, "name") if obj else self.readonly_fields
+
+    @admin.display(description="Window", ordering="context_window")
+    def window(self, row: ModelProfile) -> str:
+        return f"{row.context_window:,}"
+
+    @admin.display(description="Max output", ordering="max_output")
+    def output(self, row: ModelProfile) -> str:
+        return f"{row.max_output:,}"
+
+    @admin.display(description="$/M in / out", ordering="input_price")
+    def prices(self, row: ModelProfile) -> str:
+        return f"{row.input_price:g} / {row.output_price:g}"
+
+    @admin.display(description="$/M cache read / write", ordering="cache_read_price")
+    def cache_prices(self, row: ModelProfile) -> str:
+        return f"{row.cache_read_price:g} / {row.cache_write_price:g}"
+
+    @admin.display(description="Token factor", ordering="token_factor")
+    def factor(self, row: ModelProfile) -> str:
+        return f"{row.token_factor:.3f}"
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.edited = True
+        if not change:
+            known = model_profiles.profile_for(obj.name)
+            obj.base_url, obj.token_factor = known.base_url, known.token_factor
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Let a refresh overwrite selected profiles", permissions=["change"])
+    def release(self, request: HttpRequest, queryset: QuerySet[ModelProfile]) -> None:
+        changed = queryset.update(edited=False)
+        self.message_user(request, f"{changed} released.", messages.SUCCESS)
+
+    # --- Refresh from the server ------------------------------------------------------------------
+
+    def get_urls(self) -> list[URLPattern]:
+        refresh = self.admin_site.admin_view(self.refresh)
+        return [path("refresh/", refresh, name="chat_modelprofile_refresh"), *super().get_urls()]
+
+    def refresh(self, request: HttpRequest) -> HttpResponse:
+        """Read the model list of the configured server again."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        # In a sync view, this runs in the event loop that serves the request, with its client.
+        named = async_to_sync(model_profiles.refresh)()
+        if named:
+            self.message_user(request, f"The server named {named} models.", messages.SUCCESS)
+        else:
+            self.message_user(
+                request,
+                "The server gave no model list; the built-in table stands in. The log says why.",
+                messages.WARNING,
+            )
+        return redirect(list_url(ModelProfile))

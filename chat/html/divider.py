@@ -1,0 +1,148 @@
+"""The divider of a compaction as HTML, with its summary: the same bytes over the socket and on a
+reload."""
+
+import re
+from zlib import crc32
+
+from django.core.cache import cache
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_lazy
+
+from agent.compaction.chapters import (
+    BETWEEN,
+    INDEX_HEADING,
+    PINS_HEADING,
+    Summary,
+)
+from agent.compaction.verify import UNVERIFIED
+from chat.html import markdown
+from chat.html.failsafe import drawn
+from chat.html.figures import format_tokens
+from chat.html.message import (
+    CACHE_SECONDS,
+    VERSION,
+    Part,
+    source_html,
+)
+from chat.models import Compaction
+
+# As the audit marks a bullet: at its end, after a space, which no attribute can hold.
+_UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
+_ENTRIES = {
+    "pins": re.compile(r"^- (?P<text>.+) \[#(?P<number>\d+)\]$", re.M),
+    "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
+}
+# A section that the summary has only because its form asks for it.
+_EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+None\.?\s*(?=^#|\Z)", re.M)
+_CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*\n+")
+
+
+def render_divider(compaction: Compaction) -> str:
+    """The divider of a completed compaction, with its summary folded inside. Its actions are shown
+    by CSS, for the newest divider only."""
+    note = compaction_note(compaction)
+    # A version hardly ever changes, and its summary takes a while.
+    state = f"{compaction.finished_at}:{note}:{compaction.summary}"
+    checksum = crc32(state.encode("utf-8", "replace"))
+    key = f"divider:{VERSION}:{get_language()}:{compaction.pk}:{checksum}"
+    if html := cache.get(key):
+        return mark_safe(html)
+    parts = drawn(
+        f"summary {compaction.pk}",
+        lambda: summary_parts(compaction.summary),
+        lambda: [{"kind": "chapter", "range": "", "html": source_html(compaction.summary)}],
+    )
+    html = render_to_string(
+        "chat/_divider.html",
+        {
+            "compaction": compaction,
+            "edited": compaction.trigger == Compaction.Trigger.EDIT,
+            "before": format_tokens(compaction.tokens_before),
+            "after": format_tokens(compaction.tokens_after),
+            "trigger": TRIGGER_WORDS[Compaction.Trigger(compaction.trigger)],
+            "note": note,
+            "parts": parts,
+            "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
+        },
+    )
+    cache.set(key, html, CACHE_SECONDS)
+    return html
+
+
+# How a compaction came about, as the divider tells it.
+TRIGGER_WORDS = {
+    Compaction.Trigger.AUTO: gettext_lazy("auto"),
+    Compaction.Trigger.MANUAL: gettext_lazy("manual"),
+    Compaction.Trigger.PREPARED: gettext_lazy("prepared in the background"),
+    Compaction.Trigger.IDLE: gettext_lazy("prepared during a pause"),
+    Compaction.Trigger.OVERFLOW: gettext_lazy("the model’s window was full"),
+    Compaction.Trigger.ITERATIONS: gettext_lazy("after many tool calls"),
+    Compaction.Trigger.TOOL: gettext_lazy("asked for by the assistant"),
+    Compaction.Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
+    Compaction.Trigger.EDIT: gettext_lazy("edited by you"),
+}
+
+
+def compaction_note(compaction: Compaction) -> str:
+    """Where a summary was not written the usual way: how, and why; else ""."""
+    if compaction.engine == "extract":
+        if compaction.engine_reason == "by setting":
+            return gettext("Written by rule, as the settings say.")
+        return gettext("Written by rule, because no model could: {cause}").format(
+            cause=_cause(compaction.engine_reason)
+        )
+    failures = compaction.audit.get("failures") or []
+    if not failures:
+        return ""
+    if compaction.engine == "without oversized messages":
+        return gettext(
+            "Very long messages were read only in part: all of them would not have fitted."
+        )
+    if compaction.engine == "chunks":
+        return gettext("Read in several parts: all at once would not have fitted.")
+    return gettext("Written at the second attempt. The first failed: {cause}").format(
+        cause=_cause(failures[0])
+    )
+
+
+def _cause(failure: str) -> str:
+    """A rung's failure without the rung's name."""
+    return (failure.partition(": ")[2] or failure).strip()
+
+
+def summary_parts(text: str) -> list[Part]:
+    """A stored summary as HTML: its chapters, each with its `range` of messages, then the user's
+    standing instructions and the index of exact values, as far as it has them."""
+    summary = Summary.from_text(text)
+    parts = [_chapter(chapter) for chapter in summary.chapters]
+    pins, _, index = summary.appendix.partition(INDEX_HEADING)
+    for kind, lines in ("pins", pins.removeprefix(PINS_HEADING)), ("index", index):
+        # What the user typed means itself, so it is no Markdown.
+        entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
+        for entry in entries:
+            entry["values"] = entry["text"].split(BETWEEN)  # several where room is scarce
+        if entries:
+            parts.append({"kind": kind, "entries": entries})
+    return parts
+
+
+def _chapter(text: str) -> Part:
+    covered = _CHAPTER_RANGE.match(text)
+    return {
+        "kind": "chapter",
+        "range": gettext("Messages #{first} to #{last}").format(**covered.groupdict())
+        if covered
+        else "",
+        "html": _summary_html(text[covered.end() :] if covered else text),
+    }
+
+
+def _summary_html(text: str) -> SafeString:
+    text = _EMPTY_SECTION.sub("", text) or text
+    title, word = gettext("No message was found that bears this out."), gettext("unverified")
+    mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
+    return mark_safe(
+        _UNVERIFIED.sub(lambda _: mark, markdown.render(text, markdown.Work(outline=[0])))
+    )

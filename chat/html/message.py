@@ -1,0 +1,321 @@
+"""Messages as HTML: the same bytes over the socket and on a reload.
+
+Nothing here depends on who looks or when, only on the active language, so a finished message is
+rendered once for each language and cached.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import astuple
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+from zlib import crc32
+
+from django.core.cache import cache
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
+
+from agent.attachments import reference
+from agent.compaction.fences import fenced
+from agent.messages import joins
+from agent.messages import result_text as read_text
+from chat.html import markdown
+from chat.html.failsafe import drawn
+from chat.html.tool_row import (
+    RESULT_SUFFIX,
+    call_part,
+    citations,
+    result_part,
+    server_results,
+)
+from chat.models import Conversation, Message, Turn
+from chat.queries.tree import Variants
+
+VERSION = 7  # of the HTML; count up when it changes, so that cached pages are rendered anew
+CACHE_SECONDS = 7 * 24 * 3600
+
+# As `chat.html.markdown.link_numbers` makes them.
+_ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
+
+KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
+
+Part = dict[str, Any]
+
+
+def render_message(message: Message, variants: Variants | None = None) -> str:
+    """The `<article>` of one message, with the way to its siblings where it has any. Assistant
+    messages are read with `message.turn`."""
+    turn = message.turn if message.role == Message.Role.ASSISTANT else None
+    key = None
+    if message.status != Message.Status.STREAMING and message.pk:
+        state = f"{turn.status}:{crc32(turn.notice.encode())}" if turn else ""
+        # The neighbours too: one of them may be deleted and another one written.
+        among = ":".join(str(each) for each in astuple(variants)) if variants else ""
+        key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
+        if html := cache.get(key):
+            return mark_safe(html)
+
+    def article() -> str:
+        return render_to_string("chat/_message.html", _message_context(message, turn, variants))
+
+    html = drawn(f"message {message.pk}", article, lambda: _source_article(message))
+    html = mark_safe(_without_strangers(html, message))
+    if key and not (turn and turn.status in Turn.ACTIVE):
+        cache.set(key, html, CACHE_SECONDS)
+    return html
+
+
+def _source_article(message: Message) -> str:
+    """A message that cannot be drawn otherwise, as its text."""
+    parts = [_source_part(message.text)]
+    context = {"message": message, "parts": parts, "copyable": True}
+    return render_to_string("chat/_message.html", context)
+
+
+def source_html(text: str) -> SafeString:
+    """A text as it is, for where drawing it failed."""
+    return mark_safe(_paragraph(markdown.clean_text(text)))
+
+
+def _source_part(text: str) -> Part:
+    return {"kind": "text", "html": source_html(text)}
+
+
+def _without_strangers(html: str, message: Message) -> str:
+    """The article with its links to other conversations, but those that are not its owner's."""
+    cited = {match[1] for match in _ELSEWHERE.finditer(html)}
+    if not cited:
+        return html
+    owned = Conversation.objects.filter(
+        pk__in=cited, owner__conversations=message.conversation_id
+    ).values_list("pk", flat=True)
+    theirs = set(map(str, owned))
+    return _ELSEWHERE.sub(lambda match: match[0] if match[1] in theirs else match[2], html)
+
+
+def _message_context(
+    message: Message, turn: Turn | None, variants: Variants | None
+) -> dict[str, Any]:
+    parts = _parts(message, turn)
+    context: dict[str, Any] = {
+        "message": message,
+        "parts": parts,
+        "variants": variants,
+        "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
+        "only_tools": _only_results(message),
+    }
+    if turn is None:
+        return context
+    unfinished = message.status in (Message.Status.FAILED, Message.Status.INTERRUPTED)
+    if turn.status == Turn.Status.CANCELLED and (
+        unfinished or message.stop_reason in ("", "stopped", "cancelled")
+    ):
+        context["stopped"] = True
+    elif unfinished:
+        context["error"] = _error(turn, message)
+    if message.stop_reason != "tool_use":
+        context["notice"] = turn.notice
+    return context
+
+
+def _only_results(message: Message) -> bool:
+    return bool(message.blocks) and all(
+        isinstance(block, dict) and str(block.get("type", "")).endswith(RESULT_SUFFIX)
+        for block in _blocks(message)
+    )
+
+
+def _parts(message: Message, turn: Turn | None) -> list[Part]:
+    """The message's blocks as the template draws them. What our own loop ran stands in the rows
+    of the calls, and the message of its results shows nothing."""
+    blocks = _whole_texts(_blocks(message))
+    if message.turn_id and message.role == Message.Role.USER and _only_results(message):
+        return []
+    ended = server_results(blocks) | message.calls
+    running = turn is not None and turn.status in Turn.ACTIVE
+
+    def part(block: Any) -> Part | None:
+        kind = str(block.get("type", "")) if isinstance(block, dict) else ""
+        if kind.endswith("tool_use"):
+            call_id = _string(block.get("id"))
+            more = whole_row_url(message, call_id)
+            return call_part(block, ended.get(call_id), running=running, more=more)
+        if kind.endswith(RESULT_SUFFIX):
+            if kind != RESULT_SUFFIX and _has_call(block, blocks):
+                return None
+            return result_part(block, whole_row_url(message, _string(block.get("tool_use_id"))))
+        return _part(block, message.role)
+
+    parts = (
+        drawn(f"block of message {message.pk}", partial(part, block), partial(_source_of, block))
+        for block in blocks
+    )
+    return [each for each in parts if each]
+
+
+def _source_of(block: Any) -> Part:
+    """A block that cannot be drawn: its text, or else its JSON."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return _source_part(text if isinstance(text, str) else str(block))
+
+
+def whole_row_url(message: Message, call_id: str) -> str:
+    """Where a row is that shows all of a call and its result."""
+    if not message.pk:
+        return ""
+    address = reverse("message_row", args=[message.conversation_id, message.pk])
+    return f"{address}?{urlencode({'call': call_id})}"
+
+
+def whole_row(message: Message, call_id: str) -> str | None:
+    """The row of a call, or of a result without its call, with nothing left out; None where the
+    message has neither."""
+    blocks = [block for block in _blocks(message) if isinstance(block, dict)]
+    call = next((b for b in blocks if _is_call(b, call_id)), None)
+    if call:
+        ended = server_results(blocks).get(call_id) or message.calls.get(call_id)
+        if result := _result_after(message, call_id):
+            ended = (ended or {}) | {"text": read_text(result), "omitted": 0}
+        part = call_part(call, ended, running=False, most=None)
+        return render_to_string("chat/_tool.html", {"part": part})
+    for block in blocks:
+        if _string(block.get("tool_use_id")) == call_id:
+            part = result_part(block, most=None)
+            return render_to_string("chat/_result.html", {"part": part})
+    return None
+
+
+def _is_call(block: dict[str, Any], call_id: str) -> bool:
+    return str(block.get("type", "")).endswith("tool_use") and _string(block.get("id")) == call_id
+
+
+def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
+    """The result of a call of a message's, where our own loop has stored it."""
+    for following in message.children.filter(turn__isnull=False, role=Message.Role.USER):
+        for block in following.blocks:
+            if block.get("type") == RESULT_SUFFIX and block.get("tool_use_id") == call_id:
+                found: dict[str, Any] = block
+                return found
+    return None
+
+
+def _whole_texts(blocks: Iterable[Any]) -> list[Any]:
+    """The blocks with those as one that the API has cut at a citation."""
+    whole: list[Any] = []
+    for block in blocks:
+        if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
+            before = whole[-1]
+            if joins(before, block):
+                cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
+                text = _string(before.get("text")) + _string(block.get("text"))
+                whole[-1] = before | {"text": text, "citations": cited}
+                continue
+        whole.append(block)
+    return whole
+
+
+def _has_call(result: dict[str, Any], blocks: Iterable[Any]) -> bool:
+    wanted = result.get("tool_use_id")
+    return any(isinstance(b, dict) and b.get("id") == wanted for b in blocks)
+
+
+def _blocks(message: Message) -> Iterable[Any]:
+    if isinstance(message.blocks, list) and message.blocks:
+        return message.blocks
+    if isinstance(message.blocks, str) or not message.blocks:
+        text = message.blocks or message.text
+        return [{"type": "text", "text": text}] if text else []
+    return [message.blocks]
+
+
+def _error(turn: Turn, message: Message) -> dict[str, Any]:
+    """What the error card says: `message`, `code`, `retryable`, `retry_at` (datetime or None)."""
+    error = dict(turn.error or {})
+    if not error.get("message"):
+        error["message"] = (
+            gettext_noop("The answer was interrupted. What had arrived is kept.")
+            if message.status == Message.Status.INTERRUPTED
+            else gettext_noop("The answer failed.")
+        )
+        error.setdefault("retryable", True)
+    error["retry_at"] = None
+    seconds = error.get("retry_after")
+    if isinstance(seconds, int | float) and turn.finished_at:
+        error["retry_at"] = turn.finished_at + timedelta(seconds=min(float(seconds), 86_400.0))
+    return error
+
+
+# --- Content blocks -------------------------------------------------------------------------------
+
+
+def _part(block: Any, role: str) -> Part:
+    """What the template needs of one content block; `kind` selects how it is drawn."""
+    if not isinstance(block, dict):
+        return _note(gettext("Content of an unknown kind is not shown here."))
+    kind = str(block.get("type", ""))
+    if kind == "text":
+        text = _string(block.get("text"))
+        if role == Message.Role.USER:
+            return {"kind": "text", "html": user_text(text)}
+        rendered = mark_safe(markdown.render(text))
+        return {"kind": "text", "html": rendered, "sources": citations(block)}
+    if kind == "thinking":
+        html = markdown.render(_string(block.get("thinking")))
+        return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
+    if kind == "redacted_thinking":
+        return _note(gettext("Some of the thinking is encrypted and not shown."))
+    if kind in ("image", "document"):
+        return _attachment(block, kind)
+    return _note(
+        gettext("Content of type “{kind}” is not shown here.").format(kind=kind[:60] or "unknown")
+    )
+
+
+def user_text(text: str) -> SafeString:
+    """A user's text as it was typed: newlines kept, fenced code as code blocks, nothing else.
+
+    People do not write Markdown by intention: `*`, `_` and `#` in their text mean themselves.
+    """
+    text = markdown.clean_text(text).strip("\n")
+    work = markdown.Work()
+    out, end = [], 0
+    for fence in fenced(text):
+        out.append(_paragraph(text[end : fence.start]))
+        language = fence.info.split(maxsplit=1)
+        out.append(markdown.render_code(fence.code, language[0] if language else "", work))
+        end = fence.end
+    out.append(_paragraph(text[end:]))
+    return mark_safe("".join(out))
+
+
+def _paragraph(text: str) -> str:
+    text = text.strip("\n")
+    return f'<p class="plain">{escape(text)}</p>' if text.strip() else ""
+
+
+def _note(text: str) -> Part:
+    return {"kind": "note", "text": text}
+
+
+def _attachment(block: dict[str, Any], kind: str) -> Part:
+    source = block.get("source")
+    media_type = _string(source.get("media_type")) if isinstance(source, dict) else ""
+    name = _string(block.get("title")) or KINDS[kind]
+    stored = reference(block)
+    return {
+        "kind": "attachment",
+        "type": kind,
+        "name": str(name)[:120],
+        "media_type": media_type[:80],
+        "url": reverse("attachment", args=[stored["id"]]) if stored else "",
+        "size": stored["bytes"] if stored else 0,
+    }
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)

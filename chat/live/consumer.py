@@ -1,0 +1,307 @@
+"""The conversation's websocket: frames to services and turns, events to the browser. No model call
+and no ORM call happens in here."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import structlog
+from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
+
+from accounts.models import User
+from accounts.sessions import signs_in
+from chat.db import UNAVAILABLE, in_db, why_unavailable
+from chat.errors import Refused
+from chat.live import (
+    consent,
+)
+from chat.live import (
+    snapshot as snapshots,
+)
+from chat.live.peers import (
+    decide_elsewhere,
+    stop_elsewhere,
+)
+from chat.live.runner import runner
+from chat.models import Conversation, Message, Turn
+from chat.outages import DATABASE, LAYER
+from chat.protocol import events
+from chat.protocol.broadcast import (
+    SESSION_DOUBT,
+    Event,
+    bind_loop,
+    conversation_group,
+    user_group,
+)
+from chat.protocol.frames import (
+    CancelCompaction,
+    Compact,
+    DecideCall,
+    Frame,
+    SendMessage,
+    StopTurn,
+    Sync,
+    parse,
+)
+from chat.protocol.local_layer import RESYNC
+from chat.services import branches, compactions, conversations, requests, summaries
+
+log = structlog.get_logger(__name__)
+
+SIGNED_OUT, NOT_FOUND, TOO_MANY, TRY_AGAIN = 4401, 4404, 4429, 1013
+# An expired session, or a row that was changed by hand, tells nobody.
+RECHECK_SECONDS = 30.0
+LATE = gettext_noop(
+    "Part of the server is away: titles and compactions wait, and other windows show news late."
+)
+_open: Counter[int] = Counter()  # sockets of each user in this process
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """One tab's view of one conversation."""
+
+    # Channels would read the layer too, and make two tasks per event; `_relay` does that in one.
+    channel_layer_alias = ""
+    user: User
+    conversation_id: UUID
+    _counted = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # Not in `disconnect`, which does not run where the server cancels a handler that hangs.
+            if self._counted:
+                _open[self.user.pk] -= 1
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        # Channels would first close old database connections on the thread that all sockets share,
+        # 0.3 ms an event. This consumer has no connection there.
+        await getattr(self, get_handler_name(message))(message)
+
+    async def connect(self) -> None:
+        bind_loop()
+        self._joined: list[str] = []
+        self._relaying: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._doubt = asyncio.Event()
+        self._signed_out = False
+        self._sending = asyncio.Lock()
+        self.user = self.scope["user"]
+        self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
+        await self.accept()
+        if not self.scope["user"].is_authenticated:
+            self._signed_out = True
+            await self.close(SIGNED_OUT)
+            return
+        if _open[self.user.pk] >= settings.SOCKETS_PER_USER:
+            await self.close(TOO_MANY)
+            return
+        _open[self.user.pk] += 1
+        self._counted = True
+        try:
+            await in_db(conversations.owned, self.user, self.conversation_id)
+        except Conversation.DoesNotExist:
+            await self.close(NOT_FOUND)
+            return
+        self._joined = [conversation_group(self.conversation_id), user_group(self.user.pk)]
+        self._layer = get_channel_layer()
+        self._channel = await self._layer.new_channel()
+        for group in self._joined:
+            await self._layer.group_add(group, self._channel)
+        # Not before: it would miss what ends the session in between.
+        if not await self._is_signed_in():
+            return
+        await self._send_snapshot()
+        if LAYER.lasts:
+            await self._send_state()
+        self._relaying = asyncio.create_task(self._relay())
+        self._watching = asyncio.create_task(self._watch_session())
+
+    async def disconnect(self, code: int) -> None:
+        for task in self._relaying, self._watching:
+            if task:
+                task.cancel()
+        for group in self._joined:
+            await self._layer.group_discard(group, self._channel)
+
+    async def _relay(self) -> None:
+        """Pass on the layer's events, but none while a snapshot is made that may be older."""
+        while True:
+            event = await self._layer.receive(self._channel)
+            if event["type"] == SESSION_DOUBT:
+                self._doubt.set()
+            elif self._signed_out:
+                continue
+            elif event["name"] == RESYNC["name"]:
+                await self._resync()
+            else:
+                async with self._sending:
+                    await self.send(text_data=event["frame"])
+
+    async def _watch_session(self) -> None:
+        """Check the session where something may have ended it, and every 30 s anyway."""
+        while not self._signed_out:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RECHECK_SECONDS):
+                    await self._doubt.wait()
+            self._doubt.clear()
+            try:
+                await self._is_signed_in()
+            except Exception:  # a database that is away must not end the checks
+                log.exception("session could not be checked")
+
+    async def _is_signed_in(self) -> bool:
+        """Whether the session still holds; where it does not, the socket is closed."""
+        if self._signed_out:
+            return False
+        holds = await in_db(signs_in, self.scope["session"].session_key, self.user.pk)
+        if not holds and not self._signed_out:  # another check may have been faster
+            self._signed_out = True
+            await self.close(SIGNED_OUT)
+        return holds
+
+    async def _resync(self) -> None:
+        """Events may have been lost: send what is stored."""
+        try:
+            await self._send_state()
+            await self._send_snapshot()
+        except UNAVAILABLE:
+            await self.close(TRY_AGAIN)  # the page comes back by itself
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        client_id = None
+        try:
+            frame = parse(text_data if text_data is not None else bytes_data)
+            client_id = getattr(frame, "client_id", None)
+            if await self._is_signed_in():
+                await self._handle(frame)
+        except Refused as refusal:
+            await self._send_error(refusal, client_id)
+        except Conversation.DoesNotExist:
+            await self.close(NOT_FOUND)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+            words = gettext(why_unavailable(error))
+            await self._send_error(Refused("unavailable", words, retryable=True), client_id)
+        except Exception:
+            log.exception("frame failed", conversation=str(self.conversation_id))
+            words = gettext("Something went wrong; your text is kept. Try again.")
+            await self._send_error(Refused("internal", words, retryable=True), client_id)
+
+    async def _handle(self, frame: Frame) -> None:
+        match frame:
+            case SendMessage():
+                await self._post(frame)
+            case Compact(focus):
+                self._refuse_if_draining()
+                turn, compaction_id = await in_db(
+                    summaries.open_turn,
+                    self.user,
+                    self.conversation_id,
+                    focus=focus,
+                    owner=runner.owner,
+                )
+                runner.start(turn, compaction_id)
+            case StopTurn():
+                await self._stop()
+            case DecideCall():
+                await self._decide(frame)
+            case CancelCompaction():
+                if not await in_db(compactions.cancel, self.conversation_id):
+                    raise Refused("nothing_to_stop", gettext("No compaction is running."))
+            case Sync():
+                await self._send_snapshot()
+
+    async def _post(self, frame: SendMessage) -> None:
+        self._refuse_if_draining()
+        send: Callable[..., requests.Opening | None] = (
+            branches.send_as_branch if frame.as_branch else requests.send_message
+        )
+        opening = await in_db(
+            send,
+            self.user,
+            self.conversation_id,
+            text=frame.text,
+            client_id=frame.client_id,
+            expected_head=frame.expected_head,
+            owner=runner.owner,
+            files=frame.files,
+            pasted=frame.pasted,
+        )
+        if opening:
+            runner.start(opening.turn, opening=opening)
+        else:
+            # A repeat: show what came of the first, and that it is stored.
+            await self._send_snapshot()
+            await self.send(text_data=await in_db(self._stored, frame.client_id))
+
+    def _stored(self, client_id: str) -> str:
+        """`message.created` of the message with a client's id, without the HTML: the page loads
+        what it lacks by the snapshot, and the message may be on another branch by now."""
+        rows = Message.objects.filter(conversation=self.conversation_id)
+        event = events.message_created(rows.get(client_id=client_id)) | {"html": ""}
+        return json.dumps(event)
+
+    async def _stop(self) -> None:
+        if live := runner.live(self.conversation_id):
+            runner.stop(live)
+            return
+        turn = await in_db(
+            Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE).first
+        )
+        if turn is None:
+            raise Refused("nothing_to_stop", gettext("No answer is being written."))
+        await stop_elsewhere(turn)
+
+    async def _decide(self, frame: DecideCall) -> None:
+        live = runner.live(self.conversation_id)
+        if live and live.turn_id == frame.turn_id:
+            done = consent.decide(live, frame.call_id, frame.decision)
+        else:
+            mine = Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE)
+            turn = await in_db(mine.filter(pk=frame.turn_id).first)
+            done = turn is not None
+            if turn:
+                await decide_elsewhere(turn, frame.call_id, frame.decision)
+        if not done:
+            raise Refused("not_asked", gettext("This does not wait for your decision any more."))
+
+    async def _send_snapshot(self) -> None:
+        async with self._sending:
+            snapshot = await snapshots.snapshot(self.conversation_id)
+            await self.send(text_data=json.dumps(snapshot, default=str))
+
+    async def _send_state(self) -> None:
+        text = gettext(LATE) if LAYER.lasts else ""
+        await self.send(text_data=json.dumps({"type": "site.state", "text": text}))
+
+    async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
+        event: Event = {
+            "type": "error",
+            "code": refusal.code,
+            "message": refusal.message,
+            "retryable": refusal.retryable,
+        }
+        if refusal.retry_after is not None:
+            event["retry_after"] = refusal.retry_after
+        if client_id is not None:
+            event["client_id"] = client_id
+        await self.send(text_data=json.dumps(event))
+
+    @staticmethod
+    def _refuse_if_draining() -> None:
+        if runner.draining:
+            raise Refused(
+                "shutting_down",
+                gettext("The server is restarting; your text is kept. Send it in a moment."),
+                retryable=True,
+            )

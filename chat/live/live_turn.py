@@ -1,0 +1,162 @@
+"""One answer as it is being written, and how it reaches the browsers."""
+
+import asyncio
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+from uuid import UUID
+
+from agent.messages import Block
+from agent.model.reply import Reply
+from chat.html.markdown import clean_text
+from chat.html.markdown_pieces import Piece
+from chat.html.markdown_stream import Block as FinishedBlock
+from chat.html.markdown_stream import (
+    MarkdownStream,
+    is_light,
+    utf16_length,
+)
+from chat.html.tool_row import render_call
+from chat.protocol.broadcast import (
+    conversation_group,
+    send,
+)
+
+
+@dataclass
+class Question:
+    """A call of a server's tool that waits for the user."""
+
+    server: str
+    html: str
+    decision: asyncio.Future[str]
+
+
+@dataclass
+class LiveTurn:
+    """A turn that this process runs. `seq` numbers its frames; `length` and `through` are offsets
+    in UTF-16 units: of all text, and of what has gone out as finished HTML."""
+
+    turn_id: int
+    conversation_id: UUID
+    kind: str
+    task: asyncio.Task[None] | None = None
+    stopping: bool = False
+    ending: bool = False  # its end is being stored: too late to stop it
+    message_id: int | None = None
+    number: int | None = None
+    reply: Reply = field(default_factory=Reply)
+    opening: bool = False  # it is the conversation's first answer
+    seq: int = 0
+    length: int = 0
+    through: int = 0
+    tail: str = ""
+    html: list[str] = field(default_factory=list)
+    saved_length: int = 0
+    thinking: str = ""
+    rows: list[str] = field(default_factory=list)  # HTML of the calls so far
+    first_delta: float | None = None  # seconds until its first text went out
+    rounds: int = 0  # of tools, so far
+    _began: float = field(default_factory=perf_counter)
+    questions: dict[str, Question] = field(default_factory=dict)  # open ones by id of the call
+    _half: str = ""  # the first half of a surrogate pair whose second has not come yet
+    _markdown: MarkdownStream = field(default_factory=MarkdownStream)
+
+    def begin_message(self, message_id: int, number: int) -> None:
+        """A request is about to go out; what an earlier one of this turn wrote is void."""
+        self.end_message()
+        self.message_id, self.number = message_id, number
+        self.opening = self.opening or number == 2
+
+    def end_message(self) -> None:
+        """What was written is stored; the turn may go on with a message more."""
+        self.message_id = self.number = None
+        self.reply = Reply()
+        self.thinking, self.rows = "", []
+        self.length = self.through = self.saved_length = 0
+        self.tail, self.html, self._markdown = "", [], MarkdownStream()
+        self._half = ""
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether there is text that no checkpoint has."""
+        return self.length != self.saved_length
+
+    async def write(self, text: str) -> None:
+        """Send text to the browsers, and whatever it finished as HTML."""
+        text, self._half = _whole_pairs(self._half + text)
+        if not text:
+            return
+        if self.first_delta is None:
+            self.first_delta = perf_counter() - self._began
+        offset, self.length = self.length, self.length + utf16_length(text)
+        self.tail += text
+        await self._send({"type": "turn.delta", "offset": offset, "text": text})
+        for piece in self._markdown.cut(text):
+            block = await self._rendered(piece)
+            self.tail = _after(self.tail, block.through - self.through)
+            self.through = block.through
+            self.html.append(block.html)
+            await self._send({"type": "turn.block", "through": block.through, "html": block.html})
+
+    async def _rendered(self, piece: Piece) -> FinishedBlock:
+        """A piece as HTML: in a thread where it would hold up the loop, and with it every other
+        answer."""
+        if is_light(piece):
+            return self._markdown.render(piece)
+        return await asyncio.to_thread(self._markdown.render, piece)
+
+    async def think(self, text: str) -> None:
+        """Show thinking while it streams. Without a sequence number: what is lost on the way comes
+        with the finished message."""
+        text = clean_text(text)
+        offset = utf16_length(self.thinking)
+        self.thinking += text
+        await self._tell({"type": "turn.thinking", "offset": offset, "text": text})
+
+    async def begin_block(self, block: Block) -> None:
+        """Show that a tool is being called, while the arguments still come."""
+        if block["type"].endswith("tool_use"):
+            self.rows.append(render_call(block))
+            names = {"id": block["id"], "name": block["name"]}
+            await self._tell({"type": "tool.started", "html": self.rows[-1]} | names)
+
+    async def _send(self, event: dict[str, Any]) -> None:
+        self.seq += 1
+        await self._tell(event | {"seq": self.seq})
+
+    async def _tell(self, event: dict[str, Any]) -> None:
+        group = conversation_group(self.conversation_id)
+        await send(group, event | {"turn_id": self.turn_id, "message_id": self.message_id})
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a page needs to show the answer so far (docs/protocol.md)."""
+        return {
+            "message_id": self.message_id,
+            "number": self.number,
+            "seq": self.seq,
+            "html": "".join(self.html),
+            "through": self.through,
+            "text": self.tail,
+            "thinking": self.thinking,
+            "rows": "".join(self.rows),
+            "questions": "".join(question.html for question in self.questions.values()),
+        }
+
+
+def _whole_pairs(text: str) -> tuple[str, str]:
+    """`text` with its surrogate pairs joined, and the half of a pair that may stand at its end."""
+    if text.isascii():
+        return text, ""
+    half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+    units = text[: len(text) - len(half)].encode("utf-16-le", "surrogatepass")
+    return units.decode("utf-16-le", "surrogatepass"), half
+
+
+def _after(text: str, units: int) -> str:
+    """`text` without its first `units` UTF-16 units."""
+    if text.isascii():
+        return text[units:]
+    return text.encode("utf-16-le", "surrogatepass")[2 * units :].decode(
+        "utf-16-le", "surrogatepass"
+    )

@@ -1,0 +1,315 @@
+"""Running turns: asyncio tasks of the web process, owned by a Turn row and never by a socket.
+
+`docs/architecture.md` traces one turn through this file.
+"""
+
+import asyncio
+import contextvars
+import os
+import socket
+import uuid
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
+
+from agent.errors import AgentError
+from agent.messages import shown_text
+from agent.model.reply import Reply
+from chat import tasks
+from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, why_unavailable
+from chat.live.answer import Answering
+from chat.live.enqueuing import enqueue
+from chat.live.live_turn import LiveTurn
+from chat.live.peers import obey
+from chat.live.waiting import wait_for
+from chat.models import Compaction, Turn
+from chat.outages import DATABASE
+from chat.protocol.broadcast import (
+    bind_loop,
+    conversation_group,
+    send,
+)
+from chat.queries.conversation import Loaded
+from chat.services import (
+    compactions,
+    endings,
+    preparations,
+)
+from chat.services import sweep as sweeping
+from chat.services import turns as services
+from chat.services.endings import Ending
+from chat.services.requests import Opening
+from chat.services.turns import TurnEnded
+
+log = structlog.get_logger(__name__)
+
+CHECKPOINT_SECONDS = 1.0
+DRAIN_SECONDS = 20.0
+UNSTORED = gettext_noop("The answer is kept in memory and stored as soon as that is possible.")
+INTERNAL = AgentError(
+    "internal",
+    gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
+    retryable=True,
+)
+
+
+class Runner:
+    """The turns of this process."""
+
+    def __init__(self) -> None:
+        self.owner = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.draining = False
+        self._live: dict[UUID, LiveTurn] = {}
+        self._unended = 0
+        self._keeper: asyncio.Task[None] | None = None
+        self._control: asyncio.Task[None] | None = None
+
+    def start(
+        self, turn: Turn, compaction_id: int | None = None, *, opening: Opening | None = None
+    ) -> None:
+        """Run a stored turn: an answer, from its `opening` where it was begun already, or the
+        compaction that was begun with it."""
+        bind_loop()
+        live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
+        self._live[turn.conversation_id] = live
+        if compaction_id is None:
+            work = Answering(live, opening, lambda: len(self._live)).run()
+        else:
+            work = self._compact(compaction_id)
+        # In a context of its own: the turn outlives the request that started it.
+        live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._keep())
+            self._control = asyncio.create_task(obey(self.owner, self.live, self.stop))
+
+    def live(self, conversation_id: UUID) -> LiveTurn | None:
+        """The turn of a conversation, if this process runs it."""
+        return self._live.get(conversation_id)
+
+    @property
+    def turn_ids(self) -> list[int]:
+        """The turns that this process runs."""
+        return [live.turn_id for live in self._live.values()]
+
+    def stop(self, live: LiveTurn) -> None:
+        """Stop a turn; what it has written is kept. Repeated each second until the turn ends: up to
+        Python 3.11 `asyncio.wait_for`, which redis-py writes with, may lose a cancellation."""
+        if live.task and not live.ending:
+            live.stopping = True
+            live.task.cancel()
+
+    async def drain(self) -> int:
+        """Let running turns end by themselves for a while, then interrupt the rest. How many had
+        no end that could be stored: of them the last checkpoint is left."""
+        self.draining = True
+        tasks = [live.task for live in self._live.values() if live.task]
+        if tasks:
+            log.info("waiting for running answers", answers=len(tasks))
+            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
+        rest = [live.task for live in self._live.values() if live.task]
+        for live in self._live.values():
+            if live.task and not (live.stopping or live.ending):
+                live.task.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=5)
+        for live in self._live.values():
+            log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
+        try:  # those whose request was cancelled between the commit and the start
+            await in_db(sweeping.interrupt_all_of, self.owner, self.turn_ids)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+        return len(self._live) + self._unended
+
+    # --- One turn ---------------------------------------------------------------------------------
+
+    async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> None:
+        """Bring a turn to exactly one end, whatever happens in it."""
+        try:
+            ending = await self._ending_of(live, work)
+            ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
+            loaded = await self._store(live, ending)
+        except Exception:
+            # The lease runs out, and the sweep ends it from the last checkpoint.
+            log.exception("turn could not be ended", turn=live.turn_id)
+            self._unended += 1
+        else:
+            if loaded:
+                await self._follow_up(live, ending, loaded)
+        finally:
+            if self._live.get(live.conversation_id) is live:
+                del self._live[live.conversation_id]
+
+    async def _ending_of(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> Ending:
+        """Do a turn's work; how it ended."""
+        try:
+            return await work
+        except TurnEnded:
+            # By a sweep that took this process for dead, or with its conversation.
+            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+        except asyncio.CancelledError:
+            asyncio.current_task().uncancel()  # type: ignore[union-attr]
+            if live.stopping:
+                return self._partial(live, Turn.Status.CANCELLED)
+            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+        except AgentError as error:
+            log.warning("turn failed", turn=live.turn_id, code=error.code, reason=str(error))
+            return self._partial(live, Turn.Status.FAILED, error)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a library in Rust panics with one that is not an Exception
+            log.exception("turn failed", turn=live.turn_id)
+            return self._partial(live, Turn.Status.FAILED, INTERNAL)
+        finally:
+            live.ending = True
+
+    async def _store(self, live: LiveTurn, ending: Ending) -> Loaded | None:
+        """Store a turn's end, its text kept here until the database takes it; None where it had
+        ended already, or could be ended only plainly."""
+        told = False
+        while True:
+            try:
+                loaded = await in_db(compactions.end_turn, live.turn_id, ending)
+            except UNAVAILABLE as error:
+                DATABASE.began(error)
+                if not told:
+                    told = await self._tell_unstored(live, error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                log.exception("turn could not be ended whole", turn=live.turn_id)
+                text = _visible_text(live.reply)
+                await in_db_at_last(endings.finish_plainly, live.turn_id, INTERNAL, text)
+                return None
+            else:
+                DATABASE.ended()
+                return loaded
+
+    @staticmethod
+    async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
+        text = " ".join([gettext(why_unavailable(error)), gettext(UNSTORED)])
+        notice = {"type": "turn.notice", "turn_id": live.turn_id, "text": text}
+        await send(conversation_group(live.conversation_id), notice)
+        return True
+
+    async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
+        """What a finished answer gives rise to, in the background: a title, a preparation."""
+        if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
+            return
+        try:
+            await self._enqueue_what_follows(live, loaded)
+        except Exception:
+            log.exception("nothing was prepared", conversation=live.conversation_id)
+
+    @staticmethod
+    async def _enqueue_what_follows(live: LiveTurn, loaded: Loaded) -> None:
+        conversation_id = live.conversation_id
+        if live.opening:
+            await enqueue(tasks.suggest_title, str(conversation_id))
+        if prepared := await in_db(preparations.prepare_if_due, loaded):
+            if not await enqueue(tasks.compact, prepared):
+                await in_db(compactions.fail, prepared, compactions.NO_QUEUE)
+        elif pause := preparations.pause_wanted(loaded):
+            head, seconds = pause
+            await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)
+
+    @staticmethod
+    def _partial(live: LiveTurn, status: Turn.Status, error: AgentError | None = None) -> Ending:
+        reply = live.reply
+        return Ending(
+            status,
+            blocks=reply.partial_blocks(),
+            stop_reason=reply.stop_reason,
+            usage=reply.raw_usage or None,
+            paused=reply.paused,
+            error=error,
+        )
+
+    @staticmethod
+    async def _compact(compaction_id: int) -> Ending:
+        """A `/compact` turn: nothing but the compaction that was begun with it."""
+        compaction = await in_db_at_last(Compaction.objects.get, pk=compaction_id)
+        # One that was prepared is current already.
+        running = compaction.status == Compaction.Status.RUNNING
+        ended = await wait_for(compaction, new=running)
+        match ended.status:
+            case Compaction.Status.COMPLETED:
+                return Ending(Turn.Status.COMPLETED)
+            case Compaction.Status.CANCELLED:
+                return Ending(Turn.Status.CANCELLED)
+        return Ending(Turn.Status.FAILED, error=AgentError("compaction_failed", ended.error))
+
+    # --- Keeping ----------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        """Every second: leases, checkpoints and stop flags of all turns in one transaction."""
+        while True:
+            await asyncio.sleep(CHECKPOINT_SECONDS)
+            running = list(self._live.values())
+            if not running:
+                continue
+            try:
+                stop = await self._checkpoint(running)
+            except Exception:
+                log.exception("checkpoint failed")
+                continue
+            for live in running:
+                if live.stopping or live.turn_id in stop:
+                    self.stop(live)
+
+    @staticmethod
+    async def _checkpoint(running: Sequence[LiveTurn]) -> set[int]:
+        """The ids of turns that were asked to stop. What cannot be stored now is tried again with
+        the next second; a text that cannot be stored at all costs nobody's lease."""
+        turn_ids = [live.turn_id for live in running]
+        unsaved = [(live, live.length) for live in running if live.is_unsaved]
+        try:
+            texts = [
+                (live.message_id, _visible_text(live.reply))
+                for live, _ in unsaved
+                if live.message_id is not None
+            ]
+            stop = await in_db(services.checkpoint, turn_ids, texts)
+        except UNAVAILABLE as error:
+            DATABASE.began(error)
+            return set()
+        except Exception:
+            log.exception("texts not checkpointed")
+            return await in_db(services.checkpoint, turn_ids, [])
+        DATABASE.ended()
+        for live, length in unsaved:
+            live.saved_length = length
+        return stop
+
+
+runner = Runner()
+
+
+async def sweep_forever() -> None:
+    """The sweep of a web process: at once, and whenever a lease may have run out."""
+    away = False
+    while True:
+        try:
+            wait = await in_db(sweeping.seconds_to_next)
+            if away:
+                # Nobody could extend a lease: who is alive does so before anything is ended.
+                await asyncio.sleep(settings.LEASE_SECONDS)
+            if ended := await in_db(sweeping.sweep, runner.turn_ids):
+                log.info("swept", ended=ended)
+            if away:
+                away = False
+                DATABASE.ended()
+        except UNAVAILABLE as error:
+            away, wait = True, RETRY_SECONDS
+            DATABASE.began(error)
+        except Exception:
+            log.exception("sweep failed")
+            wait = settings.LEASE_SECONDS / 2
+        await asyncio.sleep(wait)
+
+
+def _visible_text(reply: Reply) -> str:
+    return shown_text(b for b in reply.partial_blocks() if b["type"] == "text")

@@ -1,0 +1,91 @@
+"""A turn that waits for its compaction: the web process hands it to a worker and looks after it."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from channels.layers import get_channel_layer
+from django.conf import settings
+
+from agent.compaction.plan import Trigger
+from chat import tasks
+from chat.db import UNAVAILABLE, in_db, in_db_at_last
+from chat.live.enqueuing import enqueue
+from chat.models import Compaction
+from chat.protocol.broadcast import conversation_group
+from chat.queries import summaries
+from chat.queries.conversation import Loaded
+from chat.services import compactions
+
+log = structlog.get_logger(__name__)
+
+POLL_SECONDS = 1.0
+
+
+async def compact_within(turn_id: int, loaded: Loaded, trigger: Trigger, focus: str = "") -> bool:
+    """Compact before an answer. False: it was not possible, and the turn goes on without."""
+    compaction, new = await in_db(_find_or_begin, turn_id, loaded, trigger, focus)
+    if compaction is None:
+        log.warning("nothing to compact", turn=turn_id, used=loaded.used)
+        return False
+    ended = await wait_for(compaction, new=new)
+    return ended.status == Compaction.Status.COMPLETED
+
+
+async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
+    """Hand a compaction to a worker and wait for its end: an event, with a look at the row each
+    second, so that neither a lost event nor a dead worker holds the conversation."""
+    layer = get_channel_layer()
+    channel = await layer.new_channel()
+    group = conversation_group(compaction.conversation_id)
+    await layer.group_add(group, channel)
+    try:
+        if new and not await enqueue(tasks.compact, compaction.pk):
+            await in_db_at_last(compactions.fail, compaction.pk, compactions.NO_QUEUE)
+        taken_up_by = asyncio.get_running_loop().time() + settings.COMPACTION_PICKUP_SECONDS
+        while True:
+            late = asyncio.get_running_loop().time() > taken_up_by
+            row = await in_db_at_last(compactions.look_after, compaction.pk, pickup_over=late)
+            if row.status != Compaction.Status.RUNNING:
+                return row
+            await _wait_for_end(layer, channel)
+    except asyncio.CancelledError:
+        with suppress(*UNAVAILABLE):  # then the end of its turn does it
+            await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
+        raise
+    finally:
+        await layer.group_discard(group, channel)
+
+
+def _find_or_begin(
+    turn_id: int, loaded: Loaded, trigger: Trigger, focus: str
+) -> tuple[Compaction | None, bool]:
+    """A compaction for a turn to wait for, and whether a worker has yet to be asked for it: the
+    preparation that is being written, one that is ready and so becomes current now, or a new one;
+    None where there is too little. Nothing was prepared for a focus."""
+    if not focus:
+        running = summaries.running(loaded.conversation)
+        if running and compactions.adopt(running, turn_id):
+            return running, False
+        if swapped := compactions.commit_ready(loaded):
+            return swapped.conversation.compaction, False
+    planned = summaries.plan_for(loaded, trigger)
+    if planned is None:
+        return None, False
+    previous = loaded.conversation.compaction
+    kind = Compaction.Trigger(trigger)
+    begun = compactions.begin(
+        loaded, planned, kind, turn_id=turn_id, previous=previous, focus=focus
+    )
+    return begun, True
+
+
+async def _wait_for_end(layer: Any, channel: str) -> None:
+    """Until a compaction's end is announced on the channel, or for a second."""
+    try:
+        async with asyncio.timeout(POLL_SECONDS):
+            while (await layer.receive(channel)).get("name") != "CompressionCompleted":
+                pass
+    except TimeoutError:
+        pass

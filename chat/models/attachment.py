@@ -1,0 +1,41 @@
+"""Files that go with messages."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from chat.models.conversation import Message
+
+
+class Attachment(models.Model):
+    """A file that a user sends along. Messages refer to it from their blocks by its id; the bytes
+    are read only when a request goes out."""
+
+    class Kind(models.TextChoices):
+        IMAGE = "image"
+        PDF = "pdf"
+        TEXT = "text"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="attachments"
+    )
+    messages = models.ManyToManyField(
+        Message, related_name="attachments", help_text="None: not sent yet. An edit shares them."
+    )
+    kind = models.CharField(max_length=5, choices=Kind)
+    name = models.CharField(max_length=200, help_text="As the user's file was called.")
+    media_type = models.CharField(max_length=40)
+    size = models.PositiveIntegerField(help_text="Bytes.")
+    width = models.PositiveIntegerField(default=0, help_text="Pixels of an image.")
+    height = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(help_text="Raw estimate, before the model's factor.")
+    file = models.FileField(upload_to="attachments/%Y/%m/")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="attachment_age")]
+
+    def __str__(self) -> str:
+        return self.name

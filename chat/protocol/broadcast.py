@@ -1,0 +1,74 @@
+"""From a changed status to the browsers: events go out after commit, in the order they were made.
+
+The layer delivers at most once. Events are doorbells; whoever misses one asks for a snapshot.
+"""
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+from chat.protocol.local_layer import LocalChannelLayer
+
+Event = dict[str, Any]
+
+SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
+
+_web_loop: asyncio.AbstractEventLoop | None = None
+
+
+def bind_loop() -> None:
+    """Name the running loop as the one that events of other threads of this process go through:
+    a loop of their own would open a Redis connection for each."""
+    global _web_loop
+    _web_loop = asyncio.get_running_loop()
+
+
+def conversation_group(conversation_id: UUID | str) -> str:
+    return f"conversation.{conversation_id}"
+
+
+def user_group(user_id: int) -> str:
+    return f"user.{user_id}"
+
+
+def emit(group: str, event: Event) -> None:
+    """Send an event when the current transaction commits; at once where there is none. For
+    services, in any thread without a running loop. An event that is lost on the way is logged:
+    what it tells of is stored."""
+    message = _message(event)
+    # No `partial`: Django cannot name it where it fails.
+    transaction.on_commit(lambda: _deliver(group, message), robust=True)
+
+
+def doubt_sessions(user_id: int) -> None:
+    """When the current transaction commits, let every socket of a user check its session. What ends
+    a session must not fail for a channel layer that is away: sockets check by themselves too."""
+    transaction.on_commit(
+        lambda: _deliver(user_group(user_id), {"type": SESSION_DOUBT}), robust=True
+    )
+
+
+async def send(group: str, event: Event) -> None:
+    """Send an event that changes nothing in the database: a delta or progress."""
+    await get_channel_layer().group_send(group, _message(event))
+
+
+def _message(event: Event) -> Event:
+    # Encoded once for all sockets.
+    return {"type": "relay", "name": event["type"], "frame": json.dumps(event, default=str)}
+
+
+def _deliver(group: str, message: Event) -> None:
+    layer = get_channel_layer()
+    if isinstance(layer, LocalChannelLayer):
+        layer.deliver(group, message)
+    elif _web_loop is None or _web_loop.is_closed():
+        async_to_sync(layer.group_send)(group, message)
+    else:
+        sent = asyncio.run_coroutine_threadsafe(layer.group_send(group, message), _web_loop)
+        sent.result(timeout=10)

@@ -1,0 +1,294 @@
+"""Reading a conversation for its next request, its meter and its snapshot. Writes nothing.
+
+The queries are index ranges: a conversation of 10,000 messages costs what its uncompacted tail
+costs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from agent.compaction.chapters import Summary
+from agent.compaction.plan import (
+    Policy,
+    State,
+    Trigger,
+    due,
+)
+from agent.context.assemble import (
+    Context,
+    Size,
+    measure,
+)
+from agent.context.request import (
+    CACHE_SECONDS,
+    cache_ttl,
+)
+from agent.limits import Limits
+from agent.messages import Message as AgentMessage
+from agent.messages import Role, Usage
+from chat.models import Conversation, Message, ModelProfile
+from chat.queries.model_profiles import (
+    limits_for,
+    profile_for,
+)
+from chat.queries.model_server import counter
+from chat.queries.tools import definitions
+
+_FIELDS = (
+    "number",
+    "position",
+    "role",
+    "blocks",
+    "tokens",
+    "pasted",
+    "status",
+    "stop_reason",
+    "model",
+    "usage",
+    "created_at",
+)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A conversation as its next request sees it. `used` is the meter in real tokens."""
+
+    conversation: Conversation
+    profile: ModelProfile
+    policy: Policy
+    context: Context
+    size: Size
+    used: int
+    estimated: bool
+    rows: Sequence[Message]  # those of `context.messages`, in order
+
+    @property
+    def limits(self) -> Limits:
+        return self.context.limits
+
+    @property
+    def last_reply(self) -> Message | None:
+        """The newest reply whose reported usage still describes the context."""
+        return next((row for row in reversed(self.rows) if _reports(row, self.conversation)), None)
+
+    @property
+    def warm(self) -> bool:
+        """Whether the server still caches the conversation's last request."""
+        reply = self.last_reply
+        if reply is None or not settings.PROMPT_CACHING:
+            return False
+        return (timezone.now() - reply.created_at).total_seconds() < self.cached_seconds
+
+    @property
+    def cached_seconds(self) -> float:
+        """For how long after it the server keeps the last reply's prompt."""
+        reply = self.last_reply
+        usage = Usage.from_api(reply.usage if reply else None)
+        return CACHE_SECONDS["1h" if usage.ephemeral_1h_input_tokens else "5m"]
+
+    @property
+    def pauses(self) -> list[float]:
+        """Seconds that the user let pass before each of the newest prompts."""
+        return pauses(self.rows)
+
+    @property
+    def fits(self) -> bool:
+        return self.used <= self.limits.prompt_limit
+
+    @property
+    def _rounds(self) -> int:
+        """Tool rounds since the last compaction, which may have kept some from before it."""
+        since = self.conversation.compressed_at
+        return sum(
+            any(block.get("type") == "tool_use" for block in row.blocks)
+            for row in self.rows
+            if since is None or row.created_at > since
+        )
+
+    def due(self) -> Trigger | None:
+        """Whether the next request needs a compaction, and why."""
+        return due(State(self.used, self.limits, self._rounds), self.policy)
+
+
+def policy_for(conversation: Conversation) -> Policy:
+    """The settings of compaction for one conversation."""
+    values = settings.COMPACTION | conversation.compaction_settings
+    values["enabled"] = settings.COMPACTION["enabled"] and conversation.compaction_enabled
+    values["keep_first_message"] = conversation.keep_first_message
+    return Policy(**values, held=conversation.compaction_held)
+
+
+def load(conversation_id: UUID) -> Loaded:
+    """Load what the next request consists of."""
+    return load_for(Conversation.objects.get(pk=conversation_id))
+
+
+def load_for(conversation: Conversation, profile: ModelProfile | None = None) -> Loaded:
+    """`load` for a row, and a profile, that were just read: two to four queries, whatever the
+    length."""
+    profile = profile or profile_for(conversation.model)
+    branch = (
+        Message.objects.filter(conversation=conversation, active=True)
+        .only(*_FIELDS)
+        .annotate(turn_ended_at=F("turn__finished_at"))
+    )
+    through = None
+    if conversation.compressed_through_id:
+        through = Message.objects.only("number", "position").get(
+            pk=conversation.compressed_through_id
+        )
+    tail = branch.filter(position__gt=through.position) if through else branch
+    # The one that is being written is left out here: as a condition it would cost more.
+    rows = [row for row in tail.order_by("position") if row.status != Message.Status.STREAMING]
+    messages = [agent_message(row) for row in rows]
+    first = prompt = None
+    if through and conversation.keep_first_message:
+        first = branch.filter(position=0, role=Message.Role.USER).first()
+    if through and messages and not any(message.is_prompt for message in messages):
+        prompt = _prompt_before(branch, through)
+    policy = policy_for(conversation)
+    context = Context(
+        model=conversation.model,
+        system_prompt=conversation.system_prompt,
+        summary=Summary.from_text(conversation.compressed_context or ""),
+        pruned_through=conversation.pruned_through,
+        summary_through=through.number if through else 0,
+        first=agent_message(first) if first else None,
+        prompt=agent_message(prompt) if prompt else None,
+        messages=messages,
+        limits=limits_for(profile, conversation),
+        tools=definitions(conversation, profile, automatic=policy.enabled),
+        memory=conversation.memory_text,
+        thinking_from=conversation.meter_valid_from,
+        show_thinking=profile.show_thinking,
+        cache_ttl=cache_ttl(pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
+    )
+    size = measure(context, counter())
+    used, estimated = _meter(conversation, rows, context.limits, size)
+    return Loaded(
+        conversation=conversation,
+        profile=profile,
+        policy=policy,
+        context=context,
+        size=size,
+        used=used,
+        estimated=estimated,
+        rows=rows,
+    )
+
+
+def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | None:
+    """The last message of a person up to `through`; the rounds of its turn follow."""
+    users = branch.filter(position__lte=through.position, role=Message.Role.USER)
+    return users.exclude(blocks__0__type="tool_result").order_by("-position").first()
+
+
+def pauses(rows: Sequence[Message]) -> list[float]:
+    """Seconds from the end of a turn to what the user said next."""
+    return [
+        (row.created_at - _ended_at(before)).total_seconds()
+        for before, row in pairwise(rows)
+        if agent_message(row).is_prompt
+    ]
+
+
+def _ended_at(row: Message) -> datetime:
+    """When a message's turn ended; imported ones have none."""
+    ended: datetime | None = getattr(row, "turn_ended_at", None)
+    return ended or row.created_at
+
+
+def agent_message(row: Message) -> AgentMessage:
+    """A message as requests see it: empty, where the model declined to write it."""
+    blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
+    return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted)
+
+
+def _sent_tokens(row: Message) -> int:
+    """Raw tokens of what is sent of a message."""
+    return 0 if row.stop_reason == Message.REFUSED else row.tokens
+
+
+def _meter(
+    conversation: Conversation, rows: Sequence[Message], limits: Limits, size: Size
+) -> tuple[int, bool]:
+    """Context tokens, and whether they are only estimated: the last reply's reported usage plus an
+    estimate of what came after; an estimate of everything where no report is still valid."""
+    newer = 0
+    in_turn = bool(rows) and agent_message(rows[-1]).holds_tool_results
+    for row in reversed(rows):
+        if row.usage and _reports(row, conversation):
+            usage = Usage.from_api(row.usage)
+            details = row.usage.get("output_tokens_details") or {}
+            if row.status != Message.Status.COMPLETE:
+                # The report came with the first event, before most of the text.
+                return usage.prompt + limits.factor.apply(_sent_tokens(row)) + newer, True
+            # Thinking is sent again within a turn, but not when that is over.
+            thinking = 0 if in_turn else int(details.get("thinking_tokens") or 0)
+            return usage.total - thinking + newer, newer > 0
+        newer += limits.factor.apply(_sent_tokens(row))
+    return size.total, True
+
+
+def _reports(row: Message, conversation: Conversation) -> bool:
+    """Whether a message's usage tells the size of the context as it is."""
+    return (
+        bool(row.usage)
+        and row.model == conversation.model
+        and row.number >= conversation.meter_valid_from
+        and Usage.from_api(row.usage).prompt > 0
+    )
+
+
+def usage_event(loaded: Loaded) -> dict[str, Any]:
+    """The `context.usage` event of docs/protocol.md."""
+    conversation, limits = loaded.conversation, loaded.limits
+    note = ""
+    if counter().encoding is None:
+        note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
+    return {
+        "type": "context.usage",
+        "used": loaded.used,
+        "budget": limits.budget,
+        "window": limits.window,
+        "ratio": loaded.used / limits.budget,
+        "trigger": loaded.policy.trigger_tokens(limits) / limits.budget,
+        "estimated": loaded.estimated,
+        "automatic": loaded.policy.enabled,
+        "held": loaded.policy.held,
+        "note": note,
+        "breakdown": {
+            "system": loaded.size.system,
+            "tools": loaded.size.tools,
+            "summary": loaded.size.summary,
+            "conversation": max(0, loaded.used - loaded.size.fixed),
+            "reserve": limits.reserve,
+        },
+        "totals": {
+            "input_tokens": conversation.input_tokens,
+            "output_tokens": conversation.output_tokens,
+            "cost": conversation.cost,
+            "compactions": conversation.compactions_completed,
+            "compaction_cost": conversation.compaction_cost,
+        },
+    }
+
+
+def head_number(conversation_id: UUID) -> int:
+    """The number of the branch's last message, 0 for none."""
+    head = (
+        Message.objects.filter(conversation=conversation_id, active=True)
+        .order_by("-position")
+        .values_list(F("number"), flat=True)
+        .first()
+    )
+    return head or 0

@@ -1,0 +1,139 @@
+"""What is known of each model: the server's list first, this table where the server is silent."""
+
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+
+from agent.errors import AgentError
+from agent.limits import Limits
+from agent.tokens import Factor
+from chat.db import in_db
+from chat.models import Conversation, ModelProfile
+from chat.queries import model_server
+
+log = structlog.get_logger(__name__)
+
+# Where neither the server, MODEL_WINDOWS nor the table knows the model.
+ASSUMED_WINDOW = 128_000
+ASSUMED_OUTPUT = 8_192
+SMALLEST_WINDOW = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Limits in tokens, prices in US dollars per million tokens."""
+
+    display_name: str
+    window: int
+    output: int
+    input_price: float
+    output_price: float
+    cache_read: float  # share of the input price
+
+
+# Prices and limits of November 2026; the API's list has no prices.
+BUILT_IN = {
+    "claude-fable-5-2": Known("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1),
+    "claude-fable-5-1": Known("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025),
+    "claude-opus-5-5": Known("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05),
+    "claude-sonnet-5-5": Known("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05),
+    "claude-haiku-5-5": Known("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1),
+    "claude-opus-5": Known("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1),
+    "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
+    "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
+}
+# A model's name, display name, window and output limit, as far as the server tells.
+Found = tuple[str, str | None, int | None, int | None]
+THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
+CACHE_WRITE = 1.25  # of the input price, for five minutes
+
+
+def profile_for(name: str) -> ModelProfile:
+    """The stored profile of a model, or an unsaved one from the table or from assumptions."""
+    return ModelProfile.objects.filter(name=name).first() or _default(name)
+
+
+def _default(name: str) -> ModelProfile:
+    known = BUILT_IN.get(name)
+    profile = ModelProfile(
+        name=name,
+        display_name=known.display_name if known else name,
+        context_window=settings.MODEL_WINDOWS.get(name)
+        or (known.window if known else ASSUMED_WINDOW),
+        max_output=known.output if known else ASSUMED_OUTPUT,
+        token_factor=Factor.start(name).value,
+        base_url=model_server.server_url(),
+        web_tools=not model_server.server_url(),
+        show_thinking=_thinks(name),
+    )
+    if known:
+        profile.input_price = known.input_price
+        profile.output_price = known.output_price
+        profile.cache_read_price = known.input_price * known.cache_read
+        profile.cache_write_price = known.input_price * CACHE_WRITE
+    return profile
+
+
+def _thinks(name: str) -> bool:
+    """Whether a model of Anthropic's own API thinks without being asked to."""
+    return not model_server.server_url() and name.startswith(THINKING)
+
+
+def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
+    """Sizes for a conversation with a model: the budget is never more than the window."""
+    budget = conversation.context_budget or settings.CONTEXT_BUDGET
+    return Limits(
+        window=profile.context_window,
+        max_output=profile.max_output,
+        budget=min(profile.context_window, budget),
+        factor=Factor(profile.token_factor, profile.token_samples),
+    )
+
+
+def offered() -> list[ModelProfile]:
+    """The models of the picker: enabled ones of the configured server."""
+    return list(ModelProfile.objects.filter(enabled=True, base_url=model_server.server_url()))
+
+
+async def refresh() -> int:
+    """Read the server's model list into the table; how many models it named.
+
+    The default model is always offered; where Anthropic's API lists none, the built-in ones are.
+    """
+    try:
+        listed = await model_server.client().models()
+    except AgentError as error:
+        log.warning("model list not available", code=error.code, reason=error.message)
+        listed = []
+    found: list[Found] = [
+        (info.name, info.display_name, info.context_window, info.max_output) for info in listed
+    ]
+    names = [settings.DEFAULT_MODEL, *([] if found or model_server.server_url() else BUILT_IN)]
+    known = {name for name, *_ in found}
+    found += [(name, None, None, None) for name in dict.fromkeys(names) if name not in known]
+    await in_db(_store, found)
+    return len(listed)
+
+
+def _store(found: list[Found]) -> None:
+    for name, display_name, window, output in found:
+        profile = profile_for(name)
+        if profile.edited:
+            continue
+        profile.display_name = display_name or profile.display_name
+        profile.context_window = (
+            settings.MODEL_WINDOWS.get(name) or window or profile.context_window
+        )
+        profile.max_output = output or profile.max_output
+        profile.base_url = model_server.server_url()
+        profile.web_tools = not model_server.server_url()
+        profile.show_thinking = _thinks(name)
+        if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
+            log.warning(
+                "model window below 16,000 tokens: not offered",
+                model=name,
+                window=profile.context_window,
+            )
+            profile.enabled = False
+        profile.save()

@@ -1,0 +1,115 @@
+"""The configured model server: one client per event loop, one token counter per process."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cache
+from weakref import WeakKeyDictionary
+
+import structlog
+from django.conf import settings
+
+from agent.context.assemble import (
+    Context,
+    as_text,
+    assemble,
+)
+from agent.context.request import Request
+from agent.errors import AgentError, gettext_noop
+from agent.model.client import (
+    Client,
+    Spent,
+)
+from agent.model.rules import violations
+from agent.tokens import TokenCounter
+from chat import metrics
+from chat.db import in_db
+from chat.queries import attachments
+
+log = structlog.get_logger(__name__)
+
+_demo_url = ""
+_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, Client]" = WeakKeyDictionary()
+
+
+def use_demo_server(base_url: str) -> None:
+    """Send model calls to the demo server; it is started by `manage.py serve`."""
+    global _demo_url
+    _demo_url = base_url
+
+
+def server_url() -> str:
+    """Where model calls go; "" is Anthropic's API."""
+    return _demo_url or settings.ANTHROPIC_BASE_URL
+
+
+def new_client(spent: Spent | None = None) -> Client:
+    """A client for the running loop, to be closed by the caller."""
+    return _client(server_url(), settings.ANTHROPIC_API_KEY, spent)
+
+
+def new_summary_client(spent: Spent | None = None) -> Client:
+    """The same for the model that writes summaries and titles, which may have a server of its own.
+    No server gets another one's key."""
+    if not settings.SUMMARY_BASE_URL:
+        return _client(server_url(), settings.SUMMARY_API_KEY or settings.ANTHROPIC_API_KEY, spent)
+    return _client(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY, spent)
+
+
+def _client(base_url: str, key: str, spent: Spent | None) -> Client:
+    return Client(
+        # Local servers ignore the key, but the SDK refuses to send without one.
+        api_key=key or "none",
+        base_url=base_url or None,
+        timeout=settings.MODEL_TIMEOUT,
+        caching=settings.PROMPT_CACHING,
+        retries=settings.MODEL_RETRIES,
+        read=_read,
+        check=require_valid,
+        spent=spent,
+    )
+
+
+async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:
+    return await in_db(attachments.read, ids)
+
+
+def client() -> Client:
+    """The running loop's client, which lives as long as the loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _clients:
+        _clients[loop] = new_client()
+    return _clients[loop]
+
+
+def request_for(context: Context) -> Request:
+    """The request for a context, checked by the API's rules before it goes out. One that breaks a
+    rule is logged and sent as text; AgentError where that does not help."""
+    request = assemble(context)
+    if broken := _violations(request):
+        log.error("request repaired", model=context.model, violations=broken[:5])
+        metrics.count("request_repaired")
+        request = assemble(as_text(context))
+        require_valid(request)
+    return request
+
+
+def require_valid(request: Request, *, resumed: bool = False) -> None:
+    """AgentError for a request that the API would refuse. `resumed`: it sends a paused reply back,
+    and so may end with the assistant's words."""
+    if broken := [v for v in _violations(request) if not (resumed and ": prefill: " in v)]:
+        log.error("request refused", model=request.model, violations=broken[:5])
+        metrics.count("request_refused")
+        raise AgentError(
+            "bad_request",
+            gettext_noop("Everlong built a request that the API would refuse. Please report it."),
+            said=broken[0],
+        )
+
+
+def _violations(request: Request) -> list[str]:
+    return violations(request.body(caching=settings.PROMPT_CACHING))
+
+
+@cache
+def counter() -> TokenCounter:
+    return TokenCounter(settings.DATA_DIR / "tiktoken")

@@ -1,0 +1,112 @@
+"""Reading the versions of a conversation's summary, and what the next one would cover. Writes
+nothing."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext
+
+from agent.compaction.chapters import (
+    Chapter,
+    Summary,
+    render,
+)
+from agent.compaction.plan import (
+    Plan,
+    Trigger,
+    plan,
+    protected_first,
+)
+from agent.messages import Message
+from chat.errors import Refused
+from chat.models import Compaction, Conversation
+from chat.models import Message as Row
+from chat.queries import model_server
+from chat.queries.conversation import Loaded
+
+
+def plan_for(loaded: Loaded, trigger: Trigger = "auto") -> Plan | None:
+    """What a compaction would summarise and keep now; None: too little to summarise."""
+    return plan(
+        loaded.context.messages,
+        loaded.policy,
+        loaded.limits,
+        fixed=loaded.size.fixed,
+        first=protected_first(loaded.context, loaded.policy),
+        trigger=trigger,
+    )
+
+
+def plan_or_refuse(loaded: Loaded) -> Plan:
+    """What a compaction by hand would do; Refused where there is too little to summarise."""
+    planned = plan_for(loaded, "manual")
+    if planned is not None:
+        return planned
+    if not loaded.rows and not loaded.context.summary:
+        reason = gettext("There is nothing to compact yet: the conversation is empty.")
+    else:
+        reason = gettext(
+            "There is nothing to compact yet: the last exchange always stays as it is."
+        )
+    raise Refused("nothing_to_compact", reason)
+
+
+def divided(messages: Sequence[Message], through: int) -> Plan:
+    """The messages up to a number, and those after it."""
+    return Plan(
+        [message for message in messages if message.number <= through],
+        [message for message in messages if message.number > through],
+    )
+
+
+def running(conversation: Conversation) -> Compaction | None:
+    """The compaction that is being written."""
+    return Compaction.objects.filter(
+        conversation=conversation, status=Compaction.Status.RUNNING
+    ).first()
+
+
+def ready(conversation: Conversation) -> Compaction | None:
+    """A prepared version that still extends the current one."""
+    return (
+        Compaction.objects.filter(
+            conversation=conversation,
+            status=Compaction.Status.READY,
+            replaces=conversation.compaction_id,
+        )
+        .select_related("first", "through")
+        .order_by("-pk")
+        .first()
+    )
+
+
+def chapters_of(compaction: Compaction | None) -> list[Chapter]:
+    """The chapters of a version, oldest first."""
+    return [Chapter.from_dict(data) for data in compaction.chapters] if compaction else []
+
+
+def covered(compaction: Compaction) -> QuerySet[Row]:
+    """The messages that a compaction reads: those of the branch in its range."""
+    return messages_between(
+        compaction.conversation_id, compaction.first.position, compaction.through.position
+    )
+
+
+def messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Row]:
+    """The branch's messages from one position through another."""
+    return Row.objects.filter(
+        conversation=conversation_id, active=True, position__range=(first, last)
+    ).order_by("position")
+
+
+def rendered(chapters: list[Chapter], loaded: Loaded) -> Summary:
+    """Chapters as they are injected, pins and index within the conversation's budgets."""
+    factor = loaded.limits.factor.value
+    pins, index = loaded.policy.pins_and_index(loaded.limits)
+    return render(
+        chapters,
+        pin_tokens=int(pins / factor),
+        index_tokens=int(index / factor),
+        counter=model_server.counter(),
+    )

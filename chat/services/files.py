@@ -1,0 +1,106 @@
+"""What an uploaded file is, by its content: never by its name or what the browser says of it."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, gettext_lazy
+
+from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
+from chat.errors import Refused
+from chat.queries.model_server import counter
+from chat.services import images
+
+MAX_BYTES = 20_000_000
+MAX_TEXT = 400_000  # characters
+# The API counts patches of 28 pixels.
+PATCH = 28
+MAX_PDF_PAGES = 600  # of one request to the API
+PDF_END = re.compile(rb"%%EOF")
+PDF_TAIL = 4_096  # bytes: some programs write more behind the end
+PDF_ENCRYPTED = re.compile(rb"/Encrypt\s*(?:\d+\s+\d+\s+R|<<)")
+PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")  # those in compressed objects go uncounted
+KINDS = gettext_lazy("images (JPEG, PNG, GIF, WebP), PDF, and text or code in UTF-8")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A checked file. `tokens` is a raw estimate, `width` and `height` are an image's pixels."""
+
+    kind: str
+    media_type: str
+    data: bytes
+    tokens: int
+    width: int = 0
+    height: int = 0
+
+
+def inspect(name: str, data: bytes) -> File:
+    """What a file is, ready to be sent; an image is written anew (`chat.services.images`). Refused where it
+    is empty, too large, damaged or of another kind."""
+    if not data:
+        raise Refused("file_empty", gettext("{name} is empty.").format(name=name))
+    if len(data) > MAX_BYTES:
+        raise Refused(
+            "file_too_large",
+            gettext("{name} has {size:.0f} MB; at most {most:.0f} MB can be sent.").format(
+                name=name, size=len(data) / 1e6, most=MAX_BYTES / 1e6
+            ),
+        )
+    if data.startswith(b"%PDF-"):
+        return _pdf(name, data)
+    return _image(name, data) or _text(name, data)
+
+
+def _pdf(name: str, data: bytes) -> File:
+    """A PDF that is whole, open to read and not too long, as far as a look at its bytes can tell:
+    one that the API cannot read would fail every later request of the conversation."""
+    if not PDF_END.search(data, max(0, len(data) - PDF_TAIL)):
+        raise Refused(
+            "file_damaged",
+            gettext("{name} is damaged: it cannot be read to its end.").format(name=name),
+        )
+    if PDF_ENCRYPTED.search(data):
+        raise Refused(
+            "file_encrypted",
+            gettext("{name} is encrypted. Save it without a password, and attach that.").format(
+                name=name
+            ),
+        )
+    pages = sum(1 for _ in PDF_PAGE.finditer(data))
+    if pages > MAX_PDF_PAGES:
+        raise Refused(
+            "file_too_large",
+            gettext("{name} has {pages} pages; at most {most} can be sent.").format(
+                name=name, pages=pages, most=MAX_PDF_PAGES
+            ),
+        )
+    return File("pdf", "application/pdf", data, len(data) * 4 // 3 // DOCUMENT_BYTES_PER_TOKEN)
+
+
+def _image(name: str, data: bytes) -> File | None:
+    if (cleaned := images.clean(name, data)) is None:
+        return None
+    pixels, media_type, (width, height) = cleaned
+    tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
+    return File("image", media_type, pixels, tokens, width, height)
+
+
+def _text(name: str, data: bytes) -> File:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise Refused(
+            "file_type",
+            gettext("{name} cannot be sent. What can: {kinds}.").format(name=name, kinds=KINDS),
+        )
+    if len(text) > MAX_TEXT:
+        raise Refused(
+            "file_too_large",
+            gettext("{name} has {count:,} characters; at most {most:,} can be sent.").format(
+                name=name, count=len(text), most=MAX_TEXT
+            ),
+        )
+    return File("text", "text/plain", text.encode(), counter().count(text))

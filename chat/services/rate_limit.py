@@ -1,0 +1,55 @@
+"""Limits on what costs: how many turns a user may begin in a minute, and have running at once."""
+
+import time
+
+from django.conf import settings
+from django.core.cache import cache
+from django.utils.translation import gettext, ngettext
+
+from chat.errors import Refused
+from chat.models import Turn
+
+MINUTE = 60  # seconds
+CROWD_SECONDS = 10  # until another try makes sense where too many answers run
+
+
+def count_turn(user_id: int) -> None:
+    """Count a turn that a user is about to begin. Refused above the limit of the current minute,
+    and while too many of the user's turns run. The cache may be on the network: not for an event
+    loop."""
+    running = Turn.objects.filter(conversation__owner=user_id, status__in=Turn.ACTIVE).count()
+    if running >= settings.TURNS_AT_ONCE:
+        raise Refused(
+            "rate_limited",
+            ngettext(
+                "{count} answer is being written for you already. Your text is kept; try again "
+                "when it is done.",
+                "{count} answers are being written for you already. Your text is kept; try again "
+                "when one of them is done.",
+                running,
+            ).format(count=running),
+            retryable=True,
+            retry_after=CROWD_SECONDS,
+        )
+    minute, second = divmod(int(time.time()), MINUTE)
+    if _counted(user_id, minute) > settings.MESSAGES_PER_MINUTE:
+        raise Refused(
+            "rate_limited",
+            gettext(
+                "You have asked for more than {count} answers or summaries in a minute. Your text "
+                "is kept; try again in {seconds} s."
+            ).format(count=settings.MESSAGES_PER_MINUTE, seconds=MINUTE - second),
+            retryable=True,
+            retry_after=MINUTE - second,
+        )
+
+
+def _counted(user_id: int, minute: int) -> int:
+    """The turns of a user in this minute, one more than before. All processes share the count, but
+    while Redis is away (`config.caches`)."""
+    key = f"turns:{user_id}:{minute}"
+    cache.add(key, 0, 2 * MINUTE)
+    try:
+        return cache.incr(key)
+    except ValueError:  # Redis has just gone, or come back: another cache counts from here
+        return 1

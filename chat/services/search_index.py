@@ -1,0 +1,72 @@
+"""The search index follows the messages: written by the transaction that stores them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from agent.attachments import text_ids
+from agent.messages import plain_text
+from agent.search.lexical import tokens
+from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
+from chat.models import Message, SearchEntry
+from chat.queries.attachments import with_files
+from chat.queries.fulltext import owned
+
+# A PostgreSQL tsvector holds 1 MB. What stands after this in a huge result or file is not found.
+MOST_CHARACTERS = 400_000  # of terms
+BATCH = 500
+LOOKUPS = {SEARCH_HISTORY.name, READ_MESSAGES.name}
+
+
+def index(owner_id: int, messages: Iterable[Message]) -> None:
+    """Make stored messages of one owner findable, each once: their content never changes. The
+    caller's transaction has stored them."""
+    rows = (row for message in messages if (row := entry(owner_id, message)))
+    SearchEntry.objects.bulk_create((SearchEntry(**row) for row in rows), batch_size=BATCH)
+
+
+def forget(messages: Iterable[Message]) -> None:
+    """Make messages unfindable whose text is taken away. Deleted ones need no call."""
+    SearchEntry.objects.filter(message__in=messages).delete()
+
+
+def entry(owner_id: int, message: Message) -> dict[str, Any] | None:
+    """The fields of a message's entry; None for one without a word. `message.parent` is read of
+    results."""
+    # Ordinary text fills the terms long before: the rest would be folded for nothing.
+    found = tokens(_searchable(message)[: 2 * MOST_CHARACTERS])
+    if not found:
+        return None
+    terms = " ".join(owned(owner_id, [*tokens(f"{message.created_at:%-d %B %Y}"), *found]))
+    if len(terms) > MOST_CHARACTERS:
+        terms = terms[:MOST_CHARACTERS].rpartition(" ")[0]
+    results = all(block.get("type") == "tool_result" for block in message.blocks)
+    return {
+        "message_id": message.pk,
+        "conversation_id": message.conversation_id,
+        "position": message.position,
+        "length": len(found),
+        "typed": message.role == Message.Role.USER and not results,
+        "terms": terms,
+    }
+
+
+def _searchable(message: Message) -> str:
+    """The text with what attached text files say, and without the agent's own searches and what
+    they found: they would be found in place of the originals, by everyone who asks again. Nothing
+    of an answer that the model declined: what is found goes into requests."""
+    if message.stop_reason == Message.REFUSED:
+        return ""
+    results = any(block.get("type") == "tool_result" for block in message.blocks)
+    called = message.parent.blocks if results and message.parent else message.blocks
+    lookups = {
+        block.get("id")
+        for block in called
+        if block.get("type") == "tool_use" and block.get("name") in LOOKUPS
+    }
+    if not lookups:
+        return with_files(message.text, text_ids(message.blocks))
+    return plain_text(
+        block
+        for block in message.blocks
+        if (block.get("id") or block.get("tool_use_id")) not in lookups
+    )

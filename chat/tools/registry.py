@@ -1,0 +1,42 @@
+"""From the name of a tool to what it does."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from agent.context.previews import result_room
+from agent.loop import Bound, Content
+from agent.tools import Tool
+from agent.tools.context import COMPACT_CONTEXT
+from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
+from agent.tools.memory import FORGET, RECALL, REMEMBER
+from chat.models import Conversation
+from chat.queries.model_profiles import (
+    limits_for,
+    profile_for,
+)
+from chat.tools import mcp
+from chat.tools.context import compact_context
+from chat.tools.history import read_messages, search_history
+from chat.tools.memory import forget, recall, remember
+from chat.tools.scope import Scope
+
+Handler = Callable[[Scope, dict[str, Any]], Awaitable[Content]]
+
+HANDLERS: tuple[tuple[Tool, Handler], ...] = (
+    (SEARCH_HISTORY, search_history),
+    (READ_MESSAGES, read_messages),
+    (COMPACT_CONTEXT, compact_context),
+    (REMEMBER, remember),
+    (RECALL, recall),
+    (FORGET, forget),
+)
+
+
+def bound(conversation: Conversation, calls: int, ask: mcp.Ask) -> dict[str, Bound]:
+    """The tools that may run in a conversation, by name, for a round of so many calls; `ask` is
+    for those of other servers."""
+    limits = limits_for(profile_for(conversation.model), conversation)
+    scope = Scope(conversation.pk, conversation.owner_id, result_room(limits, calls))
+    ours = {tool.name: Bound(tool, partial(handler, scope)) for tool, handler in HANDLERS}
+    return ours | mcp.bound(conversation, ask)

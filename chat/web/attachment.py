@@ -1,0 +1,55 @@
+"""HTTP: files to be sent, and files that were sent, each only for its owner."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chat.errors import Refused
+from chat.models import Attachment
+from chat.services import attachments
+from chat.services.files import MAX_BYTES
+
+YEAR = 365 * 24 * 3600
+
+
+@login_required
+@require_POST
+def attachment_create(request: HttpRequest) -> HttpResponse:
+    """Keep one file (`file`); JSON says what it is, 422 in words why it cannot be sent."""
+    assert request.user.is_authenticated
+    upload = request.FILES.get("file")
+    if upload is None:
+        return HttpResponse(gettext("Choose a file."), status=422)
+    try:
+        # One byte more than may be: enough to say so without reading the rest.
+        row = attachments.store(request.user, upload.name or "", upload.read(MAX_BYTES + 1))
+    except Refused as refusal:
+        return HttpResponse(refusal.message, status=422, content_type="text/plain; charset=utf-8")
+    url = reverse("attachment", args=[row.pk])
+    told = {"id": str(row.pk), "name": row.name, "kind": row.kind, "tokens": row.tokens, "url": url}
+    return JsonResponse(told, status=201)
+
+
+@login_required
+@require_http_methods(["GET", "DELETE"])
+def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A file of the user's own: images to be shown, the rest to be saved. DELETE takes back one
+    that was not sent; one that was stays with its message."""
+    row = get_object_or_404(Attachment, pk=pk, owner=request.user)
+    if request.method == "DELETE":
+        attachments.discard(Attachment.objects.filter(pk=pk))
+        return HttpResponse(status=204)
+    with row.file.open() as file:
+        response = HttpResponse(file.read(), content_type=row.media_type)
+    to_save = row.kind != Attachment.Kind.IMAGE
+    response["Content-Disposition"] = content_disposition_header(to_save, row.name) or "inline"
+    # Whatever it holds, it runs nothing and loads nothing.
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response["Cache-Control"] = f"private, max-age={YEAR}, immutable"
+    return response

@@ -1,0 +1,328 @@
+"""HTTP: pages, fragments for htmx, and the actions that are not frames of the socket."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
+
+from accounts.models import User
+from agent.messages import sound_text
+from chat.db import in_db
+from chat.errors import Refused
+from chat.live.runner import runner
+from chat.models import Conversation, Turn
+from chat.protocol.pasted import from_form
+from chat.queries.conversation import (
+    head_number,
+    load_for,
+    policy_for,
+    usage_event,
+)
+from chat.queries.model_profiles import (
+    offered,
+    profile_for,
+)
+from chat.services import conversations, summaries, turns
+from chat.services.files import MAX_BYTES
+from chat.web import transcript
+from chat.web.forms import (
+    RenameForm,
+    SettingsForm,
+)
+from chat.web.script_texts import script_texts
+
+SEARCH_CHARACTERS = 500  # of the sidebar's box
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """Context of every page."""
+    return {
+        "demo": settings.DEMO,
+        "script_texts": script_texts,
+        "most_bytes": MAX_BYTES,
+        "most_characters": settings.MAX_MESSAGE_CHARACTERS,
+    }
+
+
+def find(request: HttpRequest, pk: UUID) -> Conversation:
+    """The signed-in user's conversation, or 404."""
+    assert request.user.is_authenticated
+    try:
+        return conversations.owned(request.user, pk)
+    except Conversation.DoesNotExist:
+        raise Http404 from None
+
+
+def refused(refusal: Refused, status: int, words: str = "") -> HttpResponse:
+    """A refusal's words, or others, as plain text."""
+    plain = "text/plain; charset=utf-8"
+    response = HttpResponse(words or refusal.message, status=status, content_type=plain)
+    return _limited(response, refusal)
+
+
+def _limited(response: HttpResponse, refusal: Refused) -> HttpResponse:
+    """The response to a refusal; 429 with the seconds to wait where a limit was reached."""
+    if refusal.retry_after is not None:
+        response.status_code = 429
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+async def signed_in(request: HttpRequest) -> User:
+    """The user of an async view behind `login_required`; templates then find them without a query,
+    which they could not make here."""
+    user = await request.auser()
+    assert isinstance(user, User)
+    request.user = user
+    return user
+
+
+@login_required
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """A new chat; with `q` the sidebar has what was searched for."""
+    assert request.user.is_authenticated
+    return render(request, "chat/page.html", _start(request, request.user))
+
+
+def _start(request: HttpRequest, user: User) -> dict[str, Any]:
+    """The context of the new-chat page, with what was posted to it."""
+    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    return {
+        "conversation": None,
+        "models": offered(),
+        "model": name,
+        "model_label": str(profile_for(name)),
+        "text": request.POST.get("text", ""),
+        "temporary": "temporary" in request.POST,
+        **_listed(request, user),
+    }
+
+
+def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
+    """What the sidebar lists by the request's `q`, `archived` and `count`."""
+    query = sound_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
+    given = request.GET.get("count", "")
+    count = int(given) if given.isdecimal() and len(given) < 6 else 0
+    context = transcript.sidebar(user, query, archived="archived" in request.GET, count=count)
+    return context | {"count": count, "hits": transcript.text_hits(user, query) if query else []}
+
+
+@login_required
+@require_GET
+def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One conversation: the newest messages; the socket brings what happens from then on."""
+    assert request.user.is_authenticated
+    row = find(request, pk)
+    head = head_number(pk)  # read first: what comes meanwhile is then asked for by the page
+    context = transcript.newest(row)
+    context |= {
+        "conversation": row,
+        "models": offered(),
+        "usage": usage_event(load_for(row)),
+        "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
+        "head": head,
+        **_listed(request, request.user),
+    }
+    return render(request, "chat/page.html", context)
+
+
+@login_required
+@require_GET
+def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Transcript items: the newest, those `before` or `after` a position, or `around` a number.
+
+    With `after` goes the `number` that the page shows at that position; where another message is
+    there by now the answer is 409, and the page has to begin anew. So it is for a number that is
+    not on the branch: `X-Message-Id` then says which message to switch to.
+    """
+    row = find(request, pk)
+    try:
+        query = {name: int(value) for name, value in request.GET.dict().items()}
+    except ValueError:
+        return HttpResponse("before, after, around and number are whole numbers.", status=400)
+    match query:
+        case {"before": position}:
+            context = transcript.before(row, position)
+        case {"after": position, "number": number} if not transcript.stands(row, position, number):
+            return HttpResponse(gettext("The conversation goes another way here."), status=409)
+        case {"after": position}:
+            context = transcript.after(row, position)
+        case {"around": number}:
+            message = get_object_or_404(row.messages, number=number)
+            if not message.active:
+                other = {"X-Message-Id": str(message.pk)}
+                words = gettext("Message #{number} is on another branch.").format(number=number)
+                return HttpResponse(words, status=409, headers=other)
+            context = transcript.around(row, message)
+        case _:
+            context = transcript.newest(row)
+    return render(request, "chat/_items.html", context)
+
+
+@login_required
+@require_GET
+def sidebar(request: HttpRequest) -> HttpResponse:
+    """The conversation list; with `q` those that have it in their titles, and messages that do."""
+    assert request.user.is_authenticated
+    current = _uuid(request.GET.get("current", ""))
+    context = {"current": current, **_listed(request, request.user)}
+    return render(request, "chat/_sidebar.html", context)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+async def conversation_create(request: HttpRequest) -> HttpResponse:
+    """Start a conversation with its first message; the answer streams on the page it leads to.
+
+    The page's script, which keeps what was typed, gets the address or the words of the refusal.
+    GET comes from who had to sign in first: to the page where the text is kept.
+    """
+    if request.method == "GET":
+        return redirect("home")
+    user = await signed_in(request)
+    if runner.draining:
+        return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
+    try:
+        row, turn = await in_db(
+            turns.open_conversation,
+            user,
+            request.POST.get("model", ""),
+            request.POST.get("text", ""),
+            owner=runner.owner,
+            files=request.POST.getlist("attachments"),
+            pasted=from_form(request.POST.get("pasted", "")),
+            temporary="temporary" in request.POST,
+        )
+    except Refused as refusal:
+        return _limited(await _again(request, refusal.message, 422), refusal)
+    runner.start(turn)
+    if _scripted(request):
+        return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
+    return redirect(row)
+
+
+async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
+    """What was wrong; without a script on the new-chat page, with what was posted still in it."""
+    if _scripted(request):
+        return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
+    context = await in_db(_start, request, await signed_in(request))
+    return render(request, "chat/page.html", context | {"error": error}, status=status)
+
+
+def _scripted(request: HttpRequest) -> bool:
+    """Whether the page's script asks, which wants a status and no page."""
+    return request.htmx or "x-requested-with" in request.headers  # type: ignore[attr-defined]
+
+
+@login_required
+@require_POST
+def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Give a conversation a title."""
+    row = find(request, pk)
+    form = RenameForm(request.POST)
+    if not form.is_valid():
+        return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
+    conversations.rename(row, form.cleaned_data["title"])
+    return HttpResponse(status=204) if _scripted(request) else redirect(row)
+
+
+@login_required
+@require_POST
+def conversation_place(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Pin or archive a conversation, or undo that: `pinned` or `archived` is 1 or empty."""
+    row = find(request, pk)
+    if "pinned" in request.POST:
+        conversations.set_pinned(row, pinned=bool(request.POST["pinned"]))
+    if "archived" in request.POST:
+        conversations.set_archived(row, archived=bool(request.POST["archived"]))
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask first, then delete."""
+    await signed_in(request)
+    row = await in_db(find, request, pk)
+    if request.method == "GET":
+        return render(request, "chat/_delete.html", {"conversation": row})
+    if live := runner.live(pk):
+        runner.stop(live)
+    await in_db(conversations.delete, row)
+    if _scripted(request):
+        return HttpResponse(status=204, headers={"HX-Redirect": "/"})
+    return redirect("home")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """System prompt and compaction settings."""
+    row = find(request, pk)
+    form = SettingsForm(request.POST or None, instance=row)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                conversations.change_settings(row, form.changes())
+                automatic = policy_for(find(request, pk)).enabled
+                saved = HttpResponse(status=204)
+                return trigger_client_event(saved, "settings-saved", {"automatic": automatic})
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+    context = {"form": form, "conversation": row}
+    return render(request, "chat/_settings.html", context, status=status)
+
+
+@login_required
+@require_POST
+async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Choose another model; where the conversation does not fit it, the old one compacts first."""
+    await signed_in(request)
+    row = await in_db(find, request, pk)
+    name = request.POST.get("model", "")
+    if name not in {profile.name for profile in await in_db(offered)}:
+        return HttpResponse(
+            gettext("This model is not offered any more. Reload the page."), status=422
+        )
+    if runner.draining:
+        return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
+    try:
+        opened = await in_db(summaries.switch_model, row, name, owner=runner.owner)
+    except Refused as refusal:
+        return refused(refusal, 409)
+    if opened:
+        turn, compaction_id = opened
+        runner.start(turn, compaction_id)
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_POST
+async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Answer the last message again."""
+    await signed_in(request)
+    row = await in_db(find, request, pk)
+    if runner.draining:
+        return HttpResponse(gettext("The server is restarting. Retry in a moment."), status=503)
+    try:
+        turn = await in_db(turns.retry, row, owner=runner.owner)
+    except Refused as refusal:
+        return refused(refusal, 409)
+    runner.start(turn)
+    return HttpResponse(status=204)

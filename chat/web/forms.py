@@ -1,0 +1,281 @@
+"""Forms of the page's dialogs."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
+
+from agent.compaction.plan import (
+    PRESETS,
+    Policy,
+)
+from chat.models import Conversation, McpServer
+from chat.protocol.frames import MAX_FOCUS
+from chat.queries.conversation import policy_for
+from chat.queries.model_profiles import profile_for
+from chat.services.summaries import MAX_SUMMARY
+
+BUDGETS = {
+    "economy": gettext_lazy("Economy: {tokens:,}"),
+    "balanced": gettext_lazy("Balanced: {tokens:,}"),
+    "full": gettext_lazy("Full: the model's window"),
+}
+SUMMARY_SIZES = {
+    500: pgettext_lazy("size", "Compact"),
+    2_000: pgettext_lazy("size", "Normal"),
+    4_000: pgettext_lazy("size", "Large"),
+}
+THRESHOLD = 50, 95  # per cent of the budget
+MOST_KEPT = 50  # messages
+
+
+class SettingsForm(forms.ModelForm):
+    """What the user may set for one conversation.
+
+    `changes()` is what `conversations.change_settings` takes: of the policy only what differs from
+    the site's, so that a changed default reaches every conversation that did not choose.
+    """
+
+    context_budget = forms.TypedChoiceField(
+        label=gettext_lazy("Context budget"),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        help_text=gettext_lazy(
+            "In tokens. A larger one remembers more word for word, and costs more."
+        ),
+    )
+    threshold = forms.IntegerField(
+        label=gettext_lazy("Compact at"),
+        min_value=THRESHOLD[0],
+        max_value=THRESHOLD[1],
+        help_text=format_lazy(
+            gettext_lazy("Per cent of the budget, from {least} to {most}."),
+            least=THRESHOLD[0],
+            most=THRESHOLD[1],
+        ),
+    )
+    keep_recent_messages = forms.IntegerField(
+        label=gettext_lazy("Newest messages kept"),
+        min_value=2,
+        max_value=MOST_KEPT,
+        help_text=gettext_lazy("Word for word, as far as they fit; the last exchange always."),
+    )
+    summary_max_tokens = forms.TypedChoiceField(
+        label=gettext_lazy("Size of the summary"),
+        coerce=int,
+        help_text=gettext_lazy("For each part of the conversation that is summarised."),
+    )
+    prepare = forms.BooleanField(
+        label=gettext_lazy("Prepare in the background"),
+        required=False,
+        help_text=gettext_lazy("Shortly before a summary is needed, so that nobody waits for it."),
+    )
+    use_pauses = forms.BooleanField(
+        label=gettext_lazy("Use pauses"),
+        required=False,
+        help_text=gettext_lazy(
+            "Summarise a large conversation when you pause, while that is cheap."
+        ),
+    )
+
+    web = forms.BooleanField(
+        label=gettext_lazy("Search the web"),
+        required=False,
+        help_text=gettext_lazy(
+            "The model may search the web and open pages. Its provider charges for searches."
+        ),
+    )
+    mcp = forms.MultipleChoiceField(
+        label=gettext_lazy("Tool servers"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("What the model does there is up to those servers."),
+    )
+
+    mcp_allowed = forms.MultipleChoiceField(
+        label=gettext_lazy("Tool servers that act without asking"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy(
+            "Of the others, each call shows what it would send and waits for you."
+        ),
+    )
+
+    field_order = [
+        "system_prompt",
+        "web",
+        "mcp",
+        "mcp_allowed",
+        "compaction_enabled",
+        "threshold",
+        "context_budget",
+        "keep_recent_messages",
+        "summary_max_tokens",
+        "prepare",
+        "use_pauses",
+        "keep_first_message",
+    ]
+
+    class Meta:
+        model = Conversation
+        fields = ["system_prompt", "compaction_enabled", "keep_first_message", "context_budget"]
+        labels = {
+            "system_prompt": gettext_lazy("System prompt"),
+            "compaction_enabled": gettext_lazy("Compact automatically"),
+            "keep_first_message": gettext_lazy("Always keep the first message"),
+        }
+        help_texts = {
+            "system_prompt": gettext_lazy("Instructions that the model gets with every message."),
+            "compaction_enabled": gettext_lazy(
+                "Off: when the window is full, the oldest messages are left out."
+            ),
+            "keep_first_message": gettext_lazy("It is sent word for word, whatever is summarised."),
+        }
+        widgets = {"system_prompt": forms.Textarea(attrs={"rows": 4, "maxlength": 100_000})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        policy = policy_for(self.instance)
+        shown: dict[str, Any] = {
+            "threshold": round(policy.threshold_ratio * 100),
+            "keep_recent_messages": policy.keep_recent_messages,
+            "summary_max_tokens": policy.summary_max_tokens,
+            "prepare": policy.prepare_ratio > 0,
+            "use_pauses": policy.idle_ratio > 0,
+        }
+        self.initial.update(shown)
+        sizes = SUMMARY_SIZES | {
+            size: SUMMARY_SIZES.get(size, gettext_lazy("As it is"))
+            for size in (policy.summary_max_tokens, _site("summary_max_tokens"))
+        }
+        self._choose(
+            "summary_max_tokens",
+            [
+                (n, gettext("{size}: {tokens:,} tokens").format(size=sizes[n], tokens=n))
+                for n in sorted(sizes)
+            ],
+        )
+        self._choose("context_budget", budget_choices(self.instance))
+        self._offer_tools()
+        if not settings.COMPACTION["enabled"]:
+            off = gettext("Automatic compaction is switched off for this whole site.")
+            self.fields["compaction_enabled"].help_text = off
+
+    def _offer_tools(self) -> None:
+        """Only what there is to choose from."""
+        chosen = self.instance.tool_settings
+        lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
+        self.initial.update(web=chosen.get("web", False), **lists)
+        if not (settings.TOOLS and profile_for(self.instance.model).web_tools):
+            del self.fields["web"]
+        servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
+        names = [server.name for server in servers]
+        for list_name in lists:
+            field = self.fields[list_name]
+            assert isinstance(field, forms.MultipleChoiceField)
+            field.choices = [(name, name) for name in names]
+            if not names:
+                del self.fields[list_name]
+
+    def _choose(self, name: str, choices: list[tuple[Any, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.TypedChoiceField)
+        field.choices = choices
+
+    def changes(self) -> dict[str, Any]:
+        """The validated values by field of `Conversation`."""
+        data, now = self.cleaned_data, policy_for(self.instance)
+        chosen = {
+            "threshold": ("threshold_ratio", data["threshold"] / 100),
+            "keep_recent_messages": ("keep_recent_messages", data["keep_recent_messages"]),
+            "summary_max_tokens": ("summary_max_tokens", data["summary_max_tokens"]),
+            "prepare": ("prepare_ratio", _switch("prepare_ratio", on=data["prepare"])),
+            "use_pauses": ("idle_ratio", _switch("idle_ratio", on=data["use_pauses"])),
+        }
+        # What was left alone keeps its exact value, which the form may show rounded.
+        policy = self.instance.compaction_settings | {
+            name: value if field in self.changed_data else getattr(now, name)
+            for field, (name, value) in chosen.items()
+        }
+        differing = {name: value for name, value in policy.items() if value != _site(name)}
+        tools = {name: data[name] for name in ("web", "mcp", "mcp_allowed") if name in data}
+        return {name: data[name] for name in self.Meta.fields} | {
+            "compaction_settings": differing,
+            "tool_settings": self.instance.tool_settings | tools,
+        }
+
+
+def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
+    """The presets of the context budget, and the conversation's own where it is not one of them.
+    Each is shown as it holds for the model: no budget is larger than the window, and a preset that
+    would be is left out, because the full window is the same."""
+    window = profile_for(conversation.model).context_window
+    default = gettext("Default: {tokens:,}").format(tokens=min(settings.CONTEXT_BUDGET, window))
+    presets = {
+        str(PRESETS[name]): words.format(tokens=PRESETS[name])
+        for name, words in BUDGETS.items()
+        if name == "full" or PRESETS[name] < window
+    }
+    budgets = {"": default} | presets
+    if budget := conversation.context_budget:
+        as_it_is = gettext("As it is: {tokens:,}").format(tokens=min(budget, window))
+        budgets.setdefault(str(budget), as_it_is)
+    return list(budgets.items())
+
+
+class BudgetForm(forms.Form):
+    """The panel's choice of the context budget."""
+
+    context_budget = forms.TypedChoiceField(coerce=int, empty_value=None, required=False)
+
+    def __init__(self, conversation: Conversation, *args: Any) -> None:
+        super().__init__(*args)
+        field = self.fields["context_budget"]
+        assert isinstance(field, forms.TypedChoiceField)
+        field.choices = budget_choices(conversation)
+
+
+def _site(name: str) -> Any:
+    """The site's value of a field of the policy."""
+    return settings.COMPACTION.get(name, getattr(Policy(), name))
+
+
+def _switch(name: str, *, on: bool) -> float:
+    """A share that is switched on or off: on is the site's, or where that is off the usual one."""
+    return (_site(name) or getattr(Policy(), name)) if on else 0
+
+
+class CompactForm(forms.Form):
+    """Read by the page's script, which sends the socket's `compact`."""
+
+    focus = forms.CharField(
+        label=gettext_lazy("Keep in particular"),
+        max_length=MAX_FOCUS,
+        required=False,
+        widget=forms.TextInput(
+            attrs={
+                "placeholder": gettext_lazy(
+                    "Optional, for example: the decisions about the database"
+                )
+            }
+        ),
+    )
+
+
+class SummaryForm(forms.Form):
+    """The text of the current summary."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Summary"),
+        max_length=MAX_SUMMARY,
+        strip=False,
+        error_messages={"required": gettext_lazy("A summary cannot be empty. Revert it instead.")},
+        widget=forms.Textarea(attrs={"rows": 20, "spellcheck": "true"}),
+    )
+
+
+class RenameForm(forms.Form):
+    title = forms.CharField(max_length=200)

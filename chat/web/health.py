@@ -1,0 +1,98 @@
+"""`/healthz` and `/readyz`, for whoever watches over the processes.
+
+They are answered before all else, so that neither the Host header of a probe nor a database that is
+away decides whether a process counts as alive.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import redis
+import structlog
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+from django.utils.decorators import sync_and_async_middleware
+from psycopg_pool import PoolTimeout
+
+from chat.live.runner import runner
+
+log = structlog.get_logger(__name__)
+
+PATHS = ("/healthz", "/readyz")
+REDIS_SECONDS = 2.0
+OK = "ok"
+# For everyone who asks: what is wrong with it stands in the log, with its address.
+DATABASE_AWAY = "It does not answer: nothing can be read or written. The log has the details."
+REDIS_AWAY = (
+    "It does not answer: the site goes on without compactions, titles and news between processes. "
+    "The log has the details."
+)
+DRAINING = "It is being stopped: running answers end, new messages are refused."
+
+Respond = Callable[[HttpRequest], Any]
+
+
+@sync_and_async_middleware
+def probes(get_response: Respond) -> Respond:
+    """Middleware, the first of all."""
+    if not iscoroutinefunction(get_response):
+        return lambda request: _answer(request) or get_response(request)
+
+    async def respond(request: HttpRequest) -> Any:
+        if request.path not in PATHS:
+            return await get_response(request)
+        return await sync_to_async(_answer)(request)
+
+    return respond
+
+
+def _answer(request: HttpRequest) -> JsonResponse | None:
+    match request.path:
+        case "/healthz":
+            return JsonResponse({"status": "ok", "draining": runner.draining})
+        case "/readyz":
+            return readiness()
+    return None
+
+
+def readiness() -> JsonResponse:
+    """200 where this process can take people: each component with its state, in words. 503 where
+    its database is away, or where it is being stopped; without Redis it goes on."""
+    components = {
+        "process": DRAINING if runner.draining else OK,
+        "database": _database(),
+        "redis": _redis() if settings.SCALED else "not used",
+    }
+    if components["process"] != OK or components["database"] != OK:
+        status = "not ready"
+    else:
+        status = "degraded" if components["redis"] == REDIS_AWAY else "ready"
+    body = {"status": status, "components": components}
+    return JsonResponse(body, status=503 if status == "not ready" else 200)
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (DatabaseError, PoolTimeout) as error:
+        log.warning("database not ready", reason=str(error))
+        return DATABASE_AWAY
+    return OK
+
+
+def _redis() -> str:
+    client = redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=REDIS_SECONDS,
+        socket_connect_timeout=REDIS_SECONDS,
+    )
+    try:
+        with client:
+            client.ping()
+    except redis.RedisError as error:
+        log.warning("redis not ready", reason=str(error))
+        return REDIS_AWAY
+    return OK

@@ -1,0 +1,177 @@
+"""HTTP: what people do with one message. A refusal is its words, with 409 or 422."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.text import slugify
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chat.db import in_db
+from chat.errors import Refused
+from chat.html.message import whole_row
+from chat.html.plot import context_plot
+from chat.live.runner import runner
+from chat.models import Conversation, Message, Turn
+from chat.protocol import pasted
+from chat.queries import export
+from chat.queries.conversation import (
+    load,
+    usage_event,
+)
+from chat.services import branches, conversations
+from chat.web.conversation import (
+    find,
+    refused,
+    signed_in,
+)
+from chat.web.forms import (
+    BudgetForm,
+    budget_choices,
+)
+from chat.web.summary import words
+
+
+def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
+    """A message of the signed-in user's conversation, or 404."""
+    row = Message.objects.filter(conversation=find(request, pk), pk=message).first()
+    if row is None:
+        raise Http404
+    return row
+
+
+@login_required
+@require_GET
+def message_markdown(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """The message as it was written; `X-Pasted` tells which parts of it were pasted."""
+    row = find_message(request, pk, message)
+    texts = [block["text"] for block in row.blocks if block.get("type") == "text"]
+    response = HttpResponse("\n\n".join(texts), content_type="text/plain; charset=utf-8")
+    if row.pasted is not None and len(texts) == 1:
+        response["X-Pasted"] = json.dumps(pasted.in_units(texts[0], row.pasted))
+    return response
+
+
+@login_required
+@require_GET
+def message_row(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """The row of one of the message's tool calls, or results, with nothing left out."""
+    html = whole_row(find_message(request, pk, message), request.GET.get("call", ""))
+    if html is None:
+        raise Http404
+    return HttpResponse(html)
+
+
+@login_required
+@require_POST
+async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """Send another version of a message of the user's."""
+    try:
+        parts = pasted.from_form(request.POST.get("pasted", ""))
+    except Refused as refusal:
+        return _refused(refusal)
+    text = request.POST.get("text", "")
+    return await _answered(request, branches.edit, pk, message, text, parts)
+
+
+@login_required
+@require_POST
+async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """Answer again."""
+    return await _answered(request, branches.regenerate, pk, message)
+
+
+async def _answered(
+    request: HttpRequest, change: Callable[..., Turn], *arguments: Any
+) -> HttpResponse:
+    """Make a change and run the turn that it opens."""
+    user = await signed_in(request)
+    if runner.draining:
+        return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
+    try:
+        turn = await in_db(change, user, *arguments, owner=runner.owner)
+    except Refused as refusal:
+        return _refused(refusal)
+    except (Conversation.DoesNotExist, Message.DoesNotExist):
+        raise Http404 from None
+    runner.start(turn)
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_POST
+def message_switch(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """Show the branch through a message."""
+    row = find_message(request, pk, message)
+    try:
+        branches.switch(row.conversation.owner, pk, message)
+    except Refused as refusal:
+        return _refused(refusal)
+    return HttpResponse(status=204)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """Ask first, then delete."""
+    row = find_message(request, pk, message)
+    context: dict[str, Any] = {"message": row, "refusal": ""}
+    through = row.conversation.compressed_through
+    context["summarised"] = through is not None and row.position <= through.position
+    if request.method == "GET":
+        return render(request, "chat/_message_delete.html", context)
+    try:
+        branches.delete(row.conversation.owner, pk, message)
+    except Refused as refusal:
+        context["refusal"] = words(refusal)
+        return render(request, "chat/_message_delete.html", context, status=422)
+    return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
+
+
+@login_required
+@require_GET
+async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> HttpResponseBase:
+    """The conversation as a file, sent while it is read."""
+    await signed_in(request)
+    row = await in_db(find, request, pk)
+    write, suffix, kind = {
+        "markdown": (export.markdown, "md", "text/markdown"),
+        "json": (export.as_json, "json", "application/json"),
+    }[form]
+    response = StreamingHttpResponse(write(row), content_type=f"{kind}; charset=utf-8")
+    name = f"{slugify(str(row))[:60] or 'conversation'}.{suffix}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The panel's part that is loaded when it opens: the plot, and the budget to choose."""
+    row = find(request, pk)
+    if request.method == "GET":
+        context = {
+            "conversation": row,
+            "plot": context_plot(row, usage_event(load(pk))),
+            "budgets": budget_choices(row),
+            "chosen": str(row.context_budget or ""),
+        }
+        return render(request, "chat/_usage.html", context)
+    form = BudgetForm(row, request.POST)
+    if not form.is_valid():
+        return HttpResponse(gettext("This budget is not offered. Reload the page."), status=422)
+    try:
+        conversations.change_settings(row, form.cleaned_data)
+    except Refused as refusal:
+        return _refused(refusal)
+    return HttpResponse(status=204)
+
+
+def _refused(refusal: Refused) -> HttpResponse:
+    return refused(refusal, 409 if refusal.retryable else 422, words(refusal))

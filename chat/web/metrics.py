@@ -1,0 +1,95 @@
+"""HTTP: what a monitoring system reads, in the text format of Prometheus."""
+
+import hmac
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from chat import (
+    metrics,
+    outages,
+)
+from chat.live import answer
+from chat.models import Compaction, Turn
+from chat.queries.model_server import counter
+from chat.services import requests
+
+Sample = tuple[dict[str, str], float]
+
+# Degraded modes of a turn, by the words that the page showed.
+MODES = {
+    answer.TRIMMED_NOTICE: "trimmed",
+    answer.CUT_NOTICE: "cut",
+    answer.LAST_ROUND_NOTICE: "last_round",
+    requests.RESTS_NOTICE: "compaction_rests",
+}
+
+
+@require_GET
+def exposition(request: HttpRequest) -> HttpResponse:
+    """For staff, and for who knows METRICS_TOKEN."""
+    if not _has_token(request) and not (request.user.is_active and request.user.is_staff):
+        raise PermissionDenied
+    text = "\n".join(line for family in _families() for line in family)
+    return HttpResponse(text + "\n", content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _has_token(request: HttpRequest) -> bool:
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    token = settings.METRICS_TOKEN
+    return bool(token) and hmac.compare_digest(given.encode(), token.encode())
+
+
+def _families() -> Iterable[list[str]]:
+    # Rows go with their conversation, so that what is added up from them may also fall: gauges.
+    turns = Turn.objects.all()
+    yield _family("turns", "gauge", "Turns by outcome.", _counts(turns, "kind", "status"))
+    yield _family("degraded_turns", "gauge", "Turns in a degraded mode.", _degraded(turns))
+    compactions = Compaction.objects.all()
+    yield _family(
+        "compactions",
+        "gauge",
+        "Compactions by outcome; the engine is the rung that wrote the summary.",
+        _counts(compactions, "status", "trigger", "engine"),
+    )
+    cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
+    yield _family("compaction_dollars", "gauge", "What compactions cost.", [({}, cost)])
+    estimated = counter().encoding is None
+    yield _family(
+        "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
+    )
+    lasting = [({"service": each.service}, each.lasts) for each in outages.ALL]
+    yield _family("outage", "gauge", "1: a service is away, and done without.", lasting)
+    begun = [({"service": each.service}, each.count) for each in outages.ALL]
+    yield _family("outages_total", "counter", "How often a service went away.", begun)
+    for event, help_text in metrics.EVENTS.items():
+        yield _family(f"{event}_total", "counter", help_text, [({}, metrics.counted(event))])
+
+
+def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:
+    counted = rows.order_by().values_list(*labels).annotate(Count("pk"))
+    return [(dict(zip(labels, row, strict=False)), row[-1]) for row in counted]
+
+
+def _degraded(turns: QuerySet[Turn]) -> list[Sample]:
+    found = dict.fromkeys((*MODES.values(), "other"), 0)
+    for labels, number in _counts(turns.exclude(notice=""), "notice"):
+        found[MODES.get(labels["notice"], "other")] += int(number)
+    return [({"mode": mode}, number) for mode, number in found.items()]
+
+
+def _family(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> list[str]:
+    name = f"everlong_{name}"
+    lines = [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
+    for labels, value in samples:
+        pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        lines.append(f"{name}{{{pairs}}} {float(value):g}" if pairs else f"{name} {float(value):g}")
+    return lines
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

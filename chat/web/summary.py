@@ -1,0 +1,121 @@
+"""HTTP: the summary of a conversation, previewed, edited and reverted."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods
+from django_htmx.http import trigger_client_event
+
+from agent.compaction.verify import UNVERIFIED
+from chat.errors import Refused
+from chat.html.divider import render_divider
+from chat.html.figures import (
+    format_money,
+    format_tokens,
+)
+from chat.models import Compaction
+from chat.queries import preview as previewing
+from chat.services import summaries
+from chat.web.conversation import find
+from chat.web.forms import (
+    CompactForm,
+    SummaryForm,
+)
+
+
+@login_required
+@require_GET
+def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What compacting now would do; the page's script then sends `compact` over the socket."""
+    row = find(request, pk)
+    try:
+        preview = previewing.preview(row)
+    except Refused as refusal:
+        return render(request, "chat/_compact.html", {"refusal": refusal.message})
+    context = {
+        "form": CompactForm(),
+        "conversation": row,
+        "preview": preview,
+        "before": format_tokens(preview.tokens_before),
+        "after": format_tokens(preview.tokens_after),
+        "price": format_money(preview.cost),
+    }
+    return render(request, "chat/_compact.html", context)
+
+
+@login_required
+@require_GET
+def summary(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The divider of the current summary, for a page that has missed it; 204: there is none."""
+    current = find(request, pk).compaction
+    return HttpResponse(render_divider(current)) if current else HttpResponse(status=204)
+
+
+def _version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
+    """A version of the summary of the signed-in user's conversation, or 404."""
+    row = find(request, pk).compactions.filter(pk=version).first()
+    if row is None:
+        raise Http404
+    return row
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """Change the current summary, and say what the messages do not bear out."""
+    row = _version(request, pk, version)
+    form = SummaryForm(request.POST or None, initial={"text": summaries.editable_text(row)})
+    context = {
+        "form": form,
+        "conversation": row.conversation,
+        "version": row,
+        "first": row.chapters[0]["first"] if row.chapters else row.first.number,
+    }
+    if request.method == "GET":
+        return render(request, "chat/_summary_edit.html", context)
+    if form.is_valid():
+        try:
+            saved = summaries.edit(version, form.cleaned_data["text"])
+        except Refused as refusal:
+            form.add_error(None, words(refusal))
+        else:
+            return _edited(request, saved)
+    return render(request, "chat/_summary_edit.html", context, status=422)
+
+
+def words(refusal: Refused) -> str:
+    """A refusal in words that fit any action: the usual ones speak of sending a message."""
+    if refusal.code == "conversation_busy":
+        return gettext("An answer or a compaction is running. Try again when it is done.")
+    return refusal.message
+
+
+def _edited(request: HttpRequest, version: Compaction) -> HttpResponse:
+    findings = {
+        name: [line.lstrip("-*+ ").removesuffix(UNVERIFIED) for line in version.audit[name]]
+        for name in ("dropped", "unverified")
+    }
+    if not any(findings.values()):
+        return trigger_client_event(HttpResponse(status=204), "summary-saved")
+    context = findings | {"conversation": version.conversation, "version": version}
+    return render(request, "chat/_summary_saved.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def summary_revert(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """Ask first, then go back to the version before."""
+    row = _version(request, pk, version)
+    context: dict[str, Any] = {"conversation": row.conversation, "version": row, "refusal": ""}
+    if request.method == "GET":
+        return render(request, "chat/_summary_revert.html", context)
+    try:
+        summaries.revert(version)
+    except Refused as refusal:
+        context["refusal"] = words(refusal)
+        return render(request, "chat/_summary_revert.html", context, status=422)
+    return trigger_client_event(HttpResponse(status=204), "summary-reverted")

@@ -1,0 +1,178 @@
+"""What the pages show: transcript items and sidebar groups."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from accounts.models import User
+from agent.search.excerpts import excerpt
+from agent.search.lexical import (
+    names,
+    parse,
+)
+from chat.html.divider import render_divider
+from chat.html.message import render_message
+from chat.models import Compaction, Conversation, Message
+from chat.queries.search import find
+from chat.queries.tree import variants
+
+PAGE = 30
+SIDEBAR = 100
+HITS, HIT_CHARACTERS = 20, 120
+
+Item = dict[str, Any]
+Context = dict[str, Any]
+
+
+def branch(conversation: Conversation) -> QuerySet[Message]:
+    """The messages of the shown branch, in order."""
+    return Message.objects.filter(conversation=conversation, active=True).order_by("position")
+
+
+def newest(conversation: Conversation) -> Context:
+    """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends)."""
+    rows, more = _back(branch(conversation))
+    return _page(conversation, rows, earlier=more, later=False)
+
+
+def before(conversation: Conversation, position: int) -> Context:
+    """The page before a position."""
+    rows, more = _back(branch(conversation).filter(position__lt=position))
+    return _page(conversation, rows, earlier=more, later=True)
+
+
+def after(conversation: Conversation, position: int) -> Context:
+    """The page that follows a position."""
+    rows, more = _on(branch(conversation).filter(position__gt=position))
+    return _page(conversation, rows, earlier=True, later=more)
+
+
+def around(conversation: Conversation, message: Message) -> Context:
+    """The page with a message of the branch in its middle."""
+    rows = branch(conversation)
+    earlier, more = _back(rows.filter(position__lt=message.position), PAGE // 2)
+    later, rest = _on(rows.filter(position__gte=message.position), PAGE // 2)
+    return _page(conversation, [*earlier, *later], earlier=more, later=rest)
+
+
+def stands(conversation: Conversation, position: int, number: int) -> bool:
+    """Whether the branch has the message with a number at a position."""
+    return branch(conversation).filter(position=position, number=number).exists()
+
+
+def _on(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
+    """The first of the rows, and whether there are more."""
+    found = list(rows.select_related("turn")[: count + 1])
+    return found[:count], len(found) > count
+
+
+def _back(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
+    """The last of the rows, in order, and whether there are more."""
+    found, more = _on(rows.reverse(), count)
+    return found[::-1], more
+
+
+def _page(
+    conversation: Conversation, messages: list[Message], *, earlier: bool, later: bool
+) -> Context:
+    url = reverse("messages", args=[conversation.pk])
+    return {
+        "items": _items(conversation, messages),
+        "earlier_url": f"{url}?before={messages[0].position}" if earlier and messages else None,
+        "later_url": f"{url}?after={messages[-1].position}" if later and messages else None,
+    }
+
+
+def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item]:
+    """Messages, each with the divider of the compaction that reaches to it."""
+    dividers = _dividers(conversation, messages)
+    among = variants(conversation, messages)
+    items: list[Item] = []
+    for message in messages:
+        items.append({"kind": "message", "html": render_message(message, among.get(message.pk))})
+        if compaction := dividers.get(message.pk):
+            items.append({"kind": "divider", "html": render_divider(compaction)})
+    return items
+
+
+def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Compaction]:
+    """The current version of the summary and those it grew from, by the message they reach to; of
+    several that reach to one message the last counts."""
+    if conversation.compaction_id is None or not messages:
+        return {}
+    previous = dict(
+        Compaction.objects.filter(
+            conversation=conversation, status=Compaction.Status.COMPLETED
+        ).values_list("pk", "previous")
+    )
+    version: int | None = conversation.compaction_id
+    line = []
+    while version is not None:
+        line.append(version)
+        version = previous.get(version)
+    rows = Compaction.objects.filter(
+        pk__in=line,
+        through__position__range=(messages[0].position, messages[-1].position),
+    )
+    return {row.through_id: row for row in rows.order_by("pk")}
+
+
+def sidebar(user: User, query: str = "", *, archived: bool = False, count: int = 0) -> Context:
+    """The list beside the chat: its `groups`, how many conversations to ask for to see `more` (0
+    where these are all), and whether it leads on to archived ones."""
+    groups, more = _groups(user, query, archived=archived, count=max(count, SIDEBAR))
+    has_archived = not (query or archived) and (
+        Conversation.objects.filter(owner=user, archived=True, temporary=False).exists()
+    )
+    return {"groups": groups, "more": more, "archived": archived, "has_archived": has_archived}
+
+
+def _groups(
+    user: User, query: str, *, archived: bool, count: int
+) -> tuple[list[tuple[str, list[Conversation]]], int]:
+    """The newest `count` conversations by age, pinned ones first, or the archived ones, and how
+    many to ask for to see more. Empty groups are left out, and so are temporary conversations."""
+    rows = Conversation.objects.filter(owner=user, archived=archived, temporary=False)
+    if query:
+        titles = rows.order_by("-updated_at").values_list("pk", "title")
+        rows = rows.filter(pk__in=[pk for pk, title in titles if names(title, query)][: count + 1])
+    found = rows.only("title", "pinned", "updated_at").order_by("-pinned", "-updated_at")
+    listed = list(found[: count + 1])
+    more = count + SIDEBAR if len(listed) > count else 0
+    del listed[count:]
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    bounds = [
+        (gettext("Today"), today),
+        (gettext("Yesterday"), today - timedelta(days=1)),
+        (gettext("Previous 7 days"), today - timedelta(days=7)),
+    ]
+    if archived:
+        return [(gettext("Archived"), listed)], more
+    pinned, older = gettext("Pinned"), gettext("Older")
+    groups: dict[str, list[Conversation]] = {pinned: []}
+    groups |= {label: [] for label, _ in bounds} | {older: []}
+    for row in listed:
+        age = next((label for label, start in bounds if row.updated_at >= start), older)
+        groups[pinned if row.pinned else age].append(row)
+    return [(label, group) for label, group in groups.items() if group], more
+
+
+def text_hits(user: User, query: str) -> list[Item]:
+    """The messages that fit a query best, in all of a user's conversations: where they stand and
+    the words around the hits."""
+    parsed = parse(query, typing=True)
+    return [
+        {
+            "url": f"{reverse('conversation', args=[hit.conversation_id])}#message-{hit.number}",
+            "title": hit.title or gettext("New conversation"),
+            "number": hit.number,
+            "created_at": hit.created_at,
+            "excerpt": excerpt(" ".join(hit.text.split()), parsed, HIT_CHARACTERS),
+        }
+        for hit in find(user.pk, parsed, limit=HITS)
+    ]

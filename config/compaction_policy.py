@@ -1,0 +1,104 @@
+"""The site's defaults of compaction: one environment variable for each field of the policy.
+
+What makes no sense stops the start: a typing error would else be noticed in summaries, or never.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+from agent.compaction.plan import (
+    ENGINES,
+    Policy,
+)
+
+VARIABLES = {
+    "enabled": "COMPACTION_ENABLED",
+    "threshold_ratio": "COMPACTION_THRESHOLD",
+    "threshold_tokens": "COMPACTION_THRESHOLD_TOKENS",
+    "every_iterations": "COMPACTION_EVERY_ITERATIONS",
+    "iterations_minimum": "COMPACTION_ITERATIONS_MINIMUM",
+    "keep_recent_iterations": "COMPACTION_KEEP_ITERATIONS",
+    "keep_first_message": "COMPACTION_KEEP_FIRST",
+    "keep_recent_messages": "COMPACTION_KEEP_MESSAGES",
+    "keep_recent_tokens": "COMPACTION_KEEP_TOKENS",
+    "summary_max_tokens": "SUMMARY_MAX_TOKENS",
+    "summary_total_tokens": "SUMMARY_TOTAL_TOKENS",
+    "index_tokens": "SUMMARY_INDEX_TOKENS",
+    "pin_tokens": "SUMMARY_PIN_TOKENS",
+    "engine": "COMPACTION_ENGINE",
+    "input_characters": "SUMMARY_INPUT_CHARACTERS",
+    "extract_on_failure": "COMPACTION_EXTRACT",
+    "prepare_ratio": "COMPACTION_PREPARE",
+    "idle_ratio": "COMPACTION_IDLE",
+    "overflow_tries": "COMPACTION_OVERFLOW_TRIES",
+    "breaker_failures": "COMPACTION_BREAKER_FAILURES",
+    "breaker_turns": "COMPACTION_BREAKER_TURNS",
+    "breaker_seconds": "COMPACTION_BREAKER_SECONDS",
+}
+# From where to where a value makes sense; all other numbers are 0 or more.
+RANGES = {
+    "threshold_ratio": (0.05, 1.0),
+    "prepare_ratio": (0.0, 1.0),
+    "idle_ratio": (0.0, 1.0),
+    "summary_max_tokens": (100, inf),
+    "summary_total_tokens": (100, inf),
+    "breaker_failures": (1, inf),
+}
+LEAST_CHARACTERS = 2_000  # of a summary model's input: less is no transcript
+
+
+def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
+    """The policy's fields with the site's values. `defaults` take the place of the policy's own.
+    Raises ImproperlyConfigured, which names the variables and what they can be."""
+    values = {name: _read(env, name, defaults) for name in VARIABLES}
+    if wrong := [*_out_of_range(values), *_at_odds(Policy(**values))]:
+        raise ImproperlyConfigured(" ".join(wrong))
+    return values
+
+
+def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
+    default = defaults.get(name, getattr(Policy(), name))
+    readers: dict[type, Callable[..., Any]] = {
+        bool: env.bool,
+        int: env.int,
+        float: env.float,
+        str: env.str,
+    }
+    return readers[type(default)](VARIABLES[name], default)
+
+
+def _out_of_range(values: dict[str, Any]) -> list[str]:
+    wrong = []
+    for name, value in values.items():
+        least, most = RANGES.get(name, (0, inf))
+        if isinstance(value, int | float) and not least <= value <= most:
+            possible = f"{least} or more" if most == inf else f"{least} to {most}"
+            wrong.append(f"{VARIABLES[name]} is {value}; it can be {possible}.")
+    return wrong
+
+
+def _at_odds(policy: Policy) -> list[str]:
+    wrong = []
+    if policy.engine not in ENGINES:
+        names = ", ".join(ENGINES)
+        wrong.append(f"COMPACTION_ENGINE is “{policy.engine}”; it can be one of: {names}.")
+    if policy.every_iterations and not 0 < policy.keep_recent_iterations < policy.every_iterations:
+        wrong.append(
+            f"COMPACTION_KEEP_ITERATIONS is {policy.keep_recent_iterations}; it must be at least 1 "
+            f"and less than COMPACTION_EVERY_ITERATIONS ({policy.every_iterations})."
+        )
+    if policy.summary_max_tokens > policy.summary_total_tokens:
+        wrong.append(
+            f"SUMMARY_MAX_TOKENS is {policy.summary_max_tokens}, of one chapter; it can be no more "
+            f"than SUMMARY_TOTAL_TOKENS ({policy.summary_total_tokens}), of all."
+        )
+    if 0 < policy.input_characters < LEAST_CHARACTERS:
+        wrong.append(
+            f"SUMMARY_INPUT_CHARACTERS is {policy.input_characters}; it can be 0 (all that fits), "
+            f"or {LEAST_CHARACTERS} or more."
+        )
+    return wrong

@@ -1,0 +1,47 @@
+"""A title made of the first words of the conversation."""
+
+from __future__ import annotations
+
+import re
+
+from demo.api.recording import text_of
+from demo.api.tokens import Body
+from demo.mind.recognition import messages_of
+
+LONGEST_WORDS = 6
+LONGEST_CHARACTERS = 60
+_FENCED = re.compile(r"<(\w+)\b[^>]*>\s*(.*?)\s*</\1>", re.DOTALL)
+_MARK = re.compile(r"^\s*(\[#\d+ \w+\]|(user|human)\s*:)\s*", re.IGNORECASE)
+_COURTESY = re.compile(
+    r"^(please|hi|hello|hey|can you|could you|would you|i want to|i would like to|help me)\b"
+    r"[\s,!.]*",
+    re.IGNORECASE,
+)
+
+
+def write_title(body: Body) -> str:
+    """At most six words of the first message of the conversation, or of what is quoted of it."""
+    users = [text_of(m) for m in messages_of(body) if m.get("role") == "user"]
+    last = users[-1] if users else ""
+    fenced = _FENCED.search(last)
+    if fenced is not None:
+        source = fenced[2]
+    elif len(users) > 1:
+        source = users[0]
+    else:
+        # The instruction stands in the system prompt, or before the quoted text.
+        source = last.rpartition("\n\n")[2]
+    return shorten(source) or "Demo conversation"
+
+
+def shorten(source: str) -> str:
+    """The first sentence without courtesies, cut to a title's length."""
+    line = next((line for line in _MARK.sub("", source).splitlines() if line.strip()), "")
+    line = re.sub(r"[#*_`>|]+", " ", line).strip()
+    previous = None
+    while previous != line:
+        previous, line = line, _COURTESY.sub("", line)
+    sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
+    words = sentence.split()[:LONGEST_WORDS]
+    title = " ".join(words)[:LONGEST_CHARACTERS].strip(" .,;:!?-–—“”\"'")
+    return title[:1].upper() + title[1:]

@@ -1,0 +1,145 @@
+"""The state of a summary, and pruning."""
+
+from dataclasses import replace
+
+from agent.compaction.chapters import (
+    INDEX_HEADING,
+    PINS_HEADING,
+    Chapter,
+    Summary,
+    render,
+    to_merge,
+)
+from agent.compaction.pins import Pin
+from agent.context.pruning import (
+    plan_pruning,
+    prune,
+)
+from agent.limits import Limits
+from agent.tokens import Factor
+from agent.values import Entry
+from tests.agent.conversations import COUNTER, assistant, call, message, result, user
+
+CHAPTER = Chapter(
+    "## Overview\nA.",
+    1,
+    4,
+    pins=(Pin(1, "Always answer in German."),),
+    index=(Entry("8443", 1, "the port"), Entry("src/a.py", 3, "edit")),
+)
+
+
+def rendered(*chapters: Chapter, index_tokens: int = 1_000) -> Summary:
+    return render(chapters, pin_tokens=1_000, index_tokens=index_tokens, counter=COUNTER)
+
+
+def test_survives_storage() -> None:
+    assert Chapter.from_dict(CHAPTER.as_dict()) == CHAPTER
+
+
+def test_the_stored_text_gives_the_injected_parts_back() -> None:
+    summary = rendered(CHAPTER, replace(CHAPTER, first=5, through=9))
+    assert len(summary.chapters) == 2
+    assert Summary.from_text(summary.text) == summary
+    assert Summary.from_text("") == Summary()
+
+
+def test_a_new_chapter_leaves_the_bytes_before_it_alone() -> None:
+    one = rendered(CHAPTER)
+    two = rendered(CHAPTER, replace(CHAPTER, first=5, through=9, text="More."))
+    assert two.chapters[:1] == one.chapters
+
+
+def test_the_appendix_holds_pins_and_index_once_each() -> None:
+    appendix = rendered(CHAPTER, replace(CHAPTER, first=5, through=9)).appendix
+    assert appendix.count("Always answer in German.") == 1
+    assert appendix.index(PINS_HEADING) < appendix.index(INDEX_HEADING)
+    assert appendix.count("8443") == 1
+
+
+def test_a_short_index_prefers_names_to_numbers() -> None:
+    appendix = rendered(CHAPTER, index_tokens=8).appendix
+    assert "src/a.py" in appendix
+    assert "8443" not in appendix
+
+
+def test_eight_neighbours_of_one_level_are_merged() -> None:
+    chapters = [replace(CHAPTER, level=2), *[CHAPTER] * 7]
+    assert to_merge(chapters, 8, crowded=False) is None
+    assert to_merge([*chapters, CHAPTER], 8, crowded=False) == slice(1, 9)
+
+
+def test_a_crowded_summary_merges_what_is_most_of_one_level() -> None:
+    chapters = [replace(CHAPTER, level=2), CHAPTER, CHAPTER]
+    assert to_merge(chapters, 8, crowded=True) == slice(1, 3)
+    assert to_merge([CHAPTER], 8, crowded=True) is None
+
+
+def test_223_compactions_merge_no_chapter_more_than_twice() -> None:
+    chapters: list[Chapter] = []
+    for number in range(223):
+        if merged := to_merge(chapters, 8, crowded=False):
+            level = max(chapter.level for chapter in chapters[merged]) + 1
+            chapters[merged] = [replace(CHAPTER, level=level)]
+        chapters.append(replace(CHAPTER, first=number, through=number))
+    assert max(chapter.level for chapter in chapters) <= 3
+
+
+# --- Pruning --------------------------------------------------------------------------------------
+
+LOG = "line of a log\n" * 2_000
+
+
+def history() -> list:
+    rounds = []
+    for number in range(2, 22, 2):
+        rounds.append(message(number, "assistant", [call(f"t{number}")]))
+        rounds.append(message(number + 1, "user", [result(f"t{number}", LOG)]))
+    return [user(1), *rounds, assistant(22)]
+
+
+def budgeted(tokens: int, factor: float = 1.0) -> Limits:
+    return Limits(window=tokens, max_output=8_000, budget=tokens, factor=Factor(factor, 0))
+
+
+def test_prunes_old_large_results_in_one_batch() -> None:
+    pruning = plan_pruning(history(), 0, budgeted(60_000), COUNTER)
+    assert pruning is not None
+    assert pruning.through == 16
+    assert pruning.freed > 6_000
+
+
+def test_does_not_prune_for_less_than_a_tenth_of_the_budget() -> None:
+    assert plan_pruning(history(), 0, budgeted(1_000_000), COUNTER) is None
+
+
+def test_what_pruning_frees_is_what_was_sent_of_the_results() -> None:
+    """Of an oversized result a preview was sent, which is all that can be freed."""
+    log = "line of a log\n" * 40_000
+    rounds = [message(2, "assistant", [call("t1")]), message(3, "user", [result("t1", log)])]
+    pruning = plan_pruning([user(1), *rounds, *history()[15:]], 0, budgeted(100_000), COUNTER)
+    assert pruning is not None
+    assert 24_000 < pruning.freed <= 25_000
+    scarce = plan_pruning([user(1), *rounds, *history()[15:]], 0, budgeted(300_000), COUNTER)
+    assert scarce is None
+
+
+def test_does_not_prune_twice() -> None:
+    pruning = plan_pruning(history(), 0, budgeted(60_000), COUNTER)
+    assert pruning is not None
+    assert plan_pruning(history(), pruning.through, budgeted(60_000), COUNTER) is None
+
+
+def test_a_pruned_result_keeps_head_and_tail_and_names_its_message() -> None:
+    pruned = prune(message(3, "user", [result("t2", "HEAD" + LOG + "TAIL")]), COUNTER)
+    content = pruned.blocks[0]["content"]
+    assert content.startswith("HEAD")
+    assert content.endswith("TAIL")
+    assert "message #3 has it whole" in content
+    assert pruned.tokens < 400
+
+
+def test_pruning_leaves_small_results_and_other_blocks_alone() -> None:
+    small = message(3, "user", [result("t2", "short")])
+    assert prune(small, COUNTER) is small
+    assert prune(user(1, LOG), COUNTER).blocks[0]["text"] == LOG

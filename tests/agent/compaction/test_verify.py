@@ -1,0 +1,138 @@
+"""Checking a summary against its source."""
+
+import pytest
+
+from agent.compaction.verify import (
+    UNVERIFIED,
+    Source,
+    audit,
+    citations,
+)
+from agent.messages import Block
+from tests.agent.conversations import assistant, image, message, result, user
+
+MESSAGES = [
+    user(1, "Deploy release 4.2.1 of billing-service to eu-west-1 before 2026-12-01."),
+    assistant(2, "The deployment failed: PaymentTimeoutError in src/billing/charge.py."),
+    user(3, "The budget for it is $12,500, and the limit is 250 ms."),
+    user(4, "請把報告翻譯成中文。"),
+    assistant(5, "It is commit a1b2c3d4e5f6."),
+]
+
+
+def audited(*lines: str) -> list[str]:
+    text, _ = audit("\n".join(["## Facts and values", *lines]), Source(MESSAGES))
+    return text.splitlines()[1:]
+
+
+def test_keeps_a_bullet_that_its_message_bears_out() -> None:
+    bullet = "- Release 4.2.1 is to be deployed to eu-west-1 [#1]"
+    assert audited(bullet) == [bullet]
+
+
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "- The release is 4.2.2 [#1]",
+        "- It failed in src/billing/refund.py [#2]",
+        "- The error is CardDeclinedError [#2]",
+        "- The budget is $13,500 [#3]",
+        "- See https://example.org/runbook [#1]",
+        "- The limit is 25 ms [#3]",
+    ],
+)
+def test_drops_a_bullet_with_an_invented_value(invented: str) -> None:
+    text, findings = audit(f"## Decisions\n{invented}", Source(MESSAGES))
+    assert text == "## Decisions\nNone."
+    assert findings.dropped == [invented]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "- The budget is $12500 [#3]",
+        "- The limit is 250ms [#3]",
+        "- BILLING-SERVICE is to be deployed [#1]",
+        "- The commit is A1B2C3D4E5F6 [#5]",
+        "- `src/billing/charge.py` raised paymenttimeouterror [#2]",
+    ],
+)
+def test_takes_values_that_differ_in_case_and_form_for_the_same(written: str) -> None:
+    assert audited(written) == [written]
+
+
+def test_drops_an_invented_sentence_of_a_paragraph_and_keeps_the_rest() -> None:
+    line = "Billing was deployed. It took 17 hours. The user wants it before 2026-12-01."
+    assert audited(line) == ["Billing was deployed. The user wants it before 2026-12-01."]
+
+
+def test_marks_a_bullet_that_cites_a_message_about_something_else() -> None:
+    assert audited("- The user likes green tea [#1]") == [
+        f"- The user likes green tea [#1] {UNVERIFIED}"
+    ]
+
+
+def test_marks_a_bullet_without_numbers_and_one_outside_the_range() -> None:
+    _, findings = audit(
+        "- The deployment failed\n- The deployment failed again [#99]", Source(MESSAGES)
+    )
+    assert len(findings.unverified) == 2
+
+
+def test_leaves_numbers_outside_the_covered_range_out() -> None:
+    assert audited("- The deployment failed [#2 #99]") == ["- The deployment failed [#2]"]
+
+
+def test_finds_support_in_a_script_without_spaces() -> None:
+    assert audited("- 報告要翻譯 [#4]") == ["- 報告要翻譯 [#4]"]
+
+
+def test_values_of_the_summary_so_far_are_known() -> None:
+    text, findings = audit("- Port 8443 is open [#1]", Source(MESSAGES, "Port 8443 was chosen."))
+    assert "8443" in text
+    assert findings.dropped == []
+
+
+def test_keeps_headings_and_none() -> None:
+    text = "## Overview\nNone.\n## Decisions\nNone."
+    assert audit(text, Source(MESSAGES))[0] == text
+
+
+def test_reads_lists_and_ranges_of_numbers() -> None:
+    assert citations("- A [#12 #15] and B [#3–#5]") == [12, 15, 3, 5]
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def file(kind: str, **source: object) -> Block:
+    return {"type": kind, "title": "plan", "source": source}
+
+
+SCAN = file("document", type="base64", media_type="application/pdf", data="aGk=")
+STORED = file(
+    "document", type="attachment", id="f1", media_type="application/pdf", bytes=9, tokens=9
+)
+NOTE = file("document", type="text", media_type="text/plain", data="The port is 48151.")
+BULLET = "- The plan says that the port is 48151 [#6]"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [SCAN, STORED, image(), result("t1", [image()])],
+    ids=["pdf", "stored", "image", "in a result"],
+)
+def test_what_an_image_or_a_pdf_says_is_kept_and_marked(block: Block) -> None:
+    """Code cannot look it up, so it is not taken for invented."""
+    source = Source([*MESSAGES, message(6, "user", [block])])
+    text, findings = audit(BULLET, source)
+    assert text == f"{BULLET} {UNVERIFIED}"
+    assert (findings.dropped, findings.unverified) == ([], [BULLET])
+    elsewhere = BULLET.replace("#6", "#1")
+    assert audit(elsewhere, source)[1].dropped == [elsewhere]
+
+
+def test_what_an_attached_text_says_is_looked_up() -> None:
+    source = Source([message(6, "user", [NOTE])])
+    assert audit(BULLET, source)[0] == BULLET
+    assert audit(BULLET.replace("48151", "48152"), source)[1].dropped

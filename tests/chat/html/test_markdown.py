@@ -1,0 +1,371 @@
+"""Markdown: what it shows, that nothing dangerous survives, and that streaming changes nothing."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from chat.html import (
+    formulas,
+    markdown,
+)
+from chat.html.markdown import render
+from chat.html.markdown_stream import (
+    Block,
+    MarkdownStream,
+    utf16_length,
+)
+
+VOID = {"br", "hr", "input"}
+ATTRIBUTES = {
+    "a": {"href", "target", "rel", "class", "id", "aria-label", "data-label"},
+    "button": {"type", "class"},
+    "div": {"class", "tabindex"},
+    "input": {"type", "class", "checked", "disabled"},
+    "li": {"class", "id"},
+    "ol": {"start", "class"},
+    "p": {"class"},
+    "pre": {"tabindex"},
+    "section": {"class"},
+    "span": {"class", "tabindex"},
+    "sup": {"class"},
+    "td": {"class"},
+    "th": {"class"},
+    "ul": {"class"},
+    "code": {"class"},
+    **dict.fromkeys(formulas.TAGS, set()),
+    **formulas.ATTRIBUTES,
+    **{tag: set(values) for tag, values in formulas.ATTRIBUTE_VALUES.items()},
+}
+PLAIN_TAGS = "blockquote br em h3 h4 h5 h6 hr label s strong table tbody thead tr"
+TAGS = {*ATTRIBUTES, *PLAIN_TAGS.split()}
+
+
+FOOTNOTE = re.compile(r"#fn(ref)?-[0-9a-f]{8}-\d+$")
+
+
+class Judge(HTMLParser):
+    """Reads HTML as strictly as the page needs it: known tags, attributes and schemes only."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in TAGS, tag
+        footnote = FOOTNOTE.match(dict(attrs).get("href") or "")
+        for name, value in attrs:
+            assert name in ATTRIBUTES.get(tag, ()), (tag, name)
+            if name == "tabindex":
+                assert value == "0"
+            if name == "href" and not footnote:
+                assert (value or "").split(":")[0].lower() in {"http", "https", "mailto"}, value
+        if tag == "a" and not footnote:
+            given = dict(attrs)
+            assert given["target"] == "_blank"
+            assert given["rel"] == "noopener noreferrer nofollow"
+        if tag == "input":
+            assert dict(attrs)["type"] == "checkbox"
+            assert "disabled" in dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def judge(html: str) -> Judge:
+    reader = Judge()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+# --- What it shows --------------------------------------------------------------------------------
+
+
+def test_highlights_code_with_classes_and_a_copy_button():
+    html = render("```python\ndef f(): return 1\n```\n")
+    assert '<span class="k">def</span>' in html
+    assert '<span class="code-language">python</span>' in html
+    assert '<button type="button" class="copy-code">Copy</button>' in html
+    assert "style" not in html
+
+
+def test_shows_code_of_an_unknown_language_plainly():
+    html = render("```no-such-language\na < b\n```\n")
+    assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in html
+    assert "no-such-language" in html
+
+
+def test_leaves_very_long_code_unhighlighted():
+    html = render("```python\n" + "x = 1\n" * 10_000 + "```\n")
+    assert judge(html).text.count("x = 1\n") == 10_000
+    assert '<span class="' not in html.partition("<pre")[2]
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [("python", "\n " * 9_000), ("js", "a." * 9_000), ("yaml", "%" * 18_000)],
+)
+def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
+    html = render(f"```{language}\n{code}\n```\n")
+    assert f"{code}\n" in judge(html).text
+    assert '<span class="' not in html.partition("<pre")[2]
+
+
+def test_every_listed_language_has_a_lexer():
+    for language in markdown._languages:
+        assert markdown._lexer(language), language
+        judge(markdown.render_code("x = [1] # 'a'\n", language, markdown.Work()))
+
+
+def test_keeps_the_newlines_of_code_as_they_are():
+    assert '<pre tabindex="0"><code>\n\na\n\n</code></pre>' in render("```\n\n\na\n\n```\n")
+
+
+def test_wraps_tables_and_aligns_by_class():
+    html = render("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
+    assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
+    assert '<th class="align-center">a</th>' in html
+    assert '<td class="align-right">2</td>' in html
+
+
+def test_renders_task_lists_with_dead_checkboxes():
+    html = render("- [ ] open\n- [x] done\n")
+    assert html.count('type="checkbox"') == 2
+    assert html.count('checked="') == 1
+    assert html.count('disabled=""') == 2
+
+
+def test_strikes_through():
+    assert "<s>old</s>" in render("~~old~~")
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("# a\n## b\n###### c", "h3 h4 h5"),
+        ("### a\n## b\n### c\n# d", "h3 h3 h4 h3"),
+        ("a\n=\n# b\n## c\n### d\n#### e\n##### f", "h3 h3 h4 h5 h6 h6"),
+    ],
+)
+def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(text: str, tags: str):
+    assert re.findall(r"<(h\d)>", render(text)) == tags.split()
+
+
+def test_headings_of_a_streamed_text_keep_their_levels():
+    stream = MarkdownStream()
+    blocks = stream.feed("## a\n\ntext\n\n### b\n\n## c\n\n")
+    assert re.findall(r"<(h\d)>", "".join(b.html for b in blocks)) == ["h3", "h4", "h3"]
+
+
+def test_images_become_links():
+    html = render("![a **cat**](https://example.com/cat.png)")
+    assert "<img" not in html
+    assert 'href="https://example.com/cat.png" class="image-link"' in html
+    assert "!" not in judge(html).text
+
+
+def test_shows_html_as_text():
+    assert judge(render('<b onclick="x()">bold</b>\n\n<div>\n')).text.startswith("<b onclick")
+
+
+def test_numbered_lists_keep_their_start():
+    assert '<ol start="3">' in render("3. three\n4. four\n")
+
+
+# --- What must not survive ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1))",
+        "[a](java\tscript:alert(1))",
+        "[a](<javascript:alert(1)>)",
+        "[a](&#106;avascript:alert(1))",
+        "[a](data:text/html;base64,PHNjcmlwdD4=)",
+        "[a](vbscript:x)",
+        "[a](//evil.example/x)",
+        "[a](/account/logout/)",
+        "[a](#top)",
+        "[a](file:///etc/passwd)",
+        "![a](javascript:alert(1))",
+        "<javascript:alert(1)>",
+        "[a][b]\n\n[b]: javascript:alert(1)",
+        '[a](http://x "title\\" onclick=alert(1)")',
+        '```x" onclick=alert(1)\ncode\n```',
+        "```<script>\ncode\n```",
+        "``` \u2028onload=x\ncode\n```",
+        '| a |\n|:-:|\n| <i style="x"> |',
+        '<a href="http://x" style="position:fixed">a</a>',
+        "<svg><style><img src=x onerror=alert(1)></style></svg>",
+        "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+        "<!-- a --><![CDATA[ b ]]><?php c ?>",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "\0<script\0>alert(1)</script>",
+        "\ud800[a](javascript:alert(1))\udfff",
+    ],
+)
+def test_nothing_dangerous_survives(text: str):
+    judge(render(text))
+
+
+@given(
+    st.text(
+        alphabet=st.sampled_from("ab \n\t*_`~[]()<>!#|-:\"'&;\\/=.+0\0\ud800\U0001f600"),
+        max_size=300,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_any_text_gives_sound_html(text: str):
+    judge(render(text))
+
+
+@given(st.text(max_size=200))
+def test_no_character_is_too_odd(text: str):
+    judge(render(f"- {text}\n\n```py\n{text}\n```\n\n[{text}](http://x/{text})"))
+
+
+# --- Hostile sizes: that they end is the test; how long they take is the bench's business ---------
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "*", "> ", "- ", "![", "](", "`", "**a ", "<a ", "&", "~~", "_a*"]
+)
+def test_long_runs_end_and_stay_sound(piece: str):
+    judge(render(piece * (200_000 // len(piece))))
+
+
+def test_deep_nesting_ends():
+    judge(render("".join("  " * depth + "- a\n" for depth in range(400))))
+    judge(render("[" * 4_000 + "a" + "](http://x)" * 4_000))
+
+
+def test_a_text_beyond_the_limit_is_shown_plainly():
+    html = render("*a* <b>\n" * 30_000)
+    assert html.startswith('<p class="plain">*a* &lt;b&gt;\n*a*')
+    judge(html)
+
+
+def test_an_endless_paragraph_is_shown_plainly():
+    html = render("**a** " * 5_000)
+    assert "<strong>" not in html
+    assert judge(html).text.count("**a**") == 5_000
+
+
+# --- Streaming ------------------------------------------------------------------------------------
+
+PIECES = [
+    "A paragraph.\nIn two lines.",
+    "# Heading",
+    "- one\n- two\n\n- three, loose",
+    "1. one\n\n   still one\n\n2. two\n   - deeper\n\n     deepest",
+    "```python\nx = 1\n\n\ny = 2\n```",
+    "~~~\n```\n\nnot closed by that\n~~~",
+    "````md\n```\n\ninner\n```\n\nstill inside\n````",
+    "- item\n  ```js\n  a\n\n  b\n  ```\n- next",
+    "> quote\n> more\n\n> another",
+    "> ```\n> a\n>\n> b\n> ```",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "    indented code\n\n    goes on",
+    "Text with 😀 and “quotes”.",
+    "* * *",
+    "**bold** at the margin",
+    "Term\n===",
+]
+documents = st.lists(st.sampled_from(PIECES), max_size=8).flatmap(
+    lambda pieces: st.lists(
+        st.sampled_from(["\n\n", "\n\n\n"]), min_size=len(pieces), max_size=len(pieces)
+    ).map(lambda gaps: "".join(p + g for p, g in zip(pieces, gaps, strict=True)))
+)
+anything = st.text(alphabet="ab1. \n\n\n`~>-*#|\t\r😀", max_size=200)
+
+
+def split(text: str, cuts: list[int]) -> list[str]:
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+
+
+def stream(deltas: list[str]) -> list[Block]:
+    reader = MarkdownStream()
+    return [block for delta in deltas for block in reader.feed(delta)]
+
+
+@given(documents | anything, st.lists(st.integers(min_value=0), max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_every_split_gives_the_same_blocks(text: str, cuts: list[int]):
+    whole = stream([text])
+    assert stream(split(text, cuts)) == whole
+    assert stream(list(text)) == whole
+
+
+@given(documents)
+@settings(max_examples=300, deadline=None)
+@example("- a\n\nb\n\n```\nx\n\ny\n```\nz\n\n1. c\n\n\nd\n")
+def test_blocks_and_rest_give_the_same_html_as_the_whole(text: str):
+    blocks = stream([text])
+    rest = _after(text, blocks[-1].through if blocks else 0)
+    html = "".join(block.html for block in blocks)
+    assert html + (render(rest) if rest.strip() else "") == render(text)
+
+
+@given(documents | anything)
+def test_offsets_count_utf16_units_and_only_grow(text: str):
+    offsets = [0, *(block.through for block in stream([text]))]
+    assert offsets == sorted(set(offsets))
+    assert offsets[-1] <= utf16_length(text)
+    for offset in offsets:
+        assert utf16_length(_after(text, offset)) == utf16_length(text) - offset
+
+
+def test_a_paragraph_goes_out_with_its_blank_line():
+    reader = MarkdownStream()
+    assert reader.feed("Hello *you*") == []
+    assert reader.feed(".\n") == []
+    assert reader.feed("\nNext") == [Block(14, "<p>Hello <em>you</em>.</p>\n")]
+
+
+def test_code_goes_out_with_its_closing_fence_and_not_before():
+    reader = MarkdownStream()
+    assert reader.feed("```py\na = 1\n\n\nb = 2\n") == []
+    (block,) = reader.feed("```\n")
+    assert "code-block" in block.html
+
+
+def test_a_list_waits_until_something_else_begins():
+    reader = MarkdownStream()
+    assert reader.feed("- a\n\n- b\n\n  more\n\n") == []
+    (block,) = reader.feed("After.\n")
+    assert block.through == len("- a\n\n- b\n\n  more\n\n")
+
+
+def _after(text: str, units: int) -> str:
+    raw = text.encode("utf-16-le", "surrogatepass")[2 * units :]
+    return raw.decode("utf-16-le", "surrogatepass")
+
+
+def test_messages_of_another_conversation_are_linked_in_it():
+    other = "0b5e9f0c-6d8e-4a53-9e0c-2f4f3d1c7a10"
+    html = render(f"See [#3 #4 in {other}], [#5] and [#6 in town].")
+    assert (
+        f'[<a href="/c/{other}/#message-3">#3</a> <a href="/c/{other}/#message-4">#4</a>]' in html
+    )
+    assert '[<a href="#message-5">#5</a>]' in html
+    assert "[#6 in town]" in html

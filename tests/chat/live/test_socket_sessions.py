@@ -1,0 +1,234 @@
+"""A socket lives as long as its session: what ends one ends the other, and a disabled person's
+answers stop."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from chat.db import in_db
+from chat.live import consumer
+from chat.models import Compaction, Message, Turn
+from chat.services import (
+    compaction_jobs,
+    preparations,
+)
+from tests.chat.factories import PASSWORD, make_compaction, make_user, work
+from tests.chat.sockets import Chat, long_text, sign_in
+
+
+def sign_out(chat: Chat) -> None:
+    client = Client()
+    client.cookies["sessionid"] = chat.cookie
+    assert client.post("/account/logout/").status_code == 302
+
+
+def change_password(chat: Chat) -> None:
+    client = Client()
+    client.cookies["sessionid"] = sign_in(chat.user)  # another browser of the same person
+    new = "battery horse staple"
+    form = {"oldpassword": PASSWORD, "password1": new, "password2": new}
+    assert client.post("/account/password/change/", form).status_code == 302
+
+
+def deactivate(chat: Chat) -> None:
+    chat.user.is_active = False
+    chat.user.save()
+
+
+def deactivate_in_the_admin(chat: Chat) -> None:
+    client = Client()
+    client.force_login(make_user(admin=True))
+    address = f"/admin/accounts/user/{chat.user.pk}/change/"
+    form = client.get(address).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields if form[name].value()}
+    values |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    values.pop("is_active")
+    assert client.post(address, values).status_code == 302
+    assert not User.objects.get(pk=chat.user.pk).is_active
+
+
+def delete_session(chat: Chat) -> None:
+    Session.objects.get(pk=chat.cookie).delete()
+
+
+def delete_person(chat: Chat) -> None:
+    chat.user.delete()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        sign_out,
+        change_password,
+        deactivate,
+        deactivate_in_the_admin,
+        delete_session,
+        delete_person,
+    ],
+)
+async def test_the_end_of_a_session_closes_its_sockets_at_once(
+    chat: Chat, end: Callable[[Chat], None]
+) -> None:
+    tabs = [await chat.open(), await chat.open()]
+    await in_db(end, chat)
+    for tab in tabs:
+        await tab.until(lambda tab=tab: tab.closed_with)
+        assert tab.closed_with == 4401
+
+
+def disable_by_hand(chat: Chat) -> None:
+    User.objects.filter(pk=chat.user.pk).update(is_active=False)
+
+
+def change_password_by_hand(chat: Chat) -> None:
+    User.objects.filter(pk=chat.user.pk).update(password="!")
+
+
+def let_expire(chat: Chat) -> None:
+    past = timezone.now() - timedelta(seconds=1)
+    Session.objects.filter(pk=chat.cookie).update(expire_date=past)
+
+
+SILENT = [disable_by_hand, change_password_by_hand, let_expire]
+
+
+@pytest.mark.parametrize("end", SILENT)
+async def test_no_frame_is_handled_after_an_end_that_gave_no_signal(
+    chat: Chat, end: Callable[[Chat], None]
+) -> None:
+    tab = await chat.open()
+    await in_db(end, chat)
+    tab.say("Hello")
+    await tab.until(lambda: tab.closed_with)
+    assert tab.closed_with == 4401
+    assert await in_db(Message.objects.filter(conversation=chat.conversation).count) == 4
+
+
+@pytest.mark.parametrize("end", SILENT)
+async def test_a_socket_that_only_listens_notices_such_an_end_too(
+    chat: Chat, end: Callable[[Chat], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "RECHECK_SECONDS", 0.05)
+    tab = await chat.open()
+    await in_db(end, chat)
+    await tab.until(lambda: tab.closed_with)
+    assert tab.closed_with == 4401
+
+
+async def test_after_the_close_nothing_more_is_told(chat: Chat) -> None:
+    tab = await chat.open()
+    await in_db(delete_session, chat)
+    await tab.until(lambda: tab.closed_with)
+    told = len(tab.frames)
+    other = await chat.open(cookie=await in_db(sign_in, chat.user))
+    chat.script.reply("For others only.")
+    other.say("Hello")
+    await other.next("turn.finished")
+    assert len(tab.frames) == told
+    assert tab.communicator.output_queue.empty()
+
+
+async def test_other_sessions_of_the_same_person_stay_open(chat: Chat) -> None:
+    tab = await chat.open()
+    other = await chat.open(cookie=await in_db(sign_in, chat.user))
+    await in_db(sign_out, chat)
+    await tab.until(lambda: tab.closed_with)
+    assert (await other.sync())["head"] == 4
+    assert other.closed_with is None
+
+
+async def test_a_changed_name_closes_nothing(chat: Chat) -> None:
+    tab = await chat.open()
+
+    def rename() -> None:
+        user = User.objects.get(pk=chat.user.pk)
+        user.first_name = "Ada"
+        user.save()
+
+    await in_db(rename)
+    await tab.sync()
+    assert tab.closed_with is None
+
+
+@pytest.mark.parametrize("end", [deactivate, disable_by_hand, delete_person])
+async def test_the_answers_of_a_person_who_may_not_sign_in_any_more_stop(
+    chat: Chat, end: Callable[[Chat], None]
+) -> None:
+    chat.script.stall("What I had said so far")
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.delta")
+    await in_db(end, chat)
+    await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
+
+    def status() -> str | None:
+        found = Turn.objects.filter(conversation=chat.conversation).values_list("status", flat=True)
+        return found.first()
+
+    over = (Turn.Status.CANCELLED, None)
+    async with asyncio.timeout(15):
+        while await in_db(status) not in over:  # noqa: ASYNC110 - nobody is told any more
+            await asyncio.sleep(0.05)
+
+
+def running_preparation(chat: Chat) -> Compaction:
+    return make_compaction(chat.conversation, status=Compaction.Status.RUNNING, turn=None)
+
+
+async def test_a_disabled_persons_preparation_ends_at_its_next_heartbeat(chat: Chat) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)])
+    compaction = await in_db(running_preparation, chat)
+    assert await in_db(compaction_jobs.beat, compaction.pk)
+    await in_db(disable_by_hand, chat)
+    assert not await in_db(compaction_jobs.beat, compaction.pk)
+    await in_db(compaction.refresh_from_db)
+    assert compaction.status == Compaction.Status.CANCELLED
+
+
+async def test_a_disabled_persons_queued_compaction_asks_no_model(chat: Chat) -> None:
+    await chat.start([long_text(n) for n in range(1, 7)])
+    compaction = await in_db(running_preparation, chat)
+    await in_db(Compaction.objects.filter(pk=compaction.pk).update, worker_pid=None)
+    await in_db(disable_by_hand, chat)
+    await in_db(work, compaction.pk)
+    await in_db(compaction.refresh_from_db)
+    assert compaction.status == Compaction.Status.CANCELLED
+    assert chat.script.requests == []
+
+
+async def test_nothing_is_prepared_in_the_pause_of_a_disabled_person(chat: Chat) -> None:
+    settings: dict[str, Any] = {"idle_ratio": 0.1}
+    await chat.start([long_text(n) for n in range(1, 9)], compaction_settings=settings)
+    head = (await chat.last()).number
+    await in_db(disable_by_hand, chat)
+    assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head) is None
+    await in_db(User.objects.filter(pk=chat.user.pk).update, is_active=True)
+    assert await in_db(preparations.prepare_in_pause, chat.conversation.pk, head)
+
+
+PAGES = ("", "messages/", "usage/", "summary/", "compact/", "settings/", "export.md", "export.json")
+
+
+@pytest.mark.parametrize("end", [deactivate, disable_by_hand])
+async def test_no_page_opens_for_a_disabled_person(chat: Chat, end: Callable[[Chat], None]) -> None:
+    await in_db(User.objects.filter(pk=chat.user.pk).update, is_staff=True, is_superuser=True)
+    page = chat.conversation.get_absolute_url()
+    paths = [f"{page}{name}" for name in PAGES] + ["/", "/sidebar/", "/memories/", "/admin/"]
+    before = [(await chat.http.get(path)).status_code for path in paths]
+    assert set(before) <= {200, 204}, before
+    assert (await chat.http.get("/metrics")).status_code == 200
+    await in_db(end, chat)
+    for path in paths:
+        refused = await chat.http.get(path)
+        assert refused.status_code == 302, path
+        assert "/login/" in refused["Location"]
+    for name in ("retry/", "model/", "rename/", "delete/"):
+        assert (await chat.http.post(f"{page}{name}")).status_code == 302
+    assert (await chat.http.get("/metrics")).status_code == 403

@@ -1,0 +1,261 @@
+"""The worker's job, called as the worker calls it: real requests to a scripted model server."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from agent.context.request import Request
+from agent.errors import AgentError
+from chat import (
+    metrics,
+    tasks,
+)
+from chat.models import Compaction, Conversation
+from chat.queries import model_server as llm
+from chat.queries.conversation import load
+from chat.services import (
+    compactions,
+    preparations,
+    summaries,
+)
+from demo.api.protocol import (
+    Reply,
+    text,
+)
+from demo.api.script import (
+    is_chat,
+    is_summary,
+    is_title,
+)
+from demo.api.server import DemoServer
+from demo.mind.models import Model
+from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
+from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
+
+Status = Compaction.Status
+CHEAP = "cheap-model"
+
+
+@pytest.fixture
+def talk(signed_in: tuple[Conversation, str]) -> Conversation:
+    """Six long messages, whose model needs no tools."""
+    owner = signed_in[0].owner
+    make_profile(context_window=WINDOW, max_output=MAX_OUTPUT, tools=False)
+    history = [long_text(number) for number in range(1, 7)]
+    return make_conversation(
+        owner=owner, messages=history, title_edited=True, compaction_settings=PLAIN
+    )
+
+
+def opened(talk: Conversation) -> int:
+    return summaries.open_turn(talk.owner, talk.pk, focus="", owner=OWNER)[1]
+
+
+def books(talk: Conversation, pk: int) -> tuple[float, float]:
+    """What the compaction cost, by its own row and by its conversation's."""
+    talk.refresh_from_db()
+    return Compaction.objects.get(pk=pk).cost, talk.compaction_cost
+
+
+# --- Charges --------------------------------------------------------------------------------------
+
+
+def test_a_rejected_summary_is_charged_with_all_its_calls(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    model_server.script.reply("No summary.", when=is_summary, always=True)
+    pk = opened(talk)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert compaction.status == Status.FAILED
+    assert compaction.usage is not None
+    calls = len(model_server.script.requests)
+    assert calls > 2, "a corrective retry, and the next rungs"
+    assert compaction.usage["input_tokens"] > 3_000 * calls
+    cost, total = books(talk, pk)
+    assert cost == total > 0
+    assert talk.input_tokens == compaction.usage["input_tokens"]
+
+
+def test_a_stream_that_breaks_off_is_charged_as_far_as_it_was_reported(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    model_server.script.cut(SUMMARY[:200], when=is_summary, always=True)
+    pk = opened(talk)
+    work(pk)
+    cost, total = books(talk, pk)
+    assert cost == total > 0
+
+
+def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoServer) -> None:
+    gate = model_server.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+    pk = opened(talk)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, pk)
+        assert gate.reached.wait(10)
+        assert compactions.cancel(talk.pk)
+        done.result(10)
+    assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
+    cost, total = books(talk, pk)
+    assert cost == total > 0
+
+
+def test_a_summary_of_what_has_changed_is_charged(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    gate = model_server.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+    pk = opened(talk)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, pk)
+        assert gate.reached.wait(10)
+        talk.messages.filter(number=2).update(active=False)
+        gate.release()
+        done.result(10)
+    compaction = Compaction.objects.get(pk=pk)
+    assert (compaction.status, compaction.error) == (Status.FAILED, compactions.CHANGED)
+    cost, total = books(talk, pk)
+    assert cost == total > 0
+
+
+# --- Counting -------------------------------------------------------------------------------------
+
+
+def test_where_the_server_cannot_count_a_probe_does_and_is_charged(
+    talk: Conversation, model_server: DemoServer, settings: Any
+) -> None:
+    settings.COUNT_BY_PROBE = True
+    script = model_server.script
+    cached = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    usage = cached | {"input_tokens": 1_234, "output_tokens": 16}
+    script.error(404, endpoint="count_tokens")
+    script.reply(SUMMARY, when=is_summary).reply(Reply((text("So"),), usage=usage), when=is_chat)
+    pk = opened(talk)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert (compaction.status, compaction.tokens_after) == (Status.COMPLETED, 1_234)
+    summary, probe = script.requests
+    assert probe.body["max_tokens"] == 16
+    assert "# Conversation Summary" in probe.system_text
+    assert compaction.usage is not None
+    assert compaction.usage["output_tokens"] > 16
+    assert compaction.usage["input_tokens"] > 1_234 + 3_000
+
+
+def test_without_that_setting_the_estimate_has_to_do(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    model_server.script.error(404, endpoint="count_tokens").reply(SUMMARY)
+    pk = opened(talk)
+    work(pk)
+    assert Compaction.objects.get(pk=pk).tokens_after > 0
+    assert len(model_server.script.requests) == 1
+
+
+def test_cancel_is_noticed_while_the_context_is_counted(
+    talk: Conversation, model_server: DemoServer, settings: Any
+) -> None:
+    settings.COUNT_BY_PROBE = True
+    script = model_server.script
+    script.error(404, endpoint="count_tokens").reply(SUMMARY, when=is_summary)
+    gate = script.stall(when=is_chat)
+    pk = opened(talk)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, pk)
+        assert gate.reached.wait(10)
+        assert compactions.cancel(talk.pk)
+        done.result(10)
+    script.wait_for_disconnects(1)
+
+
+def test_messages_that_came_before_it_was_taken_up_do_not_make_it_too_large(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    """The row was written for a context that has grown since by more than the summary frees."""
+    Conversation.objects.filter(pk=talk.pk).update(compaction_settings={"prepare_ratio": 0.1})
+    pk = preparations.prepare_if_due(load(talk.pk))
+    assert pk is not None
+    add_messages(talk, [long_text(7) * 5])
+    model_server.script.reply(SUMMARY, when=is_summary)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert compaction.tokens_after > compaction.tokens_before, "or the test shows nothing"
+    assert compaction.status == Status.READY
+
+
+# --- A model of its own ---------------------------------------------------------------------------
+
+
+def test_the_summary_model_writes_summaries(
+    talk: Conversation, model_server: DemoServer, settings: Any
+) -> None:
+    settings.SUMMARY_MODEL = CHEAP
+    model_server.stop()
+    models = [Model(id=name, window=WINDOW, max_output=MAX_OUTPUT) for name in (CHEAP, talk.model)]
+    make_profile(CHEAP, context_window=WINDOW, max_output=MAX_OUTPUT, input_price=0.1)
+    with DemoServer(models=models, port=model_server.port) as server:
+        server.script.reply(SUMMARY, when=is_summary)
+        pk = opened(talk)
+        work(pk)
+        (request,) = server.script.requests
+        assert request.body["model"] == CHEAP
+    compaction = Compaction.objects.get(pk=pk)
+    assert (compaction.status, compaction.model) == (Status.COMPLETED, CHEAP)
+
+
+@pytest.fixture
+def other_server(settings: Any) -> Iterator[DemoServer]:
+    """A server for the summary model alone, which lets only its own key in."""
+    make_profile(CHEAP, context_window=WINDOW, max_output=MAX_OUTPUT, input_price=0.1)
+    models = [Model(id=CHEAP, window=WINDOW, max_output=MAX_OUTPUT)]
+    with DemoServer(models=models, api_key="the-other-key") as server:
+        settings.SUMMARY_MODEL, settings.SUMMARY_BASE_URL = CHEAP, server.base_url
+        yield server
+        server.script.assert_done()
+
+
+def test_a_summary_model_can_have_a_server_and_a_key_of_its_own(
+    talk: Conversation, model_server: DemoServer, other_server: DemoServer, settings: Any
+) -> None:
+    settings.SUMMARY_API_KEY = "the-other-key"
+    other_server.script.reply(SUMMARY, when=is_summary).reply("A title", when=is_title)
+    pk = opened(talk)
+    work(pk)
+    assert Compaction.objects.get(pk=pk).status == Status.COMPLETED
+    Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
+    talk.refresh_from_db()
+    cost, of_compactions = talk.cost, talk.compaction_cost
+    tasks.suggest_title(str(talk.pk))
+    talk.refresh_from_db()
+    assert talk.title == "A title"
+    assert talk.cost > cost, "a title costs too"
+    assert talk.compaction_cost == of_compactions
+    assert model_server.script.requests == []
+    (counted,) = model_server.script.count_requests
+    assert counted.body["model"] == talk.model, "its context is counted where it will be sent"
+
+
+def test_no_server_gets_another_ones_key(
+    talk: Conversation, model_server: DemoServer, other_server: DemoServer, settings: Any
+) -> None:
+    settings.ANTHROPIC_API_KEY = "the-other-key"
+    pk = opened(talk)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert compaction.status == Status.FAILED
+    assert "key was not accepted" in compaction.error
+
+
+async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
+    model_server: DemoServer,
+) -> None:
+    refused = metrics.counted("request_refused")
+    blank = [{"type": "text", "text": " "}]
+    empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
+    for made in (llm.new_client(), llm.new_summary_client()):
+        with pytest.raises(AgentError, match="would refuse"):
+            await made.complete(empty)
+        await made.close()
+    assert metrics.counted("request_refused") == refused + 2
+    assert model_server.script.requests == []

@@ -1,0 +1,171 @@
+"""The meter: what is reported counts, as long as it describes the context that is sent."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from chat.errors import Refused
+from chat.models import Conversation, Memory, Message
+from chat.queries.conversation import (
+    load,
+    usage_event,
+)
+from chat.services import conversations, memories, requests
+from tests.chat.factories import (
+    add_messages,
+    make_compaction,
+    make_conversation,
+    make_profile,
+    make_turn,
+)
+
+USAGE = {
+    "input_tokens": 40,
+    "cache_read_input_tokens": 900,
+    "cache_creation_input_tokens": 60,
+    "output_tokens": 50,
+}
+
+
+@pytest.fixture
+def measured(conversation: Conversation) -> Conversation:
+    """Its last answer came with usage: 1,050 tokens."""
+    conversation.messages.filter(number=4).update(usage=USAGE)
+    return conversation
+
+
+def meter(conversation: Conversation) -> tuple[int, bool]:
+    loaded = load(conversation.pk)
+    return loaded.used, loaded.estimated
+
+
+def test_reported_usage_is_the_meter(measured: Conversation) -> None:
+    assert meter(measured) == (1_050, False)
+
+
+def test_newer_messages_are_estimated_on_top_with_the_models_factor(
+    measured: Conversation,
+) -> None:
+    make_profile(token_factor=2.0)
+    (message,) = add_messages(measured, ["And another thing, which is longer."])
+    assert meter(measured) == (1_050 + 2 * message.tokens, True)
+
+
+def test_without_usage_everything_is_estimated(conversation: Conversation) -> None:
+    loaded = load(conversation.pk)
+    assert (loaded.used, loaded.estimated) == (loaded.size.total, True)
+    assert loaded.size.conversation == sum(m.tokens for m in conversation.messages.all())
+
+
+def test_thinking_of_a_finished_turn_does_not_count(measured: Conversation) -> None:
+    usage = USAGE | {"output_tokens_details": {"thinking_tokens": 30}}
+    measured.messages.filter(number=4).update(usage=usage)
+    assert meter(measured) == (1_020, False)
+
+
+def test_usage_is_stale_after_a_compaction(measured: Conversation) -> None:
+    make_compaction(measured, through=2)
+    used, estimated = meter(measured)
+    assert estimated
+    assert used == load(measured.pk).size.total
+
+
+def test_usage_reported_after_a_compaction_counts_again(measured: Conversation) -> None:
+    make_compaction(measured, through=2)
+    add_messages(measured, ["Next", ("assistant", "Yes.")])
+    measured.messages.filter(number=6).update(usage={"input_tokens": 300, "output_tokens": 5})
+    assert meter(measured) == (305, False)
+
+
+def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_is_kept_4(
+    measured: Conversation,
+) -> None:
+    measured.messages.filter(number=4).update(usage={"input_tokens": 610_000})
+    assert load(measured.pk).due() == "auto"
+    make_compaction(measured, through=2)
+    add_messages(measured, ["And another thing."])
+    loaded = load(measured.pk)
+    assert 4 in [message.number for message in loaded.context.messages]
+    assert loaded.due() is None
+
+
+@pytest.mark.parametrize(("reported", "due"), [(190_000, "auto"), (0, None)])
+def test_an_answer_that_failed_without_usage_leaves_the_meter_to_the_one_before_5(
+    conversation: Conversation, reported: int, due: str | None
+) -> None:
+    conversation.messages.filter(number=4).update(usage={"input_tokens": reported})
+    add_messages(conversation, ["And another thing."])
+    zero = {"input_tokens": 0, "output_tokens": 0}
+    add_messages(conversation, [("assistant", "")], status=Message.Status.FAILED, usage=zero)
+    loaded = load(conversation.pk)
+    assert loaded.used >= reported
+    assert loaded.due() == due
+
+
+@pytest.mark.parametrize(
+    "values", [{"model": "another-model"}, {"system_prompt": "Answer in rhyme."}]
+)
+def test_usage_is_stale_after_a_change_of_the_request(
+    measured: Conversation, values: dict[str, Any]
+) -> None:
+    make_profile("another-model")
+    conversations.change_settings(measured, values)
+    assert meter(measured)[1]
+
+
+def test_what_is_newly_remembered_makes_cache_and_meter_stale(measured: Conversation) -> None:
+    assert load(measured.pk).warm
+    memories.remember(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
+    add_messages(measured, ["Where was that?"])
+    loaded = requests.begin_answer(make_turn(measured).pk).loaded
+    assert "Lisbon" in loaded.context.memory
+    assert (loaded.warm, loaded.used) == (False, loaded.size.total)
+
+
+def test_a_setting_that_leaves_the_request_alone_leaves_the_meter(measured: Conversation) -> None:
+    conversations.change_settings(measured, {"compaction_enabled": False})
+    assert meter(measured) == (1_050, False)
+
+
+def test_settings_cannot_change_under_a_running_turn(measured: Conversation) -> None:
+    make_turn(measured)
+    with pytest.raises(Refused):
+        conversations.change_settings(measured, {"model": "another-model"})
+
+
+def test_a_stopped_answer_counts_with_the_text_it_has(conversation: Conversation) -> None:
+    """The last report of a stopped answer came with its first event: 1 token of output."""
+    long = "It was a long story, and it was not over when it was stopped. " * 20
+    add_messages(conversation, ["Go on"])
+    (partial,) = add_messages(
+        conversation,
+        [long],
+        status="interrupted",
+        usage={"input_tokens": 1_000, "output_tokens": 1},
+    )
+    assert meter(conversation)[0] >= 1_000 + partial.tokens
+
+
+def test_the_event_adds_up(measured: Conversation) -> None:
+    make_profile(context_window=10_000, max_output=1_000)
+    event = usage_event(load(measured.pk))
+    assert (event["used"], event["budget"], event["window"]) == (1_050, 10_000, 10_000)
+    assert event["ratio"] == pytest.approx(0.105)
+    assert event["trigger"] == 0.8
+    parts = event["breakdown"]
+    assert sum(parts[n] for n in ("system", "tools", "summary", "conversation")) == 1_050
+    assert parts["reserve"] == 1_000
+
+
+def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) -> None:
+    def queries(row: Conversation) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert len(load(row.pk).rows) == 6
+        return len(captured)
+
+    long = make_conversation(owner=conversation.owner, messages=400)
+    make_compaction(long, through=394)
+    add_messages(conversation, ["More", "Yes"])
+    assert queries(long) <= queries(conversation) + 2  # the summary's end, the protected first

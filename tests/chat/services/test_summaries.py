@@ -1,0 +1,191 @@
+"""Looking first, editing, switching models, deleting: what people do with summaries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from agent.compaction.chapters import SEPARATOR
+from chat.errors import Refused
+from chat.models import Compaction, Conversation
+from chat.queries import preview
+from chat.queries.conversation import load
+from chat.services import conversations, summaries
+from tests.chat.factories import (
+    OWNER,
+    make_compaction,
+    make_conversation,
+    make_profile,
+    make_turn,
+)
+from tests.chat.listening import Listener
+
+Listen = Callable[[Conversation], Listener]
+
+
+@pytest.fixture
+def long(user: User) -> Conversation:
+    return make_conversation(owner=user, messages=["Words and words. " * 40] * 20)
+
+
+# --- Preview --------------------------------------------------------------------------------------
+
+
+def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
+    seen = preview.preview(long)
+    turn, pk = summaries.open_turn(long.owner, long.pk, focus="", owner=OWNER)
+    compaction = Compaction.objects.get(pk=pk)
+    assert (seen.first, seen.through) == (compaction.first.number, compaction.through.number)
+    assert seen.messages == compaction.messages
+    assert seen.messages + seen.kept == 20
+    assert seen.tokens_before == compaction.tokens_before
+    assert seen.cost > 0
+    assert not seen.warm
+
+
+def test_a_preview_of_nothing_says_so(user: User) -> None:
+    with pytest.raises(Refused, match="empty"):
+        preview.preview(make_conversation(owner=user))
+
+
+def test_the_preview_prices_the_summary_model_and_the_new_cache(
+    long: Conversation, settings: Any
+) -> None:
+    cold = preview.preview(long).cost
+    make_profile("cheap", input_price=0.01, output_price=0.01)
+    settings.SUMMARY_MODEL = "cheap"
+    assert 0 < preview.preview(long).cost < cold / 10
+    settings.SUMMARY_MODEL = ""
+    long.messages.filter(number=20).update(usage={"input_tokens": 4_000, "output_tokens": 10})
+    seen = preview.preview(long)
+    assert seen.warm
+    assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
+
+
+def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation) -> None:
+    prepared = make_compaction(long, through=7)
+    summaries.revert(prepared.pk)
+    Compaction.objects.update(status=Compaction.Status.READY, turn=None, reverted=False)
+    Conversation.objects.update(compaction_held=False)
+    seen = preview.preview(long)
+    assert (seen.through, seen.messages, seen.kept, seen.cost) == (7, 7, 13, 0.0)
+    turn, pk = summaries.open_turn(long.owner, long.pk, focus="", owner=OWNER)
+    assert pk == prepared.pk
+    long.refresh_from_db()
+    assert long.compaction_id == pk
+    assert seen.tokens_after == pytest.approx(load(long.pk).used, rel=0.1)
+
+
+# --- Edit -----------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
+    long: Conversation, listen: Listen
+) -> None:
+    old = make_compaction(long, "- Words [#1]", through=6)
+    heard = listen(long)
+    new = summaries.edit(old.pk, "- Only words that matter [#2]")
+    long.refresh_from_db()
+    assert long.compaction == new
+    assert new.previous == old
+    assert "Only words that matter" in load(long.pk).context.summary.text
+    assert (new.trigger, new.engine, new.through) == ("edit", "edited", old.through)
+    assert long.compactions_completed == 1, "no edit is a compaction"
+    (completed,) = heard.events("CompressionCompleted")
+    assert completed["success"]
+    old.refresh_from_db()
+    assert "- Words [#1]" in old.summary
+
+
+def test_an_edit_is_audited_and_never_stripped(long: Conversation) -> None:
+    old = make_compaction(long, through=6)
+    new = summaries.edit(old.pk, "- The port is 9999 [#1]")
+    assert "9999" in new.summary
+    assert new.audit["dropped"] == ["- The port is 9999 [#1]"]
+
+
+def test_chapters_are_edited_one_by_one_or_become_one(long: Conversation) -> None:
+    make_compaction(long, "One.", through=4)
+    two = make_compaction(long, "Two.", through=8)
+    assert summaries.editable_text(two) == f"One.{SEPARATOR}Two."
+    both = summaries.edit(two.pk, f"First.{SEPARATOR}Second.")
+    assert [(c["text"], c["first"]) for c in both.chapters] == [("First.", 1), ("Second.", 5)]
+    merged = summaries.edit(both.pk, "All.")
+    assert [(c["text"], c["first"], c["through"]) for c in merged.chapters] == [("All.", 1, 8)]
+
+
+def test_an_edit_can_be_reverted(long: Conversation) -> None:
+    old = make_compaction(long, "- Words [#1]", through=6)
+    new = summaries.edit(old.pk, "Better.")
+    summaries.revert(new.pk)
+    long.refresh_from_db()
+    assert long.compaction == old
+    assert "- Words [#1]" in (long.compressed_context or "")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 100_001])
+def test_refuses_no_text_and_too_much(long: Conversation, text: str) -> None:
+    old = make_compaction(long, through=6)
+    with pytest.raises(Refused):
+        summaries.edit(old.pk, text)
+    long.refresh_from_db()
+    assert long.compaction == old
+
+
+def test_only_the_current_version_of_an_idle_conversation_is_edited(long: Conversation) -> None:
+    old = make_compaction(long, through=4)
+    current = make_compaction(long, through=8)
+    with pytest.raises(Refused, match="current"):
+        summaries.edit(old.pk, "No.")
+    make_turn(long)
+    with pytest.raises(Refused) as refusal:
+        summaries.edit(current.pk, "No.")
+    assert refusal.value.code == "conversation_busy"
+
+
+# --- Model switch ---------------------------------------------------------------------------------
+
+
+def test_a_switch_to_a_model_that_is_too_small_compacts_with_the_old_one(
+    long: Conversation,
+) -> None:
+    make_profile("small", context_window=3_000, max_output=300)
+    old_model = long.model
+    conversations.change_settings(long, {"model": "small"})
+    opened = summaries.open_model_switch(long.pk, old_model=old_model, owner=OWNER)
+    assert opened is not None
+    compaction = Compaction.objects.get(pk=opened[1])
+    assert (compaction.trigger, compaction.model) == ("model_switch", old_model)
+
+
+def test_a_switch_to_a_model_that_fits_compacts_nothing(long: Conversation) -> None:
+    make_profile("large")
+    conversations.change_settings(long, {"model": "large"})
+    assert summaries.open_model_switch(long.pk, old_model="x", owner=OWNER) is None
+    assert not Compaction.objects.exists()
+
+
+# --- Deletion -------------------------------------------------------------------------------------
+
+
+def test_deleting_a_covered_message_blanks_every_version_that_rests_on_it(
+    long: Conversation,
+) -> None:
+    first = make_compaction(long, "First.", through=4)
+    second = make_compaction(long, "Second.", through=8)
+    summaries.forget(long, long.messages.get(position=5))
+    long.refresh_from_db()
+    second.refresh_from_db()
+    first.refresh_from_db()
+    assert long.compaction == first
+    assert "Second." not in (long.compressed_context or "")
+    assert (second.summary, second.chapters) == ("", [])
+    assert "First." in first.summary
+
+
+def test_deleting_a_message_of_the_tail_leaves_the_summary_alone(long: Conversation) -> None:
+    first = make_compaction(long, "First.", through=4)
+    summaries.forget(long, long.messages.get(position=10))
+    long.refresh_from_db()
+    assert long.compaction == first

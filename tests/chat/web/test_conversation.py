@@ -1,0 +1,359 @@
+"""HTTP: pages and actions, each only for the conversation's owner."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import AsyncClient, Client
+from django.urls import reverse
+
+from accounts.models import User
+from chat import metrics
+from chat.db import in_db
+from chat.live import answer
+from chat.models import Conversation
+from chat.web import transcript
+from demo.api.script import is_chat
+from tests.chat.factories import (
+    add_messages,
+    make_compaction,
+    make_conversation,
+    make_profile,
+    make_turn,
+    make_user,
+)
+from tests.chat.sockets import Chat
+
+
+@pytest.fixture
+def client(user: User) -> Client:
+    made = Client()
+    made.force_login(user)
+    return made
+
+
+def shown(html: bytes) -> list[int]:
+    """The numbers of the messages in a page or fragment."""
+    return [int(number) for number in re.findall(rb'data-number="(\d+)"', html)]
+
+
+PATHS = ["", "messages/", "rename/", "delete/", "settings/", "model/", "retry/"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_strangers_conversation_is_not_there(
+    conversation: Conversation, path: str, method: str
+) -> None:
+    client = Client()
+    client.force_login(make_user())
+    response = getattr(client, method)(f"/c/{conversation.pk}/{path}")
+    assert response.status_code in (404, 405)
+    if method == "get" and path in ("", "messages/", "delete/", "settings/"):
+        assert response.status_code == 404
+    if method == "post" and path not in ("", "messages/"):
+        assert response.status_code == 404
+    assert Conversation.objects.filter(pk=conversation.pk).exists()
+
+
+@pytest.mark.parametrize("path", ["/", "/c/", "/sidebar/", *(f"/c/%s/{path}" for path in PATHS)])
+def test_the_signed_out_are_sent_to_sign_in(conversation: Conversation, path: str) -> None:
+    address = path % conversation.pk if "%s" in path else path
+    for response in (Client().get(address), Client().post(address)):
+        assert response.status_code == 302
+        assert response["location"].startswith("/account/login/")
+
+
+def test_a_page_has_the_newest_messages_and_the_way_to_earlier_ones(
+    client: Client, user: User
+) -> None:
+    conversation = make_conversation(owner=user, messages=75)
+    page = client.get(conversation.get_absolute_url())
+    assert shown(page.content) == list(range(46, 76))
+    seen = shown(page.content)
+    while match := re.search(rb'id="earlier"[^>]+data-url="([^"]+)"', page.content):
+        page = client.get(match[1].decode())
+        seen = shown(page.content) + seen
+    assert seen == list(range(1, 76))
+
+
+def test_messages_after_a_position_come_with_their_divider(client: Client, user: User) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    make_compaction(conversation, "The summary so far.", through=6)
+    response = client.get(f"/c/{conversation.pk}/messages/?after=3")
+    assert shown(response.content) == [5, 6, 7, 8, 9, 10]
+    assert b"The summary so far." in response.content
+    assert response.content.index(b'data-number="6"') < response.content.index(b"The summary")
+    assert response.content.index(b"The summary") < response.content.index(b'data-number="7"')
+    assert client.get(f"/c/{conversation.pk}/messages/?after=x").status_code == 400
+
+
+def test_a_page_does_not_claim_to_know_a_message_that_it_does_not_show(
+    client: Client, conversation: Conversation
+) -> None:
+    """An answer that is stored while the page is made would never be asked for."""
+    came: list[Any] = []
+
+    def answer_comes(
+        execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
+    ) -> Any:
+        result = execute(sql, params, many, context)
+        if not came and 'FROM "chat_message"' in sql and '"chat_message"."blocks"' in sql:
+            came.append(True)
+            came.extend(add_messages(conversation, ["And another."]))
+        return result
+
+    with connection.execute_wrapper(answer_comes):
+        page = client.get(conversation.get_absolute_url())
+    assert len(came) == 2
+    head = re.search(rb'data-head="(\d+)"', page.content)
+    assert head is not None
+    assert int(head[1]) <= max(shown(page.content))
+
+
+def test_rename_and_its_limits(client: Client, conversation: Conversation) -> None:
+    address = f"/c/{conversation.pk}/rename/"
+    assert client.post(address, {"title": "  The\n bill "}).status_code == 302
+    conversation.refresh_from_db()
+    assert (conversation.title, conversation.title_edited) == ("The bill", True)
+    for title in ("", "   ", "x" * 201):
+        assert client.post(address, {"title": title}).status_code == 422
+    conversation.refresh_from_db()
+    assert conversation.title == "The bill"
+
+
+def test_only_offered_models_can_be_chosen(client: Client, conversation: Conversation) -> None:
+    make_profile("other-model")
+    make_profile("hidden-model", enabled=False)
+    make_profile("foreign-model", base_url="https://elsewhere.example")
+    address = f"/c/{conversation.pk}/model/"
+    assert client.post(address, {"model": "other-model"}).status_code == 204
+    for name in ("hidden-model", "foreign-model", "unheard-of", ""):
+        assert client.post(address, {"model": name}).status_code == 422
+    conversation.refresh_from_db()
+    assert conversation.model == "other-model"
+    make_turn(conversation)
+    assert client.post(address, {"model": "test-model"}).status_code == 409
+
+
+def test_the_budgets_to_choose_from_are_those_that_hold_for_the_model(
+    client: Client, conversation: Conversation
+) -> None:
+    make_profile(context_window=8_192)
+    address = f"/c/{conversation.pk}/settings/"
+
+    def choices() -> dict[str, str]:
+        found = re.search(r'<select name="context_budget".*?</select>', text(address), re.S)
+        assert found
+        return dict(re.findall(r'<option value="(\d*)"[^>]*>([^<]*)<', found[0]))
+
+    def text(address: str) -> str:
+        return client.get(address).content.decode()
+
+    full = "Full: the model&#x27;s window"
+    assert choices() == {"": "Default: 8,192", "10000000": full}
+    # Chosen when the conversation had a larger model.
+    Conversation.objects.update(context_budget=75_000)
+    assert choices() == {"": "Default: 8,192", "10000000": full, "75000": "As it is: 8,192"}
+
+
+def test_settings_are_saved_or_say_why_not(client: Client, conversation: Conversation) -> None:
+    address = f"/c/{conversation.pk}/settings/"
+    assert b"system_prompt" in client.get(address).content
+    form = {
+        "system_prompt": "Rhyme.",
+        "compaction_enabled": "on",
+        "threshold": "80",
+        "context_budget": "75000",
+        "keep_recent_messages": "6",
+        "summary_max_tokens": "2000",
+    }
+    assert client.post(address, form).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.system_prompt == "Rhyme."
+    assert conversation.context_budget == 75_000
+    assert conversation.compaction_enabled
+    assert not conversation.keep_first_message
+    assert client.post(address, form | {"context_budget": "7"}).status_code == 422
+    make_turn(conversation)
+    busy = client.post(address, form | {"system_prompt": "Prose."})
+    assert busy.status_code == 422
+    assert b"being written" in busy.content
+    conversation.refresh_from_db()
+    assert conversation.system_prompt == "Rhyme."
+
+
+def test_pinned_chats_are_listed_however_old_they_are_and_older_ones_can_be_asked_for(
+    client: Client, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "SIDEBAR", 2)
+    make_conversation(owner=user, title="Old and pinned", pinned=True)
+    for number in range(4):
+        make_conversation(owner=user, title=f"Chat {number}")
+    first = client.get("/sidebar/").content
+    assert re.findall(rb'title="([^"]+)"', first) == [b"Old and pinned", b"Chat 3"]
+    assert b"&quot;count&quot;: &quot;4&quot;" in first or b'"count": "4"' in first
+    second = client.get("/sidebar/?count=4").content
+    assert re.findall(rb'title="(Chat \d)"', second) == [b"Chat 3", b"Chat 2", b"Chat 1"]
+    assert b'name="count" value="4"' in second, "a refresh shows as many"
+    assert b"Show older" not in client.get("/sidebar/?count=6").content
+    assert client.get("/sidebar/?count=x").status_code == 200
+
+
+def test_the_start_page_shows_what_was_searched_for(client: Client, user: User) -> None:
+    make_conversation(owner=user, title="Lisbon in May")
+    make_conversation(owner=user, title="The bill")
+    page = client.get("/?q=lisbon").content
+    assert b"Lisbon in May" in page
+    assert b"The bill" not in page
+    assert b'value="lisbon"' in page
+
+
+def test_who_signed_in_to_send_a_first_message_gets_the_start_page(client: Client) -> None:
+    response = client.get("/c/")
+    assert (response.status_code, response["location"]) == (302, "/")
+
+
+def test_the_sidebar_lists_ones_own_by_title(client: Client, user: User) -> None:
+    make_conversation(owner=user, title="Lisbon in May")
+    make_conversation(owner=user, title="The bill")
+    make_conversation(owner=user, title="Lisbon archived", archived=True)
+    make_conversation(title="Lisbon of somebody else")
+    response = client.get("/sidebar/?q=LISBON")
+    assert re.findall(rb">(Lisbon[^<]*)</a>", response.content) == [b"Lisbon in May"]
+    assert b"The bill" in client.get("/sidebar/").content
+
+
+def test_the_sidebar_leads_to_archived_conversations_where_there_are_any(
+    client: Client, user: User
+) -> None:
+    talk = make_conversation(owner=user)
+    make_conversation(archived=True)
+    for address in "/", "/sidebar/", talk.get_absolute_url():
+        assert b"Archived conversations" not in client.get(address).content
+    Conversation.objects.filter(pk=talk.pk).update(archived=True)
+    for address in "/", "/sidebar/", talk.get_absolute_url():
+        assert b"Archived conversations" in client.get(address).content
+    assert b"Archived conversations" not in client.get("/sidebar/?archived=1").content
+
+
+def test_a_demo_says_so_and_tells_staff_what_to_do(
+    client: Client, user: User, settings: Any
+) -> None:
+    settings.DEMO = True
+    page = client.get("/").content
+    assert b"Demo server" in page
+    assert b"ANTHROPIC_API_KEY" not in page
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    assert b"ANTHROPIC_API_KEY" in client.get("/").content
+
+
+# --- Asynchronous views, with the application behind them -----------------------------------------
+
+
+async def test_a_first_message_leads_to_its_conversation_and_answer(chat: Chat) -> None:
+    gate = chat.script.stall("Welcome, ", then="Ada.", when=is_chat)
+    response = await chat.http.post("/c/", {"text": "Hello", "model": "test-model"})
+    assert response.status_code == 302
+    await gate.wait_reached()
+    pk = response["location"].split("/")[2]
+    conversation = await in_db(Conversation.objects.get, pk=pk)
+    assert conversation.title == "Hello"
+    await in_db(Conversation.objects.filter(pk=pk).update, title_edited=True)
+    tab = await chat.open(conversation)
+    assert tab.all("snapshot")[0]["turn"]["text"] == "Welcome, "
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+    assert tab.text == "Welcome, Ada."
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 300_000])
+async def test_a_first_message_that_cannot_be_sent_stays_in_the_box(chat: Chat, text: str) -> None:
+    response = await chat.http.post("/c/", {"text": text, "model": "test-model"})
+    assert response.status_code == 422
+    content = response.content.decode()
+    assert 'role="alert"' in content
+    assert text.strip()[:1000] in content
+
+
+async def test_a_refused_temporary_chat_stays_temporary(chat: Chat) -> None:
+    response = await chat.http.post("/c/", {"text": "", "temporary": "1"})
+    assert re.search(rb'name="temporary"[^>]+ checked', response.content)
+    page = await chat.http.get("/")
+    assert not re.search(rb'name="temporary"[^>]+ checked', page.content)
+
+
+async def test_the_pages_script_gets_the_address_of_a_new_chat_or_words(chat: Chat) -> None:
+    scripted = {"x-requested-with": "fetch"}
+    refused = await chat.http.post("/c/", {"text": " "}, headers=scripted)
+    assert (refused.status_code, refused.content) == (422, b"Write a message first.")
+    gate = chat.script.stall("Hi", then="!", when=is_chat)
+    made = await chat.http.post("/c/", {"text": "Hello"}, headers=scripted)
+    assert made.status_code == 201
+    await gate.wait_reached()
+    pk = made["location"].split("/")[2]
+    conversation = await in_db(Conversation.objects.get, pk=pk)
+    await in_db(Conversation.objects.filter(pk=pk).update, title_edited=True)
+    tab = await chat.open(conversation)
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+
+
+async def test_delete_asks_first(chat: Chat) -> None:
+    address = f"/c/{chat.conversation.pk}/delete/"
+    question = await chat.http.get(address)
+    assert chat.conversation.title in question.content.decode()
+    assert await in_db(Conversation.objects.filter(pk=chat.conversation.pk).exists)
+    assert (await chat.http.post(address)).status_code == 302
+    assert not await in_db(Conversation.objects.filter(pk=chat.conversation.pk).exists)
+
+
+async def test_posting_needs_the_token_of_the_page(chat: Chat) -> None:
+    client = AsyncClient(enforce_csrf_checks=True)
+    client.cookies["sessionid"] = chat.cookie
+    for address in ("/c/", f"/c/{chat.conversation.pk}/delete/"):
+        assert (await client.post(address, {"text": "Hello"})).status_code == 403
+
+
+# --- Metrics --------------------------------------------------------------------------------------
+
+
+def test_metrics_are_for_staff_and_for_who_has_the_token(user: User, settings: Any) -> None:
+    url, browser = reverse("metrics"), Client()
+    assert browser.get(url).status_code == 403
+    assert browser.get(url, headers={"authorization": "Bearer "}).status_code == 403
+    browser.force_login(user)
+    assert browser.get(url).status_code == 403
+    settings.METRICS_TOKEN = "a-token"
+    anybody = Client()
+    assert anybody.get(url, headers={"authorization": "Bearer a-token"}).status_code == 200
+    assert anybody.get(url, headers={"authorization": "Bearer another"}).status_code == 403
+    browser.force_login(make_user(staff=True))
+    assert browser.get(url).status_code == 200
+
+
+def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings: Any) -> None:
+    settings.METRICS_TOKEN = "a-token"
+    conversation = make_conversation(owner=user, messages=6)
+    make_compaction(conversation, cost=0.25)
+    make_turn(conversation, status="completed", notice=answer.TRIMMED_NOTICE)
+    make_turn(conversation, status="failed", notice='Left out: "a\\b".')
+    metrics.count("request_repaired")
+    response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
+    assert response["Content-Type"].startswith("text/plain; version=0.0.4")
+    lines = response.content.decode().splitlines()
+    labels = 'status="completed",trigger="manual",engine="serialised"'
+    for line in (
+        'everlong_turns{kind="answer",status="completed"} 1',
+        'everlong_turns{kind="answer",status="failed"} 1',
+        'everlong_degraded_turns{mode="trimmed"} 1',
+        'everlong_degraded_turns{mode="other"} 1',
+        'everlong_degraded_turns{mode="compaction_rests"} 0',
+        f"everlong_compactions{{{labels}}} 1",
+        "everlong_compaction_dollars 0.25",
+        f"everlong_request_repaired_total {metrics.counted('request_repaired')}",
+        "# TYPE everlong_request_refused_total counter",
+    ):
+        assert line in lines

@@ -1,0 +1,491 @@
+"""What people do with summaries, through the page's URLs: look first, edit, revert, set."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import AsyncClient, Client, override_settings
+from django.urls import reverse
+
+from accounts.models import User
+from agent.compaction.chapters import (
+    Chapter,
+    render,
+)
+from agent.compaction.pins import Pin
+from agent.values import Entry
+from chat.db import in_db
+from chat.html.divider import (
+    compaction_note,
+    render_divider,
+)
+from chat.live.runner import Runner
+from chat.models import Compaction, Conversation, Turn
+from chat.protocol import events
+from chat.queries import preview as previewing
+from chat.queries.conversation import load
+from chat.queries.model_server import counter
+from tests.chat.factories import (
+    add_messages,
+    make_compaction,
+    make_conversation,
+    make_profile,
+    make_turn,
+    make_user,
+)
+from tests.chat.listening import Listener
+
+Listen = Callable[[Conversation], Listener]
+
+SUMMARY = "## Overview\n- The photos go to disk A [#1 #2]"
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def talk(user: User) -> Conversation:
+    """Ten messages of a user who is signed in with `browser`."""
+    return make_conversation(owner=user, messages=["Put the photos on disk A."] + ["Done."] * 9)
+
+
+@pytest.fixture
+def browser(client: Client, user: User) -> Client:
+    client.force_login(user)
+    return client
+
+
+def url(name: str, talk: Conversation, *version: Compaction) -> str:
+    return reverse(name, args=[talk.pk, *(row.pk for row in version)])
+
+
+def words(response: HttpResponse, status: int = 200) -> str:
+    assert response.status_code == status, response
+    return " ".join(response.content.decode().split())
+
+
+def event(response: HttpResponse) -> Any:
+    assert response.status_code == 204, response.content
+    return json.loads(response["HX-Trigger"])
+
+
+# --- Whose ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["compact_preview", "summary", "summary_edit", "summary_revert"])
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_stranger_finds_nothing(
+    client: Client, talk: Conversation, name: str, method: str
+) -> None:
+    version = make_compaction(talk)
+    where = url(name, talk, *([version] if name.startswith("summary_") else []))
+    assert getattr(client, method)(where).status_code == 302, "signed out"
+    client.force_login(make_user("eve", admin=True))
+    assert getattr(client, method)(where, {"text": "Mine."}).status_code in (404, 405)
+    talk.refresh_from_db()
+    assert talk.compaction == version
+
+
+@pytest.mark.parametrize("name", ["summary_edit", "summary_revert"])
+def test_a_version_of_another_conversation_is_not_found(
+    browser: Client, user: User, talk: Conversation, name: str
+) -> None:
+    elsewhere = make_compaction(make_conversation(owner=make_user("eve"), messages=6))
+    for method in (browser.get, browser.post):
+        assert method(url(name, talk, elsewhere), {"text": "Mine."}).status_code == 404
+    elsewhere.conversation.refresh_from_db()
+    assert elsewhere.conversation.compaction == elsewhere
+
+
+# --- Preview --------------------------------------------------------------------------------------
+
+
+def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) -> None:
+    talk = make_conversation(owner=user, messages=["x" * 4_000] * 60)
+    shown = words(browser.get(url("compact_preview", talk)))
+    preview = previewing.preview(talk)
+    assert f'href="#message-{preview.first}"' in shown
+    assert f'href="#message-{preview.through}"' in shown
+    assert f"{preview.messages} in all" in shown
+    assert f"the first message and the newest {preview.kept} messages" in shown
+    assert "The model’s cache is cold: the older messages are read at the full price." in shown
+    assert "≈ $0.0" in shown
+    assert 'name="focus"' in shown
+
+
+def test_the_preview_tells_of_a_warm_cache(browser: Client, user: User) -> None:
+    talk = make_conversation(owner=user, messages=["x" * 4_000] * 60)
+    add_messages(talk, ["Now?"])
+    add_messages(talk, ["Yes."], usage={"input_tokens": 70_000, "output_tokens": 10})
+    assert "cache is warm" in words(browser.get(url("compact_preview", talk)))
+
+
+def test_a_preview_of_too_little_says_so(browser: Client, user: User) -> None:
+    talk = make_conversation(owner=user, messages=2)
+    shown = words(browser.get(url("compact_preview", talk)))
+    assert "There is nothing to compact yet" in shown
+    assert "compact-form" not in shown
+
+
+# --- Edit -----------------------------------------------------------------------------------------
+
+
+def test_the_editor_has_the_chapters_without_pins_and_index(
+    browser: Client, talk: Conversation
+) -> None:
+    version = make_compaction(talk, SUMMARY)
+    shown = words(browser.get(url("summary_edit", talk, version)))
+    assert "The photos go to disk A [#1 #2]</textarea>" in shown
+    assert "messages #1 to #8" in shown
+
+
+def test_a_clean_edit_closes_the_dialog_and_replaces_the_divider(
+    browser: Client, talk: Conversation, listen: Listen
+) -> None:
+    version = make_compaction(talk, SUMMARY)
+    heard = listen(talk)
+    text = "## Overview\r\n- Photos stay on the disk [#1]"
+    assert "summary-saved" in event(
+        browser.post(url("summary_edit", talk, version), {"text": text})
+    )
+    talk.refresh_from_db()
+    assert talk.compaction is not None
+    assert talk.compaction.trigger == Compaction.Trigger.EDIT
+    assert "Photos stay on the disk" in (talk.compressed_context or "")
+    (told,) = heard.events("CompressionCompleted")
+    assert (told["success"], told["trigger"], told["engine"]) == (True, "edit", "edited")
+    assert told["after_message_id"] == version.through_id
+    assert "edited by you" in told["html"]
+    assert f"/summary/{talk.compaction.pk}/edit/" in told["html"]
+
+
+def test_what_the_messages_do_not_bear_out_is_saved_and_told(
+    browser: Client, talk: Conversation
+) -> None:
+    version = make_compaction(talk, SUMMARY)
+    text = "## Overview\n- It is 731 GB on db-9.example.org [#1]\n- Cats love night walks [#2]"
+    shown = words(browser.post(url("summary_edit", talk, version), {"text": text}))
+    assert "In 1 statement there is" in shown
+    assert "<li>It is 731 GB on db-9.example.org [#1]</li>" in shown
+    assert "1 statement is unverified" in shown
+    assert "<li>Cats love night walks [#2]</li>" in shown
+    talk.refresh_from_db()
+    assert "731 GB" in (talk.compressed_context or ""), "reported, not stripped"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "A summary cannot be empty"),
+        (" \n ", "A summary cannot be empty"),
+        ("x" * 100_001, "at most 100000 characters"),
+    ],
+)
+def test_an_impossible_text_is_refused_and_kept(
+    browser: Client, talk: Conversation, text: str, said: str
+) -> None:
+    version = make_compaction(talk, SUMMARY)
+    shown = words(browser.post(url("summary_edit", talk, version), {"text": text}), 422)
+    assert said in shown
+    talk.refresh_from_db()
+    assert talk.compaction == version
+
+
+def test_only_the_current_version_is_edited_and_not_while_an_answer_runs(
+    browser: Client, talk: Conversation
+) -> None:
+    old = make_compaction(talk, SUMMARY, through=4)
+    current = make_compaction(talk, SUMMARY, through=8)
+    for name in ("summary_edit", "summary_revert"):
+        shown = words(browser.post(url(name, talk, old), {"text": "Mine."}), 422)
+        assert "Only the current summary can be changed." in shown
+    make_turn(talk)
+    for name in ("summary_edit", "summary_revert"):
+        shown = words(browser.post(url(name, talk, current), {"text": "Mine."}), 422)
+        assert "An answer or a compaction is running." in shown
+    talk.refresh_from_db()
+    assert talk.compaction == current
+
+
+def test_hostile_summaries_are_text(browser: Client, talk: Conversation) -> None:
+    hostile = "</textarea><script>alert(1)</script> [x](https://x/(unverified)) [#1] (unverified)"
+    version = make_compaction(talk, f"## Overview\n- {hostile}")
+    pages = [
+        browser.get(url("summary_edit", talk, version)),
+        browser.get(url("summary", talk)),
+        browser.post(url("summary_edit", talk, version), {"text": f"- {hostile} 731 GB"}),
+    ]
+    for page in pages:
+        assert "<script>alert" not in words(page)
+    assert 'href="https://x/(unverified)"' in words(pages[1])
+
+
+# --- Revert ---------------------------------------------------------------------------------------
+
+
+def test_revert_asks_and_then_goes_back(
+    browser: Client, talk: Conversation, listen: Listen
+) -> None:
+    first = make_compaction(talk, SUMMARY, through=4)
+    second = make_compaction(talk, SUMMARY, through=8)
+    heard = listen(talk)
+    asked = words(browser.get(url("summary_revert", talk, second)))
+    assert "goes back to the summary before this one" in asked
+    assert "summary-reverted" in event(browser.post(url("summary_revert", talk, second)))
+    talk.refresh_from_db()
+    assert talk.compaction == first
+    assert [e["id"] for e in heard.events("compaction.reverted")] == [second.pk]
+    assert "goes on without a summary" in words(browser.get(url("summary_revert", talk, first)))
+
+
+def test_a_revert_that_does_not_fit_says_why(browser: Client, user: User) -> None:
+    make_profile("small", context_window=16_000)
+    talk = make_conversation(owner=user, model="small", messages=["x" * 5_000] * 14)
+    version = make_compaction(talk, through=8)
+    shown = words(browser.post(url("summary_revert", talk, version)), 422)
+    assert "Choose a larger model first." in shown
+
+
+def test_the_current_divider_can_be_fetched(browser: Client, talk: Conversation) -> None:
+    assert browser.get(url("summary", talk)).status_code == 204
+    version = make_compaction(talk, SUMMARY)
+    shown = words(browser.get(url("summary", talk)))
+    assert f'id="compaction-{version.pk}"' in shown
+    assert f'data-after="{version.through_id}"' in shown
+
+
+# --- Settings -------------------------------------------------------------------------------------
+
+DEFAULTS: dict[str, Any] = {
+    "system_prompt": "",
+    "compaction_enabled": "on",
+    "threshold": 80,
+    "context_budget": "",
+    "keep_recent_messages": 6,
+    "summary_max_tokens": 2_000,
+    "prepare": "on",
+    "use_pauses": "on",
+    "keep_first_message": "on",
+}
+
+
+def save(browser: Client, talk: Conversation, **values: Any) -> HttpResponse:
+    data = {k: v for k, v in (DEFAULTS | values).items() if v is not None}
+    return browser.post(url("conversation_settings", talk), data)
+
+
+def test_settings_as_the_site_has_them_store_nothing(browser: Client, talk: Conversation) -> None:
+    assert event(save(browser, talk))["settings-saved"] == {"automatic": True}
+    talk.refresh_from_db()
+    assert talk.compaction_settings == {}
+    with override_settings(COMPACTION={"enabled": True, "threshold_ratio": 0.7}):
+        assert load(talk.pk).policy.threshold_ratio == 0.7, "a new default reaches it"
+
+
+def test_settings_store_what_differs(browser: Client, talk: Conversation) -> None:
+    event(
+        save(
+            browser,
+            talk,
+            threshold=65,
+            context_budget="75000",
+            keep_recent_messages=12,
+            summary_max_tokens=500,
+            prepare=None,
+            use_pauses=None,
+            keep_first_message=None,
+        )
+    )
+    talk.refresh_from_db()
+    assert talk.compaction_settings == {
+        "threshold_ratio": 0.65,
+        "keep_recent_messages": 12,
+        "summary_max_tokens": 500,
+        "prepare_ratio": 0,
+        "idle_ratio": 0,
+    }
+    assert (talk.context_budget, talk.keep_first_message) == (75_000, False)
+    policy = load(talk.pk).policy
+    assert (policy.threshold_ratio, policy.prepare_ratio) == (0.65, 0)
+    event(save(browser, talk, prepare="on"))
+    talk.refresh_from_db()
+    assert talk.compaction_settings == {}, "all as the site has it again"
+    assert talk.context_budget is None
+
+
+def test_what_the_form_does_not_show_and_what_it_rounds_stays(
+    browser: Client, talk: Conversation
+) -> None:
+    chosen = {"threshold_ratio": 0.777, "prepare_ratio": 0.6, "threshold_tokens": 9_000}
+    Conversation.objects.filter(pk=talk.pk).update(compaction_settings=chosen)
+    event(save(browser, talk, threshold=78, system_prompt="Be brief."))
+    talk.refresh_from_db()
+    assert talk.compaction_settings == chosen
+    assert talk.system_prompt == "Be brief."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": 49},
+        {"threshold": 96},
+        {"threshold": ""},
+        {"threshold": "nan"},
+        {"keep_recent_messages": 1},
+        {"keep_recent_messages": 51},
+        {"summary_max_tokens": 3},
+        {"context_budget": "12"},
+    ],
+)
+def test_settings_out_of_range_are_refused(
+    browser: Client, talk: Conversation, wrong: dict[str, Any]
+) -> None:
+    shown = words(save(browser, talk, system_prompt="Changed.", **wrong), 422)
+    assert "field-error" in shown
+    talk.refresh_from_db()
+    assert (talk.compaction_settings, talk.system_prompt) == ({}, "")
+
+
+def test_the_page_says_when_compaction_is_off(browser: Client, talk: Conversation) -> None:
+    page = words(browser.get(talk.get_absolute_url()))
+    assert 'id="compaction-off" class="quiet" hidden' in page
+    assert event(save(browser, talk, compaction_enabled=None))["settings-saved"] == {
+        "automatic": False
+    }
+    page = words(browser.get(talk.get_absolute_url()))
+    assert 'id="compaction-off" class="quiet">Automatic compaction is off' in page
+    with override_settings(COMPACTION={"enabled": False}):
+        assert "for this whole site" in words(browser.get(url("conversation_settings", talk)))
+
+
+# --- Another model --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int | None]]:
+    """The turns that a view hands to the runner, which starts none of them."""
+    seen: list[tuple[int, int | None]] = []
+
+    def start(self: Runner, turn: Turn, compaction_id: int | None = None) -> None:
+        assert asyncio.get_running_loop()
+        seen.append((turn.pk, compaction_id))
+
+    monkeypatch.setattr(Runner, "start", start)
+    return seen
+
+
+async def switch(talk: Conversation, model: str) -> HttpResponse:
+    client = AsyncClient()
+    await client.aforce_login(talk.owner)
+    return await client.post(url("conversation_model", talk), {"model": model})
+
+
+async def test_a_model_that_is_too_small_lets_the_old_one_compact(
+    user: User, started: list[Any]
+) -> None:
+    await in_db(make_profile, "small", context_window=16_000)
+    talk = await in_db(make_conversation, owner=user, messages=["x" * 5_000] * 20)
+    assert (await switch(talk, "small")).status_code == 204
+    compaction = await Compaction.objects.select_related("turn").aget()
+    assert compaction.trigger == Compaction.Trigger.MODEL_SWITCH
+    assert compaction.model == talk.model, "the old one"
+    assert started == [(compaction.turn_id, compaction.pk)]
+    await talk.arefresh_from_db()
+    assert talk.model == "small"
+
+
+async def test_a_model_that_fits_compacts_nothing(user: User, started: list[Any]) -> None:
+    await in_db(make_profile, "large", context_window=1_000_000)
+    talk = await in_db(make_conversation, owner=user, messages=4)
+    assert (await switch(talk, "large")).status_code == 204
+    assert not await Compaction.objects.aexists()
+    assert started == []
+    assert (await switch(talk, "unknown")).status_code == 422
+    await in_db(make_turn, talk)
+    assert (await switch(talk, "test-model")).status_code == 409
+    await talk.arefresh_from_db()
+    assert talk.model == "large"
+
+
+# --- The divider ----------------------------------------------------------------------------------
+
+
+def divider(talk: Conversation, summary: str = SUMMARY, **values: Any) -> str:
+    version = make_compaction(talk, SUMMARY, **values)
+    version.summary = summary
+    return " ".join(render_divider(version).split())
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"trigger": "prepared"}, "· prepared in the background<"),
+        ({"trigger": "idle"}, "· prepared during a pause<"),
+        ({"trigger": "overflow"}, "· the model’s window was full<"),
+        ({"trigger": "model_switch"}, "· to fit the other model<"),
+        ({"trigger": "edit", "engine": "edited"}, "· edited by you<"),
+        (
+            {"engine": "extract", "engine_reason": "chunks: The server is not reachable."},
+            "Written by rule, because no model could: The server is not reachable.",
+        ),
+        ({"engine": "extract", "engine_reason": "by setting"}, "Written by rule, as the settings"),
+        (
+            {"engine": "serialised", "audit": {"failures": ["warm prefix: It is empty."]}},
+            "Written at the second attempt. The first failed: It is empty.",
+        ),
+        ({"engine": "chunks", "audit": {"failures": ["serialised: …"]}}, "Read in several parts"),
+        (
+            {"engine": "without oversized messages", "audit": {"failures": ["chunks: …"]}},
+            "Very long messages were read only in part",
+        ),
+    ],
+)
+def test_the_divider_and_the_event_tell_how_it_was_made(
+    talk: Conversation, values: dict[str, Any], said: str
+) -> None:
+    html = divider(talk, **values)
+    assert said in html
+    version = Compaction.objects.get()
+    told = events.compaction_completed(version)
+    assert (told["trigger"], told["engine"]) == (version.trigger, version.engine)
+    assert told["note"] == ("" if said.startswith("·") else compaction_note(version))
+    assert ("divider-note" in html) == bool(told["note"])
+
+
+def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> None:
+    summary = render(
+        [
+            Chapter(
+                "## Overview\n- Photos [#1] (unverified)",
+                1,
+                8,
+                pins=(Pin(1, "Never say *maybe* [#x]."),),
+                index=(Entry("__init__.py", 3, "the file is"), Entry("<b>", 5, "")),
+            )
+        ],
+        pin_tokens=500,
+        index_tokens=500,
+        counter=counter(),
+    )
+    html = divider(talk, summary.text)
+    assert '<h3 class="summary-range">Messages #1 to #8</h3>' in html
+    assert '<li>Never say *maybe* [#x]. [<a href="#message-1">#1</a>]</li>' in html
+    assert '<li><code>__init__.py</code> [<a href="#message-3">#3</a>]' in html
+    assert "the file is" in html
+    assert "<code>&lt;b&gt;</code>" in html
+    assert "(unverified)" not in html
+    assert html.count('class="unverified-mark"') == 2, "the statement's and the legend's"
+
+
+def test_values_of_one_line_are_told_apart(talk: Conversation) -> None:
+    entries = tuple(Entry(f"value_{n}.py", 1 + n // 10, "some words") for n in range(40))
+    chapter = Chapter("## Overview\nNone.", 1, 8, index=entries)
+    summary = render([chapter], pin_tokens=0, index_tokens=80, counter=counter())
+    html = divider(talk, summary.text)
+    assert "<code>value_30.py</code> · <code>value_31.py</code>" in html
+
+
+def test_a_blanked_summary_says_so(talk: Conversation) -> None:
+    assert "a message that it rested on was deleted" in divider(talk, "")
