@@ -79,10 +79,11 @@ class ServicesReplay:
             endings,
             preparations,
             requests,
-            turns,
         )
 
-        turn = turns.post_message(
+        before = self._version()
+        began, began_cpu = time.perf_counter(), time.thread_time()
+        opening = requests.send_message(
             self._user,
             self._id,
             text=exchange.user,
@@ -90,10 +91,8 @@ class ServicesReplay:
             expected_head=None,
             owner="bench",
         )
-        assert turn is not None
-        before = self._version()
-        began, began_cpu = time.perf_counter(), time.thread_time()
-        opening = requests.begin_answer(turn.pk)
+        assert opening is not None
+        turn = opening.turn
         taken = 1000 * (time.perf_counter() - began)
         cpu = 1000 * (time.thread_time() - began_cpu)
         if opening.compact:
@@ -121,7 +120,7 @@ class ServicesReplay:
             usage=usage,
             raw_prompt=raw,
         )
-        after = endings.finish(turn.pk, ending)
+        after = endings.end_turn(turn.pk, ending)
         assert after is not None
         self._pause = None
         if prepared := preparations.prepare_if_due(after):
