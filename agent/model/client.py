@@ -11,13 +11,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx2
-from anthropic import AsyncAnthropic, DefaultAioHttpClient
+from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
-from agent.attachments import Read, filled
-from agent.context.request import Request
+from agent.attachments import Read, filled, ids_in
+from agent.context.request import (
+    Request,
+    encoded,
+)
 from agent.errors import DAMAGED, AgentError, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import (
@@ -167,18 +170,17 @@ class Client:
         self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
     ) -> AsyncGenerator[list[Event]]:
         """Batches of events, each with all that had arrived. Raises AgentError."""
+        data = await self._data(request)
         attempt = 0
         while True:
             started = False
             try:
-                body = await filled(request.body(caching=self._caching), self._read)
-                create = self._sdk.messages.with_streaming_response.create
-                async with translated(), create(**body, stream=True) as response:
+                async with translated(), aclosing(await self._post(data)) as response:
                     if not _streams(response):
                         yield await _whole(response)
                         return
                     decoder = EventDecoder()
-                    async for chunk in response.iter_bytes():
+                    async for chunk in response.aiter_bytes():
                         if events := decoder.feed(chunk):
                             started = started or any(
                                 e["type"] == "content_block_start" for e in events
@@ -199,10 +201,35 @@ class Client:
             await asyncio.sleep(wait)
             attempt += 1
 
+    async def _data(self, request: Request) -> bytes:
+        """The bytes to send, files and all. In a thread: encoding would stop the loop."""
+        request = self._as_cached(request)
+        body = request.body()
+        if not (ids := ids_in(body)):
+            return await asyncio.to_thread(lambda: request.data)
+        files = await self._read(ids)
+        return await asyncio.to_thread(lambda: encoded(filled(body, files)))
+
+    def _as_cached(self, request: Request) -> Request:
+        """The request for a server that may have no prompt cache."""
+        return request if self._caching or request.once else replace(request, once=True)
+
+    async def _post(self, data: bytes) -> httpx2.Response:
+        """The response as it comes in. The SDK's own method would encode the body again."""
+        response = await self._sdk.post(
+            "/v1/messages",
+            cast_to=httpx2.Response,
+            content=data,
+            stream=True,
+            stream_cls=AsyncStream[Any],
+        )
+        return cast(httpx2.Response, response)  # as `cast_to` says
+
     async def complete(self, request: Request) -> Reply:
         """One whole reply. It streams too, so that long replies need no long timeout and a
         cancelled task ends the call."""
-        self._check(request)
+        request = self._as_cached(request)
+        await asyncio.to_thread(self._check, request)
         reply = Reply()
 
         def restart(error: AgentError) -> None:
@@ -228,20 +255,20 @@ class Client:
         """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
-        body = await filled(request.body(caching=False), self._read)
+        body = replace(request, once=True).body()
+        if ids := ids_in(body):
+            body = filled(body, await self._read(ids))
         del body["max_tokens"]
         try:
             async with translated():
-                counted = _object(
-                    await self._sdk.messages.with_raw_response.count_tokens(
-                        **body, timeout=COUNT_SECONDS
-                    )
+                counted = await self._sdk.messages.with_raw_response.count_tokens(
+                    **body, timeout=COUNT_SECONDS
                 )
+                tokens = _object(counted.http_response).get("input_tokens")
         except AgentError as error:
             if error.code == "unknown_model":
                 self._uncounted.add(request.model)
             return None
-        tokens = counted.get("input_tokens")
         return tokens if isinstance(tokens, int) else None
 
     async def probe(self, request: Request) -> int | None:
@@ -255,7 +282,8 @@ class Client:
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
         async with translated():
-            page = _object(await self._sdk.models.with_raw_response.list(limit=100))
+            listed = await self._sdk.models.with_raw_response.list(limit=100)
+            page = _object(listed.http_response)
         return [
             ModelInfo(
                 name=model["id"],
@@ -267,16 +295,16 @@ class Client:
         ]
 
 
-def _streams(response: Any) -> bool:
+def _streams(response: httpx2.Response) -> bool:
     """Whether a server streams as it was asked to: some answer at once, with a content type of
     their own, and what stands in front of them with a page."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind not in ("application/json", "text/html")
 
 
-async def _whole(response: Any) -> list[Event]:
+async def _whole(response: httpx2.Response) -> list[Event]:
     """The events of a reply that came at once. Raises AgentError for anything else."""
-    await response.read()
+    await response.aread()
     body = _object(response)
     if "error" in body:
         raise stream_error(body)
@@ -286,10 +314,10 @@ async def _whole(response: Any) -> list[Event]:
     return message_events(body)
 
 
-def _object(response: Any) -> dict[str, Any]:
+def _object(response: httpx2.Response) -> dict[str, Any]:
     """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
     try:
-        value = response.http_response.json()
+        value = response.json()
     except ValueError:
         value = None
     if not isinstance(value, dict):

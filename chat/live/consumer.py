@@ -203,14 +203,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._post(frame)
             case Compact(focus):
                 self._refuse_if_draining()
-                turn, compaction_id = await in_db(
+                await runner.begin(
                     summaries.open_turn,
                     self.user,
                     self.conversation_id,
                     focus=focus,
                     owner=runner.owner,
                 )
-                runner.start(turn, compaction_id)
             case StopTurn():
                 await self._stop()
             case DecideCall():
@@ -226,7 +225,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         send: Callable[..., requests.Opening | None] = (
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
-        opening = await in_db(
+        opening = await runner.begin(
             send,
             self.user,
             self.conversation_id,
@@ -237,9 +236,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             files=frame.files,
             pasted=frame.pasted,
         )
-        if opening:
-            runner.start(opening.turn, opening=opening)
-        else:
+        if opening is None:
             # A repeat: show what came of the first, and that it is stored.
             await self._send_snapshot()
             await self.send(text_data=await in_db(self._stored, frame.client_id))

@@ -8,9 +8,10 @@ import contextvars
 import os
 import socket
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec
 from uuid import UUID
 
 import structlog
@@ -21,7 +22,7 @@ from agent.errors import AgentError
 from agent.messages import shown_text
 from agent.model.reply import Reply
 from chat import tasks
-from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, why_unavailable
+from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, unbroken, why_unavailable
 from chat.live.answer import Answering
 from chat.live.enqueuing import enqueue
 from chat.live.live_turn import LiveTurn
@@ -39,6 +40,7 @@ from chat.services import (
     compactions,
     endings,
     preparations,
+    summaries,
 )
 from chat.services import sweep as sweeping
 from chat.services import turns as services
@@ -47,6 +49,9 @@ from chat.services.requests import Opening
 from chat.services.turns import TurnEnded
 
 log = structlog.get_logger(__name__)
+
+P = ParamSpec("P")
+Begun = Opening | summaries.Begun
 
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
@@ -69,18 +74,29 @@ class Runner:
         self._keeper: asyncio.Task[None] | None = None
         self._control: asyncio.Task[None] | None = None
 
-    def start(
-        self, turn: Turn, compaction_id: int | None = None, *, opening: Opening | None = None
-    ) -> None:
-        """Run a stored turn: an answer, from its `opening` where it was begun already, or the
-        compaction that was begun with it."""
+    async def begin(
+        self, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
+    ) -> Begun | None:
+        """Store the beginning of a turn and run it, or neither: also where who asked for it leaves
+        meanwhile. What `store` returns; with None nothing runs."""
+        return await unbroken(self._begin(partial(store, *args, **kwargs)))
+
+    async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
+        begun = await in_db(store)
+        if begun:
+            self.start(begun)
+        return begun
+
+    def start(self, begun: Begun) -> None:
+        """Run a turn whose beginning is stored."""
         bind_loop()
+        turn = begun.turn
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
-        if compaction_id is None:
-            work = Answering(live, opening, lambda: len(self._live)).run()
+        if isinstance(begun, Opening):
+            work = Answering(live, begun, lambda: len(self._live)).run()
         else:
-            work = self._compact(compaction_id)
+            work = self._compact(begun.compaction_id)
         # In a context of its own: the turn outlives the request that started it.
         live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
         if self._keeper is None:
@@ -173,7 +189,7 @@ class Runner:
         told = False
         while True:
             try:
-                loaded = await in_db(compactions.end_turn, live.turn_id, ending)
+                loaded = await in_db(endings.end_turn, live.turn_id, ending)
             except UNAVAILABLE as error:
                 DATABASE.began(error)
                 if not told:

@@ -5,14 +5,22 @@ The layer delivers at most once. Events are doorbells; whoever misses one asks f
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import structlog
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
-from chat.protocol.local_layer import LocalChannelLayer
+from chat.html.failsafe import drawn
+from chat.protocol.local_layer import (
+    RESYNC,
+    LocalChannelLayer,
+)
+
+log = structlog.get_logger(__name__)
 
 Event = dict[str, Any]
 
@@ -43,6 +51,22 @@ def emit(group: str, event: Event) -> None:
     message = _message(event)
     # No `partial`: Django cannot name it where it fails.
     transaction.on_commit(lambda: _deliver(group, message), robust=True)
+
+
+def emit_later(group: str, make: Callable[[], Event]) -> None:
+    """`emit` for an event that takes a while to make, as all with HTML do: it is made after the
+    commit too. Rendering takes up to 100 ms, in which nobody else could write to SQLite. Where it
+    cannot be made, which is logged, the sockets send a snapshot: what it tells of is stored."""
+
+    def tell() -> None:
+        try:
+            message = drawn("event", lambda: _message(make()), lambda: RESYNC)
+        except DatabaseError:  # away since the commit
+            log.exception("event could not be read", group=group)
+            message = RESYNC
+        _deliver(group, message)
+
+    transaction.on_commit(tell, robust=True)
 
 
 def doubt_sessions(user_id: int) -> None:

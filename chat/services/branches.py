@@ -14,24 +14,21 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.quoted import Range
-from agent.messages import Block, plain_text, sound_text
 from chat.errors import Refused
-from chat.models import Attachment, Compaction, Conversation, Message, Turn
-from chat.protocol import events
+from chat.models import Attachment, Compaction, Conversation, Message
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
+    emit_later,
 )
-from chat.protocol.pasted import stored
 from chat.queries import tree
 from chat.queries.conversation import (
     agent_message,
     load,
     usage_event,
 )
-from chat.queries.model_server import counter
 from chat.services import attachments, compactions, requests, summaries, turns
-from chat.services.conversations import refuse_if_busy
+from chat.services.conversations import owned, refuse_if_busy
 
 
 def edit(
@@ -42,48 +39,42 @@ def edit(
     pasted: Sequence[Range] | None = None,
     *,
     owner: str,
-) -> Turn:
+) -> requests.Opening:
     """Send another version of one's own message, with its attachments; what followed the old one
     stays with that. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
+    old = owned(user, conversation_id).messages.get(pk=message_id)
+    kept = [block for block in old.blocks if block["type"] != "text"]
+    prompt = turns.prompt_of(text, pasted, kept, list(old.attachments.all()))
     with transaction.atomic():
         conversation, old = _locked(user, conversation_id, message_id)
         if not agent_message(old).is_prompt:
             raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
-        kept: list[Block] = [block for block in old.blocks if block["type"] != "text"]
-        parts = stored(sound_text(text), pasted)
-        text = turns.checked_text(text, needed=not kept)
-        blocks = [*kept, {"type": "text", "text": text}] if text else kept
         _show(conversation, old.parent)
         _settle(conversation, before=old.position)
-        turn = turns.open_answer_turn(conversation, owner)
-        message = turns.append(
-            conversation,
-            old.parent,
-            turn=turn,
-            role=Message.Role.USER,
-            blocks=blocks,
-            text=plain_text(blocks),
-            tokens=counter().count_blocks(blocks),
-            pasted=parts,
-        )
-        message.attachments.set(old.attachments.all())
-        _tell(conversation, events.message_created(message), events.turn_started(turn))
-    return turn
+        return _answered(conversation, owner, prompt=prompt, after=old.parent)
 
 
-def regenerate(user: User, conversation_id: UUID, message_id: int, *, owner: str) -> Turn:
+def regenerate(
+    user: User, conversation_id: UUID, message_id: int, *, owner: str
+) -> requests.Opening:
     """Answer again what an answer answers; the old one and what followed it stay as a branch."""
     with transaction.atomic():
         conversation, answer = _locked(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
-        turn = turns.open_answer_turn(conversation, owner)
-        _tell(conversation, events.turn_started(turn))
-    return turn
+        return _answered(conversation, owner)
+
+
+def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests.Opening:
+    """The beginning of an answer on the branch that is shown now."""
+    conversation.refresh_from_db()
+    opening = requests.open_answer_turn(conversation, owner, **prompt)
+    _emit(conversation, usage_event(opening.loaded))
+    return opening
 
 
 def send_as_branch(
@@ -109,7 +100,7 @@ def switch(user: User, conversation_id: UUID, message_id: int) -> None:
         conversation, message = _locked(user, conversation_id, message_id)
         _show(conversation, tree.newest_leaf(message))
         _settle(conversation)
-        _tell(conversation)
+        _tell_usage(conversation)
 
 
 def delete(user: User, conversation_id: UUID, message_id: int) -> None:
@@ -136,7 +127,7 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         if sibling:
             _show(conversation, tree.newest_leaf(sibling))
             _settle(conversation)
-        _tell(conversation)
+        _tell_usage(conversation)
 
 
 def _locked(user: User, conversation_id: UUID, message_id: int) -> tuple[Conversation, Message]:
@@ -212,7 +203,6 @@ def _emit(conversation: Conversation, event: dict[str, Any]) -> None:
     emit(conversation_group(conversation.pk), event)
 
 
-def _tell(conversation: Conversation, *told: dict[str, Any]) -> None:
-    """Events, and how full the context is now."""
-    for event in (*told, usage_event(load(conversation.pk))):
-        _emit(conversation, event)
+def _tell_usage(conversation: Conversation) -> None:
+    """How full the context is now."""
+    emit_later(conversation_group(conversation.pk), lambda: usage_event(load(conversation.pk)))

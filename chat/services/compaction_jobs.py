@@ -15,6 +15,7 @@ from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
+    emit_later,
 )
 from chat.queries.conversation import (
     Loaded,
@@ -149,7 +150,8 @@ def complete(task: Task, written: Compacted) -> bool:
             if waited_for:
                 make_current(conversation, compaction, new=True)
                 announce_end(compaction)
-                emit(conversation_group(conversation.pk), usage_event(load(conversation.pk)))
+                group = conversation_group(conversation.pk)
+                emit_later(group, lambda: usage_event(load(conversation.pk)))
             else:
                 log.info("compaction prepared", **described(compaction))
             return True

@@ -25,6 +25,7 @@ from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
+    emit_later,
 )
 from chat.queries.conversation import (
     Loaded,
@@ -35,8 +36,6 @@ from chat.queries.summaries import (
     covered,
     ready,
 )
-from chat.services import endings
-from chat.services.endings import Ending
 from chat.services.turns import TurnEnded, lease
 from chat.signals import compaction_ended, compaction_started
 
@@ -179,9 +178,8 @@ def end(
 def announce_end(compaction: Compaction) -> None:
     """Tell the page, the hooks and the log of an end."""
     if compaction.turn_id is not None or compaction.status == Compaction.Status.COMPLETED:
-        emit(
-            conversation_group(compaction.conversation_id), events.compaction_completed(compaction)
-        )
+        group = conversation_group(compaction.conversation_id)
+        emit_later(group, lambda: events.compaction_completed(compaction))
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
@@ -245,18 +243,15 @@ def cancel(conversation_id: UUID) -> bool:
     return waited_for is not None and fail(waited_for.pk, CANCELLED, cancelled=True)
 
 
-def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
-    """`endings.finish`; what a turn that ends without success still has running fails first: nobody
-    waits for it any more, and it would keep the next compaction from beginning."""
-    if ending.status == Turn.Status.COMPLETED:
-        return endings.finish(turn_id, ending)
-    with transaction.atomic():
-        # Locked, so that a compaction which is just being begun finds the turn ended.
-        Turn.objects.select_for_update().filter(pk=turn_id).first()
-        left = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
-        for compaction_id in left.values_list("pk", flat=True):
-            fail(compaction_id, SERVER_STOPPED)
-        return endings.finish(turn_id, ending)
+def fail_all_of(turn_id: int) -> None:
+    """Fail what a turn that is ending without success has running: nobody waits for it any more,
+    and it would keep the next compaction from beginning. The caller ends the turn in the same
+    transaction."""
+    # Locked, so that a compaction which is just being begun finds the turn ended.
+    Turn.objects.select_for_update().filter(pk=turn_id).first()
+    left = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
+    for compaction_id in left.values_list("pk", flat=True):
+        fail(compaction_id, SERVER_STOPPED)
 
 
 def make_current(

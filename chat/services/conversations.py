@@ -20,6 +20,7 @@ from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
+    emit_later,
     user_group,
 )
 from chat.queries.conversation import (
@@ -138,7 +139,7 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
-            emit(conversation_group(row.pk), usage_event(load(row.pk)))
+            emit_later(conversation_group(row.pk), lambda: usage_event(load(row.pk)))
 
 
 def delete(conversation: Conversation) -> None:

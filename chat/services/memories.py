@@ -15,16 +15,14 @@ from agent.context.assemble import DEFUSED
 from agent.messages import sound_text
 from agent.tokens import Factor
 from chat.errors import Refused
-from chat.models import Conversation, Memory, MemoryProposal
+from chat.models import Conversation, Memory, MemoryProposal, ModelProfile
 from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
+    emit_later,
 )
-from chat.queries.conversation import (
-    Loaded,
-    load_for,
-)
+from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import counter
 
 MAX_CHARACTERS = 500
@@ -145,7 +143,8 @@ def _propose(
         MemoryProposal.objects.filter(**same).delete()  # one that has expired
         proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
         if new:
-            emit(conversation_group(proposal.conversation_id), events.proposal_asked(proposal))
+            group = conversation_group(proposal.conversation_id)
+            emit_later(group, lambda: events.proposal_asked(proposal))
     return proposal
 
 
@@ -191,19 +190,16 @@ def sweep() -> int:
 # --- In requests ----------------------------------------------------------------------------------
 
 
-def told(loaded: Loaded) -> Loaded:
-    """At the beginning of a turn: the conversation with what is remembered now. Within a turn the
-    text stays, so that the prompt cache holds and thinking stays valid."""
-    conversation = loaded.conversation
-    text = (
-        prompt_text(conversation.owner_id, loaded.limits.factor) if settings.MEMORY_TOKENS else ""
-    )
+def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> None:
+    """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
+    the text stays, so that the prompt cache holds and thinking stays valid."""
+    factor = limits_for(profile, conversation).factor
+    text = prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
     if text == conversation.memory_text:
-        return loaded
+        return
     # What was cached, and reported, was of a request with the old text.
     conversation.memory_text, conversation.meter_valid_from = text, conversation.next_number
     conversation.save(update_fields=["memory_text", "meter_valid_from"])
-    return load_for(conversation, loaded.profile)
 
 
 def prompt_text(owner_id: int, factor: Factor) -> str:

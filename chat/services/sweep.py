@@ -75,7 +75,7 @@ def interrupt(turn_id: int) -> bool:
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
             blocks = message.blocks if message else ()
             ending = Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
-            return compactions.end_turn(turn_id, ending) is not None
+            return endings.end_turn(turn_id, ending) is not None
     except UNAVAILABLE:
         raise
     except Exception:

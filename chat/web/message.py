@@ -18,7 +18,7 @@ from chat.errors import Refused
 from chat.html.message import whole_row
 from chat.html.plot import context_plot
 from chat.live.runner import runner
-from chat.models import Conversation, Message, Turn
+from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
 from chat.queries.conversation import (
@@ -26,6 +26,7 @@ from chat.queries.conversation import (
     usage_event,
 )
 from chat.services import branches, conversations
+from chat.services.requests import Opening
 from chat.web.conversation import (
     find,
     refused,
@@ -88,19 +89,18 @@ async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> Ht
 
 
 async def _answered(
-    request: HttpRequest, change: Callable[..., Turn], *arguments: Any
+    request: HttpRequest, change: Callable[..., Opening], *arguments: Any
 ) -> HttpResponse:
     """Make a change and run the turn that it opens."""
     user = await signed_in(request)
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        turn = await in_db(change, user, *arguments, owner=runner.owner)
+        await runner.begin(change, user, *arguments, owner=runner.owner)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):
         raise Http404 from None
-    runner.start(turn)
     return HttpResponse(status=204)
 
 

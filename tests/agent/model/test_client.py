@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -234,7 +235,7 @@ async def test_the_prompt_cache_is_asked_for_unless_the_prompt_is_sent_once(
 ) -> None:
     server.script.reply("Hi.", always=True)
     await client.complete(REQUEST)
-    await client.complete(Request(**{**vars(REQUEST), "once": True}))
+    await client.complete(replace(REQUEST, once=True))
     async with connected(server, caching=False) as plain:
         await plain.complete(REQUEST)
     cached = ["cache_control" in request.raw.decode() for request in server.script.requests]
@@ -625,7 +626,7 @@ async def test_a_model_that_cannot_be_counted_does_not_stop_others(
     server: DemoServer, client: Client
 ) -> None:
     server.script.error(404, endpoint="count_tokens")
-    other = Request(**{**vars(REQUEST), "model": "claude-other"})
+    other = replace(REQUEST, model="claude-other")
     assert await client.count_tokens(REQUEST) is None
     assert await client.count_tokens(REQUEST) is None
     assert await client.count_tokens(other)
