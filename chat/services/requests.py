@@ -10,9 +10,9 @@ from django.utils.translation import gettext, gettext_noop
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
-from agent.engine import (Compact, Prune, Rest, Send, Swap, Trim, next_step)
-from chat.models import (Message, Turn, Conversation)
-from chat.errors import (Refused)
+from agent.engine import Compact, Prune, Rest, Send, Swap, Trim, next_step
+from chat.errors import Refused
+from chat.models import Conversation, Message, Turn
 from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
