@@ -29,7 +29,7 @@ from agent.compaction.write import (
 )
 from agent.context.assemble import measure
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Message
 
 # Share of the writing model's prompt limit that one part takes: the second is for estimates that
@@ -97,7 +97,7 @@ async def _chunks(job: Job, result: Result) -> str:
         try:
             return await _in_parts(job, result, parts)
         except AgentError as failed:
-            if failed.code != "too_long":
+            if failed.code != ErrorCode.TOO_LONG:
                 raise
             error = failed
     raise error

@@ -4,17 +4,14 @@ The layer delivers at most once. Events are doorbells; whoever misses one asks f
 """
 
 import asyncio
-import json
-from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
-from chat.protocol.local_layer import LocalChannelLayer
-
-Event = dict[str, Any]
+from chat.protocol.events import Event, encode
+from chat.protocol.local_layer import LocalChannelLayer, Message
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
 
@@ -58,12 +55,12 @@ async def send(group: str, event: Event) -> None:
     await get_channel_layer().group_send(group, _message(event))
 
 
-def _message(event: Event) -> Event:
+def _message(event: Event) -> Message:
     # Encoded once for all sockets.
-    return {"type": "relay", "name": event["type"], "frame": json.dumps(event, default=str)}
+    return {"type": "relay", "name": event.type, "frame": encode(event)}
 
 
-def _deliver(group: str, message: Event) -> None:
+def _deliver(group: str, message: Message) -> None:
     layer = get_channel_layer()
     if isinstance(layer, LocalChannelLayer):
         layer.deliver(group, message)

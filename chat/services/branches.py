@@ -15,19 +15,16 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit
+from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.protocol.pasted import stored
 from chat.queries import tree
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
 from chat.queries.model_server import counter
 from chat.services import attachments, compactions, requests, summaries, turns
@@ -51,7 +48,9 @@ def edit(
     with transaction.atomic():
         conversation, old = _locked(user, conversation_id, message_id)
         if not agent_message(old).is_prompt:
-            raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
+            raise Refused(
+                RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
+            )
         kept: list[Block] = [block for block in old.blocks if block["type"] != "text"]
         parts = stored(sound_text(text), pasted)
         text = turns.checked_text(text, needed=not kept)
@@ -70,7 +69,7 @@ def edit(
             pasted=parts,
         )
         message.attachments.set(old.attachments.all())
-        _tell(conversation, events.message_created(message), events.turn_started(turn))
+        _tell(conversation, from_rows.message_created(message), from_rows.turn_started(turn))
     return turn
 
 
@@ -82,7 +81,7 @@ def regenerate(user: User, conversation_id: UUID, message_id: int, *, owner: str
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
         turn = turns.open_answer_turn(conversation, owner)
-        _tell(conversation, events.turn_started(turn))
+        _tell(conversation, from_rows.turn_started(turn))
     return turn
 
 
@@ -97,7 +96,9 @@ def send_as_branch(
         head = expected_head or 0
         tip = conversation.messages.filter(number=head).first()
         if head and tip is None:
-            raise Refused("head_changed", gettext("The message that this one follows was deleted."))
+            raise Refused(
+                RefusalCode.HEAD_CHANGED, gettext("The message that this one follows was deleted.")
+            )
         _show(conversation, tip)
         _settle(conversation)
         return requests.send_message(user, conversation_id, expected_head=head, **values)
@@ -120,7 +121,8 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         conversation, message = _locked(user, conversation_id, message_id)
         if not message.active:
             raise Refused(
-                "not_shown", gettext("The message is on another branch. Switch to it first.")
+                RefusalCode.NOT_SHOWN,
+                gettext("The message is on another branch. Switch to it first."),
             )
         gone = _with_results(message)
         last = not conversation.messages.filter(
@@ -130,7 +132,7 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         for doomed in reversed(gone):
             summaries.forget(conversation, doomed)
             conversation.refresh_from_db()
-            _emit(conversation, {"type": "message.deleted", "id": doomed.pk})
+            _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
         if sibling:
@@ -154,7 +156,9 @@ def _prompt_of(answer: Message) -> Message:
         row = row.parent
         if agent_message(row).is_prompt:
             return row
-    raise Refused("nothing_to_answer", gettext("No message of yours stands before this answer."))
+    raise Refused(
+        RefusalCode.NOTHING_TO_ANSWER, gettext("No message of yours stands before this answer.")
+    )
 
 
 def _with_results(message: Message) -> list[Message]:
@@ -176,7 +180,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)
     rows.filter(pk__in=[row.pk for row in way if not row.active]).update(active=True)
-    _emit(conversation, {"type": "branch.changed", "after": position})
+    _emit(conversation, BranchChanged(position))
 
 
 def _settle(conversation: Conversation, *, before: int | None = None) -> None:
@@ -208,11 +212,11 @@ def _remove(message: Message) -> None:
     attachments.discard(Attachment.objects.filter(pk__in=files))
 
 
-def _emit(conversation: Conversation, event: dict[str, Any]) -> None:
+def _emit(conversation: Conversation, event: Event) -> None:
     emit(conversation_group(conversation.pk), event)
 
 
-def _tell(conversation: Conversation, *told: dict[str, Any]) -> None:
+def _tell(conversation: Conversation, *told: Event) -> None:
     """Events, and how full the context is now."""
-    for event in (*told, usage_event(load(conversation.pk))):
+    for event in (*told, from_rows.context_usage(load(conversation.pk))):
         _emit(conversation, event)

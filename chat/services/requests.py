@@ -5,33 +5,24 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from agent.compaction.plan import Trigger
 from agent.compaction.quoted import Range
 from chat.models import Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.models.notices import Notice
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit
 from chat.queries import summaries
 from chat.queries.conversation import (
     Loaded,
     load_for,
-    usage_event,
 )
 from chat.services import (
     memories,
     preparations,
 )
 from chat.services.turns import append_answer, head_of, lock, open_answer, post_message, set_notice
-
-RESTS_NOTICE = gettext_noop(
-    "Automatic compaction rests for a few minutes after it failed or came too often. "
-    "/compact works at any time."
-)
 
 
 @dataclass(frozen=True)
@@ -90,21 +81,21 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
         Turn.objects.filter(pk=turn.pk).update(compaction_wanted=False)
         if not preparations.rests(loaded):
             return Opening(turn, loaded, compact="tool", focus=turn.focus)
-        set_notice(turn.pk, RESTS_NOTICE)
+        set_notice(turn.pk, Notice.COMPACTION_RESTS)
     if may_compact and loaded.policy.enabled:
         loaded = preparations.relieve(loaded)
         if (trigger := loaded.due()) and not _can_wait(loaded):
             if not preparations.rests(loaded):
                 return Opening(turn, loaded, compact=trigger)
-            set_notice(turn.pk, RESTS_NOTICE)
+            set_notice(turn.pk, Notice.COMPACTION_RESTS)
     message = None if turn.status == Turn.Status.QUEUED else open_answer(turn.pk)
     if message is None:
         head = loaded.rows[-1] if loaded.rows else head_of(loaded.conversation)
         message = append_answer(loaded.conversation, head, turn)
         group = conversation_group(turn.conversation_id)
-        emit(group, events.message_created(message))
+        emit(group, from_rows.message_created(message))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
-            emit(group, usage_event(loaded))
+            emit(group, from_rows.context_usage(loaded))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
     return Opening(turn, loaded, message)
 

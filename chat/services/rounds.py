@@ -10,11 +10,8 @@ from agent.loop import Result
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
 from chat.services.endings import Ending, store_answer
@@ -33,7 +30,7 @@ def close(turn_id: int, ending: Ending) -> None:
             raise TurnEnded(turn_id)
         profile = profile_for(turn.conversation.model)
         store_answer(turn.conversation, profile, message, ending, tokens)
-        emit(conversation_group(turn.conversation_id), events.message_created(message))
+        emit(conversation_group(turn.conversation_id), from_rows.message_created(message))
 
 
 def call_ended(message_id: int, result: Result) -> None:
@@ -46,7 +43,8 @@ def call_ended(message_id: int, result: Result) -> None:
         message.calls[result.call["id"]] = _shown(result)
         message.save(update_fields=["calls"])
         emit(
-            conversation_group(message.conversation_id), events.tool_finished(message, result.call)
+            conversation_group(message.conversation_id),
+            from_rows.tool_finished(message, result.call),
         )
 
 
@@ -73,7 +71,7 @@ def store_results(
             text=plain_text(blocks),
             tokens=tokens,
         )
-        emit(conversation_group(conversation.pk), events.message_created(message))
+        emit(conversation_group(conversation.pk), from_rows.message_created(message))
 
 
 def want_compaction(conversation_id: UUID, focus: str) -> None:

@@ -19,13 +19,11 @@ from agent.compaction.verify import (
     audit,
 )
 from agent.messages import sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit
+from chat.protocol.events import CompactionReverted
 from chat.queries import (
     summaries,
     tree,
@@ -33,7 +31,6 @@ from chat.queries import (
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
 from chat.services import compactions, turns
 from chat.services.conversations import change_settings, refuse_if_busy
@@ -141,10 +138,12 @@ def edit(compaction_id: int, text: str) -> Compaction:
     """
     text = sound_text(text).replace("\r\n", "\n").strip()
     if not text:
-        raise Refused("empty_summary", gettext("A summary cannot be empty. Revert it instead."))
+        raise Refused(
+            RefusalCode.EMPTY_SUMMARY, gettext("A summary cannot be empty. Revert it instead.")
+        )
     if len(text) > MAX_SUMMARY:
         raise Refused(
-            "summary_too_long",
+            RefusalCode.SUMMARY_TOO_LONG,
             gettext("A summary has at most {count:,} characters.").format(count=MAX_SUMMARY),
         )
     with transaction.atomic():
@@ -179,8 +178,8 @@ def edit(compaction_id: int, text: str) -> Compaction:
         after = load(conversation.pk)
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
-        emit(conversation_group(conversation.pk), events.compaction_completed(version))
-        emit(conversation_group(conversation.pk), usage_event(after))
+        emit(conversation_group(conversation.pk), from_rows.compaction_completed(version))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return version
 
 
@@ -216,14 +215,14 @@ def revert(compaction_id: int) -> None:
         loaded = load(conversation.pk)
         if not loaded.fits:
             raise Refused(
-                "does_not_fit",
+                RefusalCode.DOES_NOT_FIT,
                 gettext(
                     "Without this summary the conversation has {used:,} tokens; the model takes "
                     "{most:,}. Choose a larger model first."
                 ).format(used=loaded.used, most=loaded.limits.prompt_limit),
             )
-        emit(conversation_group(conversation.pk), {"type": "compaction.reverted", "id": current.pk})
-        emit(conversation_group(conversation.pk), usage_event(loaded))
+        emit(conversation_group(conversation.pk), CompactionReverted(current.pk))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(loaded))
 
 
 def forget(conversation: Conversation, message: Message) -> None:
@@ -250,7 +249,7 @@ def _open(
     conversation: Conversation, owner: str, focus: str = "", *, by: int | None = None
 ) -> Turn:
     turn = turns.open_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus, by=by)
-    emit(conversation_group(conversation.pk), events.turn_started(turn))
+    emit(conversation_group(conversation.pk), from_rows.turn_started(turn))
     return turn
 
 
@@ -262,5 +261,5 @@ def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
     conversation = Conversation.objects.select_for_update().get(pk=compaction.conversation_id)
     refuse_if_busy(conversation)
     if conversation.compaction_id != compaction.pk:
-        raise Refused("not_current", gettext("Only the current summary can be changed."))
+        raise Refused(RefusalCode.NOT_CURRENT, gettext("Only the current summary can be changed."))
     return compaction, conversation

@@ -15,14 +15,12 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    user_group,
-)
+from chat.models.notices import Notice, notice_text
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, user_group
+from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import stored
 from chat.queries.model_server import counter
 from chat.services import (
@@ -75,7 +73,9 @@ def post_message(
             conversation = rows.get(pk=conversation_id, owner=user)
             head = head_of(conversation)
             if expected_head is not None and expected_head != (head.number if head else 0):
-                raise Refused("head_changed", gettext("This chat continued in another tab."))
+                raise Refused(
+                    RefusalCode.HEAD_CHANGED, gettext("This chat continued in another tab.")
+                )
             turn = open_answer_turn(conversation, owner)
             message = append(
                 conversation,
@@ -93,9 +93,9 @@ def post_message(
             if not conversation.title:
                 conversation.title = opening_title(text or attached[0].name)
                 Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
-            emit(user_group(user.pk), events.conversation_updated(conversation))
-            emit(conversation_group(conversation_id), events.message_created(message))
-            emit(conversation_group(conversation_id), events.turn_started(turn))
+            emit(user_group(user.pk), from_rows.conversation_updated(conversation))
+            emit(conversation_group(conversation_id), from_rows.message_created(message))
+            emit(conversation_group(conversation_id), from_rows.turn_started(turn))
     except (IntegrityError, Refused) as error:
         if client_id is not None and _sent(user, conversation_id, client_id):
             return None
@@ -103,7 +103,8 @@ def post_message(
         if isinstance(error, Refused):
             raise
         raise Refused(
-            "conversation_busy", gettext("Another answer has just ended. Send the message again.")
+            RefusalCode.CONVERSATION_BUSY,
+            gettext("Another answer has just ended. Send the message again."),
         ) from error
     return turn
 
@@ -118,10 +119,10 @@ def checked_text(text: str, *, needed: bool = True) -> str:
     """What the user typed, fit to be stored; Refused where it is too long, or empty but needed."""
     text = sound_text(text).strip()
     if needed and not text:
-        raise Refused("empty_message", gettext("Write a message first."))
+        raise Refused(RefusalCode.EMPTY_MESSAGE, gettext("Write a message first."))
     if len(text) > settings.MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            "message_too_long",
+            RefusalCode.MESSAGE_TOO_LONG,
             gettext(
                 "The message has {count:,} characters; at most {most:,} can be sent at once."
             ).format(count=len(text), most=settings.MAX_MESSAGE_CHARACTERS),
@@ -188,30 +189,32 @@ def retry(conversation: Conversation, *, owner: str) -> Turn:
         if head is None or (
             head.role == Message.Role.ASSISTANT and head.status == Message.Status.COMPLETE
         ):
-            raise Refused("nothing_to_retry", gettext("There is no unfinished answer to retry."))
+            raise Refused(
+                RefusalCode.NOTHING_TO_RETRY, gettext("There is no unfinished answer to retry.")
+            )
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
         turn = open_answer_turn(row, owner)
-        emit(conversation_group(row.pk), events.turn_started(turn))
+        emit(conversation_group(row.pk), from_rows.turn_started(turn))
     return turn
 
 
-def set_notice(turn_id: int, text: str) -> None:
-    """Keep a degraded mode's words, as they are marked with `gettext_noop`, and show them."""
+def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
+    """Keep a degraded mode, and what it concerns, and show it."""
     with transaction.atomic():
         turn = lock(turn_id)
-        Turn.objects.filter(pk=turn_id).update(notice=text)
+        Turn.objects.filter(pk=turn_id).update(notice=notice, notice_about=about)
         emit(
             conversation_group(turn.conversation_id),
-            {"type": "turn.notice", "turn_id": turn_id, "text": gettext(text)},
+            TurnNotice(turn_id, notice, notice_text(notice, about)),
         )
 
 
-def note_trimmed(turn_id: int, text: str) -> None:
+def note_trimmed(turn_id: int) -> None:
     """Tell that a request went out without the oldest messages. What will be reported for it is
     not the context's size."""
     with transaction.atomic():
-        set_notice(turn_id, text)
+        set_notice(turn_id, Notice.TRIMMED)
         Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent.context.assemble import assemble
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client as llm
 from agent.model.api_errors import stream_error
@@ -208,7 +208,7 @@ async def test_each_try_of_a_call_is_booked(server: DemoServer) -> None:
 
 async def test_a_call_that_does_not_pass_the_check_is_not_made(server: DemoServer) -> None:
     def check(request: Request) -> None:
-        raise AgentError("bad_request", "No.")
+        raise AgentError(ErrorCode.BAD_REQUEST, "No.")
 
     async with connected(server, check=check) as client:
         with pytest.raises(AgentError, match="No"):

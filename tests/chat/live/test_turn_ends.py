@@ -18,6 +18,7 @@ from agent.messages import Usage
 from chat.db import AWAY, FULL, THREADS, UNWRITABLE, in_db, why_unavailable
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
+from chat.models.notices import Notice
 from chat.outages import DATABASE
 from chat.services import compactions, endings, requests, sweep, turns
 from chat.services.endings import Ending
@@ -90,7 +91,7 @@ async def test_a_turn_whose_end_cannot_be_made_ends_plainly_with_its_text(
     def fail(*_: Any) -> None:
         raise StopIteration("of a library that renders")
 
-    monkeypatch.setattr("chat.protocol.events.render_message", fail)
+    monkeypatch.setattr("chat.protocol.from_rows.render_message", fail)
     chat.script.reply("All of the answer.")
     tab = await chat.open()
     turn, opening = await in_db(begin, chat.conversation)
@@ -232,14 +233,14 @@ def test_a_row_that_cannot_be_ended_whole_keeps_no_other(
 ) -> None:
     bad, good = (make_conversation(owner=user, messages=2) for _ in range(2))
     bad_turn, good_turn = stale(bad, "Bad"), stale(good, "Good")
-    render = endings.events.render_message
+    render = endings.from_rows.render_message
 
     def fail(message: Message, *rest: Any) -> str:
         if message.conversation_id == bad.pk:
             raise StopIteration("of a library that renders")
         return render(message, *rest)
 
-    monkeypatch.setattr("chat.protocol.events.render_message", fail)
+    monkeypatch.setattr("chat.protocol.from_rows.render_message", fail)
     assert sweep.sweep() == 2
     bad_turn.refresh_from_db()
     good_turn.refresh_from_db()
@@ -288,7 +289,7 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
         "complete",
         "completed",
     )
-    assert turn.notice == endings.LATE_NOTICE
+    assert turn.notice == Notice.STORED_LATE
     assert conversation.input_tokens == Usage(5).prompt, "charged once"
 
 
