@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from agent.context.request import Request
-from agent.errors import AgentError, ToolError, gettext_noop
+from agent.errors import AgentError, ErrorCode, ToolError, gettext_noop
 from agent.messages import Block, sound, sound_text
 from agent.model.reply import (
     Outcome,
@@ -88,7 +88,7 @@ async def converse(steps: Steps, most_rounds: int) -> Answered:
         reply = answered.reply
         if not reply.calls:
             raise AgentError(
-                "stream_cut",
+                ErrorCode.STREAM_CUT,
                 gettext_noop("The model stopped to call a tool but named none. Retry."),
                 retryable=True,
             )
@@ -96,7 +96,7 @@ async def converse(steps: Steps, most_rounds: int) -> Answered:
             break
         await steps.use(reply)
     raise AgentError(
-        "too_many_rounds",
+        ErrorCode.TOO_MANY_ROUNDS,
         gettext_noop(
             "The model called tools in too many rounds. What it found is kept; ask it to go on."
         ),

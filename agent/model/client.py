@@ -17,11 +17,8 @@ import httpx2
 from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
 from agent.attachments import Read, filled, ids_in
-from agent.context.request import (
-    Request,
-    encoded,
-)
-from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.context.request import Request, encoded
+from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import (
     stream_error,
@@ -41,6 +38,12 @@ COUNT_SECONDS = 10.0
 RETRY_SECONDS = (0.5, 2.0)
 # What a server asks for beyond this, the user decides about.
 LONGEST_WAIT_SECONDS = 2.0
+PASSING = (
+    ErrorCode.OVERLOADED,
+    ErrorCode.SERVER_ERROR,
+    ErrorCode.CONNECTION_LOST,
+    ErrorCode.RATE_LIMITED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class EventDecoder:
         A damaged one was cut off, and gives nothing."""
         error = self.error
         events = self.feed(b"\n\n")
-        if self.error and self.error.code == "stream_cut":
+        if self.error and self.error.code == ErrorCode.STREAM_CUT:
             self.error = error
         return events
 
@@ -101,7 +104,7 @@ class EventDecoder:
             kind = text_if_any(event, "type") if isinstance(event, dict) else ""
         except (ValueError, RecursionError):
             self._ended = True
-            self.error = AgentError("stream_cut", DAMAGED, retryable=True)
+            self.error = AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
             return None
         if not kind and isinstance(event, dict) and "error" in event:
             kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
@@ -266,7 +269,7 @@ class Client:
                 )
                 tokens = _object(counted.http_response).get("input_tokens")
         except AgentError as error:
-            if error.code == "unknown_model":
+            if error.code == ErrorCode.UNKNOWN_MODEL:
                 self._uncounted.add(request.model)
             return None
         return tokens if isinstance(tokens, int) else None
@@ -327,7 +330,7 @@ def _object(response: httpx2.Response) -> dict[str, Any]:
 
 def _not_the_api() -> AgentError:
     return AgentError(
-        "server_error",
+        ErrorCode.SERVER_ERROR,
         gettext_noop(
             "The model's server sent an answer that is not of the Messages API. Check "
             "ANTHROPIC_BASE_URL."
@@ -339,7 +342,7 @@ def require_end(reply: Reply) -> None:
     """A stream may end early without an error of its own."""
     if not reply.complete:
         raise AgentError(
-            "stream_cut",
+            ErrorCode.STREAM_CUT,
             gettext_noop(
                 "The answer was cut off: the server closed the stream before the end. Retry."
             ),
@@ -349,10 +352,9 @@ def require_end(reply: Reply) -> None:
 
 def retry_wait(error: AgentError, attempt: int) -> float | None:
     """Seconds until the next try of a call without output; None: ask the user instead."""
-    passing = ("overloaded", "server_error", "connection_lost", "rate_limited")
-    if not error.retryable or error.code not in passing:
+    if not error.retryable or error.code not in PASSING:
         return None
     wait = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
     if error.retry_after is None:
-        return None if error.code == "rate_limited" else wait
+        return None if error.code == ErrorCode.RATE_LIMITED else wait
     return max(wait, error.retry_after) if error.retry_after <= LONGEST_WAIT_SECONDS else None

@@ -16,7 +16,7 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
 from chat.admin.base import link, list_url, page_url
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.live.runner import runner
 from chat.models import Compaction
 from chat.services import summaries
@@ -41,7 +41,7 @@ class Action:
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:
     if runner.draining:
-        raise Refused("draining", "The server is restarting. Try again in a moment.")
+        raise Refused(RefusalCode.SHUTTING_DOWN, "The server is restarting. Try again in a moment.")
     begun = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
     # In a sync view, this runs in the event loop that serves the request: the runner's.
     async_to_sync(_start)(begun)
@@ -112,7 +112,7 @@ def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action)
         shown = action.run(row, request.user.pk)
     except Refused as refusal:
         reason = refusal.message
-        if refusal.code == "conversation_busy":
+        if refusal.code == RefusalCode.CONVERSATION_BUSY:
             reason = "An answer or a compaction is running there. Try again when it is done."
         page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
         return row.pk

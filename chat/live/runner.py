@@ -18,7 +18,7 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import shown_text
 from agent.model.reply import Reply
 from chat import tasks
@@ -29,12 +29,10 @@ from chat.live.live_turn import LiveTurn
 from chat.live.peers import obey
 from chat.live.waiting import wait_for
 from chat.models import Compaction, Turn
+from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
-from chat.protocol.broadcast import (
-    bind_loop,
-    conversation_group,
-    send,
-)
+from chat.protocol.broadcast import bind_loop, conversation_group, send
+from chat.protocol.events import TurnNotice
 from chat.queries.conversation import Loaded
 from chat.services import (
     compactions,
@@ -55,9 +53,8 @@ Begun = Opening | summaries.Begun
 
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
-UNSTORED = gettext_noop("The answer is kept in memory and stored as soon as that is possible.")
 INTERNAL = AgentError(
-    "internal",
+    ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
     retryable=True,
 )
@@ -206,9 +203,11 @@ class Runner:
 
     @staticmethod
     async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
-        text = " ".join([gettext(why_unavailable(error)), gettext(UNSTORED)])
-        notice = {"type": "turn.notice", "turn_id": live.turn_id, "text": text}
-        await send(conversation_group(live.conversation_id), notice)
+        text = notice_text(Notice.UNSTORED, gettext(why_unavailable(error)))
+        await send(
+            conversation_group(live.conversation_id),
+            TurnNotice(live.turn_id, Notice.UNSTORED, text),
+        )
         return True
 
     async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
@@ -256,7 +255,9 @@ class Runner:
                 return Ending(Turn.Status.COMPLETED)
             case Compaction.Status.CANCELLED:
                 return Ending(Turn.Status.CANCELLED)
-        return Ending(Turn.Status.FAILED, error=AgentError("compaction_failed", ended.error))
+        return Ending(
+            Turn.Status.FAILED, error=AgentError(ErrorCode.COMPACTION_FAILED, ended.error)
+        )
 
     # --- Keeping ----------------------------------------------------------------------------------
 

@@ -4,9 +4,7 @@ The layer delivers at most once. Events are doorbells; whoever misses one asks f
 """
 
 import asyncio
-import json
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -15,14 +13,10 @@ from channels.layers import get_channel_layer
 from django.db import DatabaseError, transaction
 
 from chat.html.failsafe import drawn
-from chat.protocol.local_layer import (
-    RESYNC,
-    LocalChannelLayer,
-)
+from chat.protocol.events import Event, encode
+from chat.protocol.local_layer import RESYNC, LocalChannelLayer, Message
 
 log = structlog.get_logger(__name__)
-
-Event = dict[str, Any]
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
 
@@ -82,12 +76,12 @@ async def send(group: str, event: Event) -> None:
     await get_channel_layer().group_send(group, _message(event))
 
 
-def _message(event: Event) -> Event:
+def _message(event: Event) -> Message:
     # Encoded once for all sockets.
-    return {"type": "relay", "name": event["type"], "frame": json.dumps(event, default=str)}
+    return {"type": "relay", "name": event.type, "frame": encode(event)}
 
 
-def _deliver(group: str, message: Event) -> None:
+def _deliver(group: str, message: Message) -> None:
     layer = get_channel_layer()
     if isinstance(layer, LocalChannelLayer):
         layer.deliver(group, message)

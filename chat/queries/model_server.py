@@ -15,7 +15,7 @@ from agent.context.assemble import (
     assemble,
 )
 from agent.context.request import Request
-from agent.errors import AgentError, gettext_noop
+from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import last_request
 from agent.model.client import (
     Client,
@@ -90,7 +90,7 @@ def request_for(context: Context, *, final: bool = False) -> Request:
     request = _assembled(context, final=final)
     if broken := _violations(request):
         log.error("request repaired", model=context.model, violations=broken[:5])
-        metrics.count("request_repaired")
+        metrics.count(metrics.Fault.REQUEST_REPAIRED)
         request = _assembled(as_text(context), final=final)
         require_valid(request)
     return request
@@ -106,9 +106,9 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
     and so may end with the assistant's words."""
     if broken := [v for v in _violations(request) if not (resumed and ": prefill: " in v)]:
         log.error("request refused", model=request.model, violations=broken[:5])
-        metrics.count("request_refused")
+        metrics.count(metrics.Fault.REQUEST_REFUSED)
         raise AgentError(
-            "bad_request",
+            ErrorCode.BAD_REQUEST,
             gettext_noop("Everlong built a request that the API would refuse. Please report it."),
             said=broken[0],
         )

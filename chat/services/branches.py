@@ -14,18 +14,15 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.quoted import Range
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Compaction, Conversation, Message
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
 from chat.services import attachments, compactions, requests, summaries, turns
 from chat.services.conversations import owned, refuse_if_busy
@@ -51,7 +48,9 @@ def edit(
     with transaction.atomic():
         conversation, old = _locked(user, conversation_id, message_id)
         if not agent_message(old).is_prompt:
-            raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
+            raise Refused(
+                RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
+            )
         _show(conversation, old.parent)
         _settle(conversation, before=old.position)
         return _answered(conversation, owner, prompt=prompt, after=old.parent)
@@ -73,7 +72,7 @@ def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
     opening = requests.open_answer_turn(conversation, owner, **prompt)
-    _emit(conversation, usage_event(opening.loaded))
+    _emit(conversation, from_rows.context_usage(opening.loaded))
     return opening
 
 
@@ -88,7 +87,9 @@ def send_as_branch(
         head = expected_head or 0
         tip = conversation.messages.filter(number=head).first()
         if head and tip is None:
-            raise Refused("head_changed", gettext("The message that this one follows was deleted."))
+            raise Refused(
+                RefusalCode.HEAD_CHANGED, gettext("The message that this one follows was deleted.")
+            )
         _show(conversation, tip)
         _settle(conversation)
         return requests.send_message(user, conversation_id, expected_head=head, **values)
@@ -111,7 +112,8 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         conversation, message = _locked(user, conversation_id, message_id)
         if not message.active:
             raise Refused(
-                "not_shown", gettext("The message is on another branch. Switch to it first.")
+                RefusalCode.NOT_SHOWN,
+                gettext("The message is on another branch. Switch to it first."),
             )
         gone = _with_results(message)
         last = not conversation.messages.filter(
@@ -121,7 +123,7 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         for doomed in reversed(gone):
             summaries.forget(conversation, doomed)
             conversation.refresh_from_db()
-            _emit(conversation, {"type": "message.deleted", "id": doomed.pk})
+            _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
         if sibling:
@@ -145,7 +147,9 @@ def _prompt_of(answer: Message) -> Message:
         row = row.parent
         if agent_message(row).is_prompt:
             return row
-    raise Refused("nothing_to_answer", gettext("No message of yours stands before this answer."))
+    raise Refused(
+        RefusalCode.NOTHING_TO_ANSWER, gettext("No message of yours stands before this answer.")
+    )
 
 
 def _with_results(message: Message) -> list[Message]:
@@ -167,7 +171,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)
     rows.filter(pk__in=[row.pk for row in way if not row.active]).update(active=True)
-    _emit(conversation, {"type": "branch.changed", "after": position})
+    _emit(conversation, BranchChanged(position))
 
 
 def _settle(conversation: Conversation, *, before: int | None = None) -> None:
@@ -199,10 +203,12 @@ def _remove(message: Message) -> None:
     attachments.discard(Attachment.objects.filter(pk__in=files))
 
 
-def _emit(conversation: Conversation, event: dict[str, Any]) -> None:
+def _emit(conversation: Conversation, event: Event) -> None:
     emit(conversation_group(conversation.pk), event)
 
 
 def _tell_usage(conversation: Conversation) -> None:
     """How full the context is now."""
-    emit_later(conversation_group(conversation.pk), lambda: usage_event(load(conversation.pk)))
+    emit_later(
+        conversation_group(conversation.pk), lambda: from_rows.context_usage(load(conversation.pk))
+    )

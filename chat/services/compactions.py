@@ -21,16 +21,11 @@ from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import (
     Loaded,
     load,
-    usage_event,
 )
 from chat.queries.summaries import (
     covered,
@@ -41,7 +36,7 @@ from chat.signals import compaction_ended, compaction_started
 
 log = structlog.get_logger(__name__)
 
-# Stored in English; `chat.protocol.events` translates them.
+# Stored in English; `chat.protocol.from_rows` translates them.
 SERVER_STOPPED = gettext_noop("The server stopped before it was done. Nothing was lost.")
 WORKER_STOPPED = gettext_noop("The worker stopped before it was done. Nothing was lost.")
 NOT_TAKEN_UP = gettext_noop(
@@ -143,7 +138,7 @@ def commit_ready(loaded: Loaded) -> Loaded | None:
         compaction.save(update_fields=["tokens_before", "tokens_after"])
         _tell_start(compaction)
         announce_end(compaction)
-        emit(conversation_group(conversation.pk), usage_event(after))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return after
 
 
@@ -179,7 +174,7 @@ def announce_end(compaction: Compaction) -> None:
     """Tell the page, the hooks and the log of an end."""
     if compaction.turn_id is not None or compaction.status == Compaction.Status.COMPLETED:
         group = conversation_group(compaction.conversation_id)
-        emit_later(group, lambda: events.compaction_completed(compaction))
+        emit_later(group, lambda: from_rows.compaction_completed(compaction))
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
@@ -277,4 +272,4 @@ def _mark_compacting(turn_id: int) -> None:
 
 
 def _tell_start(compaction: Compaction) -> None:
-    emit(conversation_group(compaction.conversation_id), events.compaction_started(compaction))
+    emit(conversation_group(compaction.conversation_id), from_rows.compaction_started(compaction))

@@ -8,22 +8,17 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
 from agent.messages import Block, Usage, plain_text, sound_text
 from agent.tokens import Factor, RawTokens
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.models.notices import Notice
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import (
     Loaded,
     load_for,
-    usage_event,
 )
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
@@ -32,10 +27,6 @@ from chat.services import (
     search_index,
 )
 from chat.services.turns import append_answer, head_of, open_answer, text_blocks
-
-LATE_NOTICE = gettext_noop(
-    "The database could not be written for a while. The answer was kept and stored when it could."
-)
 
 log = structlog.get_logger(__name__)
 
@@ -89,7 +80,7 @@ def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
             message = _given_up(turn_id) if ending.blocks else None
             if message is None:
                 return None
-            row.update(**end, notice=LATE_NOTICE)
+            row.update(**end, notice=Notice.STORED_LATE)
             search_index.forget([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
@@ -101,8 +92,8 @@ def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
             store_answer(conversation, profile, message, ending, tokens)
         loaded = load_for(conversation, profile)
         group = conversation_group(conversation.pk)
-        emit_later(group, lambda: events.turn_finished(turn, message))
-        emit(group, usage_event(loaded))
+        emit_later(group, lambda: from_rows.turn_finished(turn, message))
+        emit(group, from_rows.context_usage(loaded))
         transaction.on_commit(lambda: _log_end(turn, ending, message), robust=True)
     return loaded
 
@@ -133,7 +124,7 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
-        emit(conversation_group(turn.conversation_id), events.turn_finished(turn, None))
+        emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
     return True
 
 

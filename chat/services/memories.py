@@ -14,14 +14,10 @@ from django.utils.translation import gettext, ngettext
 from agent.context.assemble import DEFUSED
 from agent.messages import sound_text
 from agent.tokens import Factor
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Memory, MemoryProposal, ModelProfile
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import counter
 
@@ -59,7 +55,7 @@ def remember(
             return known, False
         if Memory.objects.filter(owner=owner_id).count() >= MAX_MEMORIES:
             raise Refused(
-                "too_many_memories",
+                RefusalCode.TOO_MANY_MEMORIES,
                 ngettext(
                     "{count} fact is remembered already. Delete it first.",
                     "{count} facts are remembered already. Delete some first.",
@@ -136,7 +132,7 @@ def _propose(
             return known
         if waiting.count() >= MAX_PROPOSALS:
             raise Refused(
-                "too_many_proposals",
+                RefusalCode.TOO_MANY_PROPOSALS,
                 gettext("Too much waits for the user's decision already: see the memory page."),
             )
         same = {"owner_id": owner_id, "kind": kind, "key": key}
@@ -144,7 +140,7 @@ def _propose(
         proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
         if new:
             group = conversation_group(proposal.conversation_id)
-            emit_later(group, lambda: events.proposal_asked(proposal))
+            emit_later(group, lambda: from_rows.proposal_asked(proposal))
     return proposal
 
 
@@ -163,7 +159,7 @@ def proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
 def decide(proposal: MemoryProposal, *, accept: bool) -> None:
     """Do what was proposed, or not; either way it is closed in every tab. Refused as by
     `remember`: then it stays open."""
-    event = events.proposal_closed(proposal)
+    event = from_rows.proposal_closed(proposal)
     with transaction.atomic():
         deleted, _ = MemoryProposal.objects.filter(pk=proposal.pk).delete()
         if not deleted:  # decided in another tab
@@ -226,10 +222,10 @@ def _checked(text: str) -> tuple[str, str]:
     """The text on one line, and the key by which duplicates are told."""
     text = " ".join(sound_text(text).split())
     if not text:
-        raise Refused("empty_memory", gettext("Write what should be remembered."))
+        raise Refused(RefusalCode.EMPTY_MEMORY, gettext("Write what should be remembered."))
     if len(text) > MAX_CHARACTERS:
         raise Refused(
-            "memory_too_long",
+            RefusalCode.MEMORY_TOO_LONG,
             gettext(
                 "A remembered fact has at most {most} characters; this one has {count}."
             ).format(most=MAX_CHARACTERS, count=len(text)),

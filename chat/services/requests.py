@@ -5,26 +5,21 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
 from agent.engine import Compact, Prune, Rest, Send, Swap, Trim, next_step
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-    user_group,
-)
+from chat.models.notices import Notice
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.queries import model_server
 from chat.queries.conversation import (
     Loaded,
     load_for,
-    usage_event,
 )
 from chat.queries.model_profiles import profile_for
 from chat.services import (
@@ -43,11 +38,6 @@ from chat.services.turns import (
     open_answer,
     prompt_of,
     set_notice,
-)
-
-RESTS_NOTICE = gettext_noop(
-    "Automatic compaction rests for a few minutes after it failed or came too often. "
-    "/compact works at any time."
 )
 
 
@@ -89,11 +79,13 @@ def send_message(
             conversation = rows.get(pk=conversation_id, owner=user)
             head = head_of(conversation)
             if expected_head is not None and expected_head != (head.number if head else 0):
-                raise Refused("head_changed", gettext("This chat continued in another tab."))
+                raise Refused(
+                    RefusalCode.HEAD_CHANGED, gettext("This chat continued in another tab.")
+                )
             if not conversation.title:
                 conversation.title = opening_title(prompt.text or attached[0].name)
                 Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
-            emit(user_group(user.pk), events.conversation_updated(conversation))
+            emit(user_group(user.pk), from_rows.conversation_updated(conversation))
             return open_answer_turn(conversation, owner, prompt=prompt, after=head)
     except (IntegrityError, Refused) as error:
         if client_id is not None and _sent(user, conversation_id, client_id):
@@ -102,7 +94,8 @@ def send_message(
         if isinstance(error, Refused):
             raise
         raise Refused(
-            "conversation_busy", gettext("Another answer has just ended. Send the message again.")
+            RefusalCode.CONVERSATION_BUSY,
+            gettext("Another answer has just ended. Send the message again."),
         ) from error
 
 
@@ -149,7 +142,9 @@ def retry(conversation: Conversation, *, owner: str) -> Opening:
         if head is None or (
             head.role == Message.Role.ASSISTANT and head.status == Message.Status.COMPLETE
         ):
-            raise Refused("nothing_to_retry", gettext("There is no unfinished answer to retry."))
+            raise Refused(
+                RefusalCode.NOTHING_TO_RETRY, gettext("There is no unfinished answer to retry.")
+            )
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
         return open_answer_turn(row, owner)
@@ -192,9 +187,9 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
         head = loaded.rows[-1] if loaded.rows else head_of(loaded.conversation)
         message = append_answer(loaded.conversation, head, turn)
         group, created = conversation_group(turn.conversation_id), message
-        emit_later(group, lambda: events.message_created(created))
+        emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
-            emit(group, usage_event(loaded))
+            emit(group, from_rows.context_usage(loaded))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
     return Opening(turn, loaded, message)
 
@@ -215,7 +210,7 @@ def _make_room(turn: Turn, loaded: Loaded) -> tuple[Loaded, Trigger | None]:
             case Compact(trigger):
                 return loaded, trigger
             case Rest():
-                set_notice(turn.pk, RESTS_NOTICE)
+                set_notice(turn.pk, Notice.COMPACTION_RESTS)
                 return loaded, None
             case Send() | Trim():
                 return loaded, None

@@ -10,11 +10,8 @@ from agent.loop import Result
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit_later,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit_later
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
 from chat.services.endings import Ending, store_answer
@@ -34,7 +31,7 @@ def close(turn_id: int, ending: Ending) -> None:
         profile = profile_for(turn.conversation.model)
         store_answer(turn.conversation, profile, message, ending, tokens)
         group = conversation_group(turn.conversation_id)
-        emit_later(group, lambda: events.message_created(message))
+        emit_later(group, lambda: from_rows.message_created(message))
 
 
 def call_ended(message_id: int, result: Result) -> None:
@@ -47,7 +44,7 @@ def call_ended(message_id: int, result: Result) -> None:
         message.calls[result.call["id"]] = _shown(result)
         message.save(update_fields=["calls"])
         group = conversation_group(message.conversation_id)
-        emit_later(group, lambda: events.tool_finished(message, result.call))
+        emit_later(group, lambda: from_rows.tool_finished(message, result.call))
 
 
 def store_results(
@@ -79,7 +76,7 @@ def store_results(
                 tokens=tokens,
             )
         group = conversation_group(conversation.pk)
-        emit_later(group, lambda: events.message_created(message))
+        emit_later(group, lambda: from_rows.message_created(message))
 
 
 def want_compaction(conversation_id: UUID, focus: str) -> None:

@@ -28,14 +28,11 @@ from agent.compaction.verify import (
     audit,
 )
 from agent.messages import sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import CompactionReverted
 from chat.queries import (
     model_server,
     summaries,
@@ -44,7 +41,6 @@ from chat.queries import (
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
 from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
@@ -157,10 +153,12 @@ def edit(compaction_id: int, text: str) -> Compaction:
     """
     text = sound_text(text).replace("\r\n", "\n").strip()
     if not text:
-        raise Refused("empty_summary", gettext("A summary cannot be empty. Revert it instead."))
+        raise Refused(
+            RefusalCode.EMPTY_SUMMARY, gettext("A summary cannot be empty. Revert it instead.")
+        )
     if len(text) > MAX_SUMMARY:
         raise Refused(
-            "summary_too_long",
+            RefusalCode.SUMMARY_TOO_LONG,
             gettext("A summary has at most {count:,} characters.").format(count=MAX_SUMMARY),
         )
     with transaction.atomic():
@@ -200,8 +198,8 @@ def edit(compaction_id: int, text: str) -> Compaction:
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
         group = conversation_group(conversation.pk)
-        emit_later(group, lambda: events.compaction_completed(version))
-        emit(conversation_group(conversation.pk), usage_event(after))
+        emit_later(group, lambda: from_rows.compaction_completed(version))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return version
 
 
@@ -237,14 +235,14 @@ def revert(compaction_id: int) -> None:
         loaded = load(conversation.pk)
         if not loaded.fits:
             raise Refused(
-                "does_not_fit",
+                RefusalCode.DOES_NOT_FIT,
                 gettext(
                     "Without this summary the conversation has {used:,} tokens; the model takes "
                     "{most:,}. Choose a larger model first."
                 ).format(used=loaded.used, most=loaded.limits.prompt_limit),
             )
-        emit(conversation_group(conversation.pk), {"type": "compaction.reverted", "id": current.pk})
-        emit(conversation_group(conversation.pk), usage_event(loaded))
+        emit(conversation_group(conversation.pk), CompactionReverted(current.pk))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(loaded))
 
 
 def forget(conversation: Conversation, message: Message) -> None:
@@ -275,5 +273,5 @@ def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
     conversation = Conversation.objects.select_for_update().get(pk=compaction.conversation_id)
     refuse_if_busy(conversation)
     if conversation.compaction_id != compaction.pk:
-        raise Refused("not_current", gettext("Only the current summary can be changed."))
+        raise Refused(RefusalCode.NOT_CURRENT, gettext("Only the current summary can be changed."))
     return compaction, conversation

@@ -10,7 +10,7 @@ from django.db.models import Min
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
 from chat.services import attachments, compactions, conversations, endings, memories
@@ -19,7 +19,7 @@ from chat.services.endings import Ending
 log = structlog.get_logger(__name__)
 
 INTERRUPTED = AgentError(
-    "interrupted",
+    ErrorCode.INTERRUPTED,
     gettext_noop(
         "The answer was interrupted because the server stopped. What was written is kept."
     ),

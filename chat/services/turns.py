@@ -14,14 +14,12 @@ from django.utils.translation import gettext
 
 from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.models.notices import Notice, notice_text
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import stored
 from chat.queries.model_server import counter
 from chat.services import search_index
@@ -75,10 +73,10 @@ def _checked_text(text: str, *, needed: bool) -> str:
     """What the user typed, fit to be stored; Refused where it is too long, or empty but needed."""
     text = sound_text(text).strip()
     if needed and not text:
-        raise Refused("empty_message", gettext("Write a message first."))
+        raise Refused(RefusalCode.EMPTY_MESSAGE, gettext("Write a message first."))
     if len(text) > settings.MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            "message_too_long",
+            RefusalCode.MESSAGE_TOO_LONG,
             gettext(
                 "The message has {count:,} characters; at most {most:,} can be sent at once."
             ).format(count=len(text), most=settings.MAX_MESSAGE_CHARACTERS),
@@ -109,8 +107,8 @@ def begin_turn(
     group = conversation_group(conversation.pk)
     if prompt:
         message = _store(prompt, conversation, after, turn)
-        emit_later(group, lambda: events.message_created(message))
-    emit(group, events.turn_started(turn))
+        emit_later(group, lambda: from_rows.message_created(message))
+    emit(group, from_rows.turn_started(turn))
     return turn
 
 
@@ -133,22 +131,22 @@ def _store(
     return message
 
 
-def set_notice(turn_id: int, text: str) -> None:
-    """Keep a degraded mode's words, as they are marked with `gettext_noop`, and show them."""
+def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
+    """Keep a degraded mode, and what it concerns, and show it."""
     with transaction.atomic():
         turn = lock(turn_id)
-        Turn.objects.filter(pk=turn_id).update(notice=text)
+        Turn.objects.filter(pk=turn_id).update(notice=notice, notice_about=about)
         emit(
             conversation_group(turn.conversation_id),
-            {"type": "turn.notice", "turn_id": turn_id, "text": gettext(text)},
+            TurnNotice(turn_id, notice, notice_text(notice, about)),
         )
 
 
-def note_trimmed(turn_id: int, text: str) -> None:
+def note_trimmed(turn_id: int) -> None:
     """Tell that a request went out without the oldest messages. What will be reported for it is
     not the context's size."""
     with transaction.atomic():
-        set_notice(turn_id, text)
+        set_notice(turn_id, Notice.TRIMMED)
         Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 

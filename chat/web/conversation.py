@@ -17,12 +17,12 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
+from chat.protocol import from_rows
 from chat.protocol.pasted import from_form
 from chat.queries.conversation import (
     head_number,
     load_for,
     policy_for,
-    usage_event,
 )
 from chat.queries.model_profiles import (
     offered,
@@ -125,7 +125,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     context |= {
         "conversation": row,
         "models": offered(),
-        "usage": usage_event(load_for(row)),
+        "usage": from_rows.context_usage(load_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         **_listed(request, request.user),

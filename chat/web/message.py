@@ -21,10 +21,7 @@ from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.queries.conversation import load
 from chat.services import branches, conversations
 from chat.services.requests import Opening
 from chat.web.conversation import (
@@ -158,7 +155,7 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "GET":
         context = {
             "conversation": row,
-            "plot": context_plot(row, usage_event(load(pk))),
+            "plot": context_plot(load(pk)),
             "budgets": budget_choices(row),
             "chosen": str(row.context_budget or ""),
         }

@@ -11,7 +11,7 @@ import pytest
 
 from agent.context.assemble import assemble
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client as llm
 from agent.model.api_errors import stream_error
@@ -156,7 +156,7 @@ def test_text_in_one_piece_with_an_error_is_not_lost() -> None:
     events = decoder.feed(head + error + b"data: [DONE]\n\n")
     assert [e["type"] for e in events][-1] == "content_block_delta"
     assert decoder.error
-    assert decoder.error.code == "overloaded"
+    assert decoder.error.code == ErrorCode.OVERLOADED
 
 
 def test_a_damaged_event_is_an_error() -> None:
@@ -209,7 +209,7 @@ async def test_each_try_of_a_call_is_booked(server: DemoServer) -> None:
 
 async def test_a_call_that_does_not_pass_the_check_is_not_made(server: DemoServer) -> None:
     def check(request: Request) -> None:
-        raise AgentError("bad_request", "No.")
+        raise AgentError(ErrorCode.BAD_REQUEST, "No.")
 
     async with connected(server, check=check) as client:
         with pytest.raises(AgentError, match="No"):

@@ -18,6 +18,7 @@ from agent.messages import Usage
 from chat.db import AWAY, FULL, THREADS, UNWRITABLE, in_db, why_unavailable
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
+from chat.models.notices import Notice
 from chat.outages import DATABASE
 from chat.services import endings, requests, sweep, turns
 from chat.services.endings import Ending
@@ -307,7 +308,7 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
         "complete",
         "completed",
     )
-    assert turn.notice == endings.LATE_NOTICE
+    assert turn.notice == Notice.STORED_LATE
     assert conversation.input_tokens == Usage(5).prompt, "charged once"
 
 

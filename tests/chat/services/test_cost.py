@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.models import Conversation, Turn
 from chat.services import (
     endings,
@@ -78,7 +78,7 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
 def test_what_follows_an_ordinary_answer_asks_nothing(conversation: Conversation) -> None:
     turn = send(conversation).turn
     loaded = endings.end_turn(
-        turn.pk, Ending(Turn.Status.FAILED, error=AgentError("internal", "x"))
+        turn.pk, Ending(Turn.Status.FAILED, error=AgentError(ErrorCode.INTERNAL, "x"))
     )
     assert loaded is not None
     assert not statements(

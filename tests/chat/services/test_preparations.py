@@ -13,6 +13,7 @@ from agent.compaction.job import Result
 from agent.messages import Usage
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models.notices import Notice
 from chat.queries import summaries as versions
 from chat.queries.conversation import load
 from chat.services import (
@@ -419,7 +420,7 @@ def test_after_three_failures_automatic_compaction_rests_and_says_so(user: User)
     opening = begun(conversation)
     assert opening.compact is None
     turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
-    assert turn.notice == requests.RESTS_NOTICE
+    assert turn.notice == Notice.COMPACTION_RESTS
     endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
     assert preparations.prepare_if_due(load(conversation.pk)) is None
     assert summaries.open_turn(user, conversation.pk, focus="", owner=OWNER)
@@ -467,7 +468,7 @@ def test_the_tool_rests_too(user: User) -> None:
     opening = requests.begin_answer(turn.pk)
     assert opening.compact is None
     turn.refresh_from_db()
-    assert (turn.notice, turn.compaction_wanted) == (requests.RESTS_NOTICE, False)
+    assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_RESTS, False)
 
 
 def test_rounds_that_a_compaction_kept_do_not_count_again(user: User) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from accounts.models import User
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services import endings, requests, turns
@@ -301,7 +301,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
 def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Conversation) -> None:
     turn = post(conversation)
     assert turn is not None
-    error = AgentError("bad_key", "The API key was not accepted.")
+    error = AgentError(ErrorCode.BAD_KEY, "The API key was not accepted.")
     assert endings.end_turn(turn.pk, Ending(Turn.Status.FAILED, error=error))
     message = conversation.messages.get(number=6)
     assert (message.role, message.status, message.blocks) == ("assistant", "failed", [])

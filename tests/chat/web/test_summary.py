@@ -24,7 +24,7 @@ from chat.html.divider import (
 )
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
-from chat.protocol import events
+from chat.protocol import from_rows
 from chat.queries import preview as previewing
 from chat.queries.conversation import load
 from chat.queries.model_server import counter
@@ -449,10 +449,10 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     html = divider(talk, **values)
     assert said in html
     version = Compaction.objects.get()
-    told = events.compaction_completed(version)
-    assert (told["trigger"], told["engine"]) == (version.trigger, version.engine)
-    assert told["note"] == ("" if said.startswith("·") else compaction_note(version))
-    assert ("divider-note" in html) == bool(told["note"])
+    told = from_rows.compaction_completed(version)
+    assert (told.trigger, told.engine) == (version.trigger, version.engine)
+    assert told.note == ("" if said.startswith("·") else compaction_note(version))
+    assert ("divider-note" in html) == bool(told.note)
 
 
 def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> None:
