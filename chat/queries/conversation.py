@@ -86,6 +86,10 @@ class Loaded:
         return self.metered.used
 
     @property
+    def estimated(self) -> bool:
+        return self.metered.estimated
+
+    @property
     def fits(self) -> bool:
         return self.metered.fits
 
@@ -256,7 +260,7 @@ def usage_event(loaded: Loaded) -> dict[str, Any]:
         "window": limits.window,
         "ratio": loaded.used / limits.budget,
         "trigger": loaded.policy.trigger_tokens(limits) / limits.budget,
-        "estimated": loaded.metered.estimated,
+        "estimated": loaded.estimated,
         "automatic": loaded.policy.enabled,
         "held": loaded.policy.held,
         "note": note,
