@@ -3,11 +3,9 @@
 from django.db import models
 from django.db.models import F, Q
 
-from chat.models.conversation import (
-    Conversation,
-    Message,
-    Turn,
-)
+from chat.models.conversation import Conversation
+from chat.models.message import Message
+from chat.models.turn import Turn
 
 
 class Compaction(models.Model):
