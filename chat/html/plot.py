@@ -45,7 +45,7 @@ def _svg(conversation: Conversation, usage: dict[str, Any]) -> str:
         "width": WIDTH,
         "height": HEIGHT,
     }
-    return render_to_string("chat/_plot.html", context)
+    return render_to_string("chat/gauge/plot.html", context)
 
 
 def _plot(conversation: Conversation, usage: dict[str, Any]) -> Plot | None:
