@@ -18,12 +18,7 @@ import pytest
 from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
-from tests.support.server import (
-    CeleryProcess,
-    EverlongProcess,
-    LoggedProcess,
-    build_site,
-)
+from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess, build_site
 from tests.support.services import (
     PostgresServer,
     RedisServer,

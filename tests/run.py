@@ -76,6 +76,7 @@ STEPS = [
     Step("static", "lint of templates", ["check", "--quiet", "templates"], "djangofmt"),
     Step("static", "format of scripts", ["--check", "static"], "oxfmt"),
     Step("static", "lint of scripts", ["--quiet", "static"], "oxlint"),
+    Step("static", "order of rooms", ["--no-logo"], "lint-imports"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
     Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", "not e2e", *SAME]),

@@ -7,10 +7,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from agent.compaction.policy import (
-    PRESETS,
-    Policy,
-)
+from agent.compaction.policy import PRESETS, Policy
 from chat.models import Conversation, McpServer
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for

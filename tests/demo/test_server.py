@@ -11,18 +11,8 @@ import httpx2
 import pytest
 from anthropic import AsyncAnthropic
 
-from demo.api.protocol import (
-    Reply,
-    redacted_thinking,
-    refusal,
-    text,
-    thinking,
-    tool_use,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.protocol import Reply, redacted_thinking, refusal, text, thinking, tool_use
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from demo.mind.playing import bench_script

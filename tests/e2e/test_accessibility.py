@@ -10,15 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
 
-from demo.api.protocol import (
-    Reply,
-    thinking,
-    tool_use,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.protocol import Reply, thinking, tool_use
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, SecondWindow, Start, composer, say, set_up, wait_for_answer
 from tests.shots import ANSWERS, TWO_FRAMES

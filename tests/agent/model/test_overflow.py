@@ -5,17 +5,9 @@ import time
 import pytest
 
 from agent.model.client import Client
-from agent.model.overflow import (
-    says_too_long,
-    share_taken,
-)
+from agent.model.overflow import says_too_long, share_taken
 from demo.api.server import DemoServer
-from tests.agent.model.test_client import (
-    connected,
-    failure,
-    http,
-    serving,
-)
+from tests.agent.model.test_client import connected, failure, http, serving
 
 LITELLM = (
     "litellm.ContextWindowExceededError: litellm.BadRequestError: BedrockException: Context Window "

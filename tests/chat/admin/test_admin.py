@@ -17,20 +17,14 @@ from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-)
+from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
 from chat.admin import actions
 from chat.db import in_db
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries import model_server
-from chat.services import (
-    compaction_jobs,
-    summaries,
-)
+from chat.services import compaction_jobs, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.factories import (

@@ -10,11 +10,7 @@ from django.contrib import admin
 from django.test import Client
 
 from accounts.models import User
-from agent.compaction.verify import (
-    Source,
-    audit,
-    citations,
-)
+from agent.compaction.verify import Source, audit, citations
 from agent.messages import Message as AgentMessage
 from chat.admin.base import summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn

@@ -15,10 +15,7 @@ from accounts.models import User
 from chat.db import in_db
 from chat.live import consumer
 from chat.models import Compaction, Message, Turn
-from chat.services import (
-    compaction_jobs,
-    preparations,
-)
+from chat.services import compaction_jobs, preparations
 from tests.chat.factories import PASSWORD, make_compaction, make_user, work
 from tests.chat.sockets import Chat, long_text, sign_in
 

@@ -12,12 +12,7 @@ from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
-from demo.api.protocol import (
-    Reply,
-    text,
-    thinking,
-    tool_use,
-)
+from demo.api.protocol import Reply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, joined, sign_in, units

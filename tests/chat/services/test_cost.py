@@ -11,11 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from agent.errors import AgentError, ErrorCode
 from chat.models import Conversation, Turn
-from chat.services import (
-    endings,
-    preparations,
-    requests,
-)
+from chat.services import endings, preparations, requests
 from chat.services.endings import Ending
 from chat.services.requests import Opening
 from tests.chat.factories import (

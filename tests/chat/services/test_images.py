@@ -12,10 +12,7 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin
 from chat.errors import Refused
 from chat.services import images
 from chat.services.files import inspect
-from chat.services.images import (
-    MAX_BYTES,
-    MAX_EDGE,
-)
+from chat.services.images import MAX_BYTES, MAX_EDGE
 
 SECRET = b"48.8584N 2.2945E"
 

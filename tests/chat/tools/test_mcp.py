@@ -22,10 +22,7 @@ from agent.tools.names import declared_name
 from chat.db import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.rounds import STOPPED
-from demo.api.protocol import (
-    text,
-    tool_use,
-)
+from demo.api.protocol import text, tool_use
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in
 from tests.support.mcp_server import BARRED, KEY, NAMES, PIXEL
