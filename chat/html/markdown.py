@@ -1,7 +1,7 @@
 """Markdown to sanitised HTML: the only HTML that model output can become.
 
-`render` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by piece while
-an answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with
+`render` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by piece
+while an answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with
 `html=False`, and nh3 lets through exactly what this module itself can produce.
 """
 
