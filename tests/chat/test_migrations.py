@@ -10,7 +10,7 @@ from chat.models import Message, SearchEntry
 from chat.queries.search import find
 from tests.chat.factories import make_conversation
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
 
 
 def test_old_rows_get_the_words_of_the_web_and_lose_the_agents_searches() -> None:
