@@ -178,7 +178,7 @@ def test_the_demo_compacts_within_ten_messages(start_everlong: Start, page: Page
     expect(page.locator(".demo-banner")).to_contain_text("not an AI")
     for number in range(1, 11):
         say(page, f"Tell me about topic {number}.")
-        expect(answers(page)).to_have_count(number, timeout=40_000)
+        expect(answers(page)).to_have_count(number)
         if page.locator(".divider").count():
             break
     expect(page.locator(".divider")).to_contain_text("Conversation compacted")

@@ -38,6 +38,7 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
+from tests.support.patience import PATIENCE
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
@@ -490,7 +491,7 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
         assert hand_in(job, Result(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
 
     await in_db(work)
-    await asyncio.wait_for(live.task, timeout=10)
+    await asyncio.wait_for(live.task, timeout=PATIENCE)
     conversation = await Conversation.objects.aget(pk=old.conversation_id)
     assert conversation.compaction_id == new.pk
     assert "New" in (conversation.compressed_context or "")

@@ -19,6 +19,8 @@ from tests.chat.addresses import templates
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat
 
+pytestmark = pytest.mark.on_both
+
 HUGE = "9" * 30  # more than 64 bits
 ENDLESS = "9" * 4_400  # more than Python reads
 ODD = [HUGE, f"-{HUGE}", ENDLESS, str(2**31), str(2**63), "-1", "1.5", "1e400", "٣", "²", "\0", ""]

@@ -22,7 +22,7 @@ from demo.mind.models import Model
 from tests.chat.factories import add_messages, make_compaction, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
-pytestmark = pytest.mark.usefixtures("worker")
+pytestmark = [pytest.mark.on_both, pytest.mark.usefixtures("worker")]
 
 AUTO = Compaction.Trigger.AUTO
 TOO_LONG = "prompt is too long: 20000 tokens > 16000 maximum"

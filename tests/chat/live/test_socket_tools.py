@@ -25,6 +25,8 @@ from tests.chat.factories import add_messages
 from tests.chat.sockets import MAX_OUTPUT, SUMMARY, WINDOW, Chat, long_text
 from tests.support.job_board import CRITERIA, offer, offers
 
+pytestmark = pytest.mark.on_both
+
 SCHEMA = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
 
 

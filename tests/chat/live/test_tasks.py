@@ -22,6 +22,8 @@ from demo.mind.models import Model
 from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
 
+pytestmark = pytest.mark.on_both
+
 Status = Compaction.Status
 CHEAP = "cheap-model"
 

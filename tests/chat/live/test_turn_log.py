@@ -14,6 +14,8 @@ from demo.api.script import is_chat, is_summary
 from tests.chat.live.test_socket_compaction import HISTORY
 from tests.chat.sockets import PATIENCE, SUMMARY, Chat
 
+pytestmark = pytest.mark.on_both
+
 
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:

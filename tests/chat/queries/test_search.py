@@ -38,7 +38,7 @@ from tests.chat.factories import (
 )
 from tests.search_texts import EXACT, NAUGHTY
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
 
 
 def numbers(conversation: Conversation, query: str) -> list[int]:

@@ -4,6 +4,7 @@ time: each is 0.2 to 0.5 ms of Python, whatever it fetches. A count that must ri
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -21,6 +22,8 @@ from tests.chat.factories import (
     make_conversation,
     make_profile,
 )
+
+pytestmark = pytest.mark.on_both
 
 USAGE = {"input_tokens": 300, "output_tokens": 20}
 

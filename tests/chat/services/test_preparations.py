@@ -38,6 +38,8 @@ from tests.chat.factories import (
 )
 from tests.chat.listening import Listener, race
 
+pytestmark = pytest.mark.on_both
+
 Listen = Callable[[Conversation], Listener]
 Status = Compaction.Status
 

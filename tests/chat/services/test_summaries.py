@@ -16,6 +16,8 @@ from chat.services import conversations, summaries
 from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, make_turn
 from tests.chat.listening import Listener
 
+pytestmark = pytest.mark.on_both
+
 Listen = Callable[[Conversation], Listener]
 
 
