@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from agent.limits import Limits
-
 from agent.compaction.chapters import Chapter, render, to_merge
 from agent.compaction.pins import Pin
 from agent.context.pruning import plan_pruning, prune
