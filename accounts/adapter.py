@@ -31,8 +31,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address that the limits count for: the peer's, or the one that the outermost of
-        TRUSTED_PROXIES saw. What a client writes into X-Forwarded-For itself does not count."""
+        """The address that the limits apply to: the peer's, or the one that the outermost of
+        TRUSTED_PROXIES saw. What a client itself writes into X-Forwarded-For does not count."""
         if not settings.ALLAUTH_TRUSTED_PROXY_COUNT and "X-Forwarded-For" in request.headers:
             self._advise()
         try:

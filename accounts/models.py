@@ -1,4 +1,4 @@
-"""Who signs in, and the link that makes the first of them."""
+"""The user model, and the link that creates the first account."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models

@@ -36,7 +36,7 @@ def issue_setup_link() -> str | None:
         pk=1, defaults={"token_hash": hash_token(_token(now)), "created_at": now}
     )
     token = _token(link.created_at)
-    if link.token_hash != hash_token(token):  # SECRET_KEY is another one now
+    if link.token_hash != hash_token(token):  # SECRET_KEY has changed
         SetupLink.objects.filter(pk=link.pk).update(token_hash=hash_token(token))
     log.debug("setup_link_issued")
     return token
@@ -59,7 +59,7 @@ def is_setup_link_valid(token: str) -> bool:
 def claim_setup_link(token: str, username: str, password: str) -> User:
     """Create the one administrator, and use the link up. The password is validated by the caller.
 
-    Raises SetupLinkInvalid, having changed nothing, if the link cannot be used (any more).
+    Raises SetupLinkInvalid, and changes nothing, if the link cannot be used (any more).
     """
     user = User(
         username=User.normalize_username(username),

@@ -1,4 +1,4 @@
-"""Whom a session signs in: for what looks outside of a request, or for longer than one."""
+"""Which user a session signs in, for code that runs outside a request or outlives it."""
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
@@ -9,7 +9,7 @@ from accounts.models import User
 
 def signed_in_user_id(session_key: str | None) -> int | None:
     """The id of the user whom the session signs in; None where it does not exist or has expired,
-    or where the user is disabled or has another password since. Two reads by primary key."""
+    or where the user is disabled or has changed the password since. Two reads by primary key."""
     session = SessionStore(session_key).load()
     if SESSION_KEY not in session:
         return None

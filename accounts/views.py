@@ -34,12 +34,12 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def too_many_attempts(request: HttpRequest) -> HttpResponse:
-    """The page of every limit of django-allauth's: they count for a minute."""
+    """The page for every rate limit of django-allauth: they last a minute."""
     response = render(request, "429.html", status=429)
     response["Retry-After"] = "60"
     return response
 
 
 def setup_invalid(request: HttpRequest) -> HttpResponse:
-    """The page for a link that is used, replaced or was never valid: 404."""
+    """The page for a link that was used, was replaced or never was valid: 404."""
     return render(request, "accounts/setup_invalid.html", status=404)

@@ -27,7 +27,7 @@ def reference(block: Block) -> dict[str, Any] | None:
 
 
 async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
-    """The messages with what their text files say in the place of the references."""
+    """The messages with the contents of their text files in place of the references."""
     wanted = [each for message in messages for each in text_ids(message.blocks)]
     return with_files(messages, await read(wanted) if wanted else {})
 
@@ -53,7 +53,7 @@ def _with_text(block: Block, files: Mapping[str, bytes]) -> Block:
 def within_limit(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list[Message]:
     """The messages with the oldest files as placeholders where all would not fit one request.
 
-    A fold over the messages in order, so what it has replaced once it never brings back. It makes
+    A fold over the messages in order: what was replaced once stays replaced. It makes
     room down to half the limit: the next file does not move the cut, and the prompt cache holds.
     """
     sizes: dict[int, int] = {}

@@ -119,7 +119,7 @@ Step = Send | Swap | Prune | Compact | Rest | Trim
 
 
 class Situation(Protocol):
-    """What decides beside the context. The methods are asked only where it matters: each may cost
+    """What decides besides the context. The methods are called only where it matters: each may cost
     a query."""
 
     @property
@@ -135,13 +135,13 @@ class Situation(Protocol):
         """Whether the server still caches the last request."""
 
     def prepared(self) -> Trigger | None:
-        """Why a summary was prepared that can become current now; None: there is none."""
+        """The trigger of a prepared summary that can become current now; None: there is none."""
 
     def is_writing(self) -> bool:
         """Whether a summary is being prepared at this moment."""
 
     def breaker_open(self) -> bool:
-        """Whether automatic compactions failed, or came, too often of late."""
+        """Whether automatic compactions recently failed, or came, too often."""
 
 
 def next_step(

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 def gettext_noop(text: str) -> str:
-    """Marks words for the translators; whoever shows them looks them up."""
+    """Marks a text for translators. Whoever shows it looks the translation up."""
     return text
 
 

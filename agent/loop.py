@@ -29,8 +29,8 @@ Run = Callable[[dict[str, Any]], Awaitable[Content]]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A tool with what it does. `consent` waits until the call may be made, for as long as its
-    maker allows; it raises ToolError where the call may not."""
+    """A tool with what it does. `consent` waits until the call is allowed, for as long as it
+    likes; it raises ToolError where the call is refused."""
 
     tool: Tool
     run: Run
@@ -59,7 +59,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A complete reply, and what the turn does next: never RESEND."""
+    """A complete reply, and what the turn does next, which is never RESEND."""
 
     reply: Reply
     outcome: Outcome
@@ -118,7 +118,7 @@ def last_request(request: Request) -> Request:
 
 
 def continued(request: Request, reply: Reply) -> Request:
-    """A request again with all that the server has written so far, after `pause_turn`."""
+    """The request again, with everything that the server has written so far, after `pause_turn`."""
     paused = {"role": "assistant", "content": reply.blocks}
     return replace(request, messages=[*request.messages, paused])
 
@@ -166,7 +166,7 @@ def _checked(call: Block, tools: Mapping[str, Bound]) -> Bound:
         known = ", ".join(tools) or "none"
         raise ToolError(f"There is no tool {call['name']!r}. The tools are: {known}.")
     if call["input"].keys() == {"invalid_json"}:
-        raise ToolError("The input was not valid JSON, or no object. Call the tool again.")
+        raise ToolError("The input was not valid JSON, or not an object. Call the tool again.")
     missing = [n for n in bound.tool.input_schema.get("required", ()) if n not in call["input"]]
     if missing:
         raise ToolError(f"The input lacks {', '.join(missing)}. Call the tool again.")

@@ -18,8 +18,8 @@ MOST_TOKENS = 10**9  # that one call may report
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
-    `pasted` are the parts of its text, in characters, that its author did not type; None: nobody
-    knows."""
+    `pasted` are the parts of its text, in characters, that its author did not type; None:
+    unknown."""
 
     number: int
     role: Role
@@ -50,7 +50,7 @@ class Usage:
     @classmethod
     def from_api(cls, usage: Mapping[str, Any] | None) -> "Usage":
         """From the `usage` object of a reply; absent and null fields count as 0. Raises ValueError
-        for what no number of tokens is."""
+        for anything that is not a number of tokens."""
         usage = usage or {}
         cached = usage.get("cache_creation") or {}
         if not isinstance(cached, Mapping):
@@ -126,7 +126,7 @@ def result_text(block: Block) -> str:
 
 
 def block_text(block: Block) -> str:
-    """What a reader would take from one block; thinking and binary data give nothing."""
+    """What a reader sees of one block; thinking and binary data give nothing."""
     kind = block.get("type", "")
     if kind == "text":
         return str(block.get("text", ""))
@@ -170,7 +170,7 @@ def _source(page: Mapping[str, Any]) -> str:
 
 def cited(blocks: Iterable[Block]) -> list[str]:
     """The pages of the web that texts cite, each once."""
-    # Of a document `citations` is a setting.
+    # In a document, `citations` is a setting.
     texts = (block for block in blocks if block.get("type") == "text")
     citations = (each for block in texts for each in block.get("citations") or [])
     pages = {page["url"]: _source(page) for page in citations if page.get("url")}
@@ -178,8 +178,8 @@ def cited(blocks: Iterable[Block]) -> list[str]:
 
 
 def joins(before: Block | None, block: Block) -> bool:
-    """Whether a text block goes on in the sentence of the block before: the API cuts a text where
-    a citation begins and ends. Blocks else are paragraphs."""
+    """Whether a text block continues the sentence of the block before: the API cuts a text where a
+    citation begins and ends. Other blocks are paragraphs of their own."""
     if before is None or (before.get("type"), block.get("type")) != ("text", "text"):
         return False
     return bool(before.get("citations")) or block.get("citations") is not None

@@ -43,7 +43,7 @@ UNKNOWN_FACTOR = 1.5
 LEARNING_WINDOW = 20
 # To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
 HOUR_PREMIUM = 2 / 1.25 - 1
-# Below this, fixed overhead rules the ratio.
+# Below this, fixed overhead dominates the ratio.
 LEARNING_MINIMUM = 100
 
 
@@ -71,7 +71,8 @@ class TokenCounter:
         return RawTokens(sum(len(encoding.encode_ordinary(piece)) for piece in pieces))
 
     def count_blocks(self, blocks: list[Block]) -> RawTokens:
-        """Raw tokens of one message. Thinking counts nothing: finished turns are sent without."""
+        """Raw tokens of one message. Thinking does not count: finished turns are sent without
+        it."""
         return RawTokens(MESSAGE_OVERHEAD + sum(map(self._count_block, blocks)))
 
     def _count_block(self, block: Block) -> int:
@@ -123,7 +124,7 @@ class Factor:
     def learn(self, raw: RawTokens, reported: int) -> "Factor":
         """Move towards one reply's ratio: the mean at first, then a moving average.
 
-        A ratio outside 0.5 to 4 is no tokenizer's: the server counted something else.
+        A ratio outside 0.5 to 4 does not come from a tokenizer: the server counted something else.
         """
         if raw < LEARNING_MINIMUM or not 0.5 <= reported / raw <= 4:
             return self

@@ -31,7 +31,7 @@ PACKAGE_TIMEOUT = 120.0  # seconds in all
 
 
 class VocabularyUnavailable(Exception):
-    """The vocabulary could not be had from one place; the message says why."""
+    """The vocabulary could not be fetched from one of the places; the message says why."""
 
 
 def is_intact(directory: Path) -> bool:
@@ -70,7 +70,7 @@ def install(directory: Path) -> str:
         write(directory, content)
         return f"The vocabulary is now in {directory} (from: {origin})."
     return (
-        f"The vocabulary could not be had ({'; '.join(reasons)}). "
+        f"The vocabulary could not be fetched ({'; '.join(reasons)}). "
         "Everything works; token counts are estimated from bytes."
     )
 

@@ -15,7 +15,7 @@ from chat.outages import DATABASE
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# SQLite has one writer; PostgreSQL's pool has as many connections as may be wanted here.
+# SQLite has one writer; PostgreSQL's pool has as many connections as there are threads here.
 THREADS = 4
 _executor = ThreadPoolExecutor(THREADS, thread_name_prefix="orm")
 
@@ -27,7 +27,7 @@ FULL = gettext_noop(
     "The server's disk is full, so nothing can be stored. An administrator has to free some space."
 )
 UNWRITABLE = gettext_noop(
-    "The server's disk cannot be written: it may be full or broken. An administrator has to look."
+    "The server's disk cannot be written: it may be full or broken. An administrator has to check."
 )
 AWAY = gettext_noop("The database cannot be reached or written at the moment. Try again soon.")
 
@@ -52,8 +52,8 @@ async def in_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """`in_db`, tried again for as long as the database is unavailable: for what would be lost
-    otherwise. It may have been done already, with the reply lost on the way."""
+    """`in_db`, tried again for as long as the database is unavailable: for what would otherwise be
+    lost. It may run twice: a reply may be lost after the work was done."""
     failed = False
     while True:
         try:
@@ -63,7 +63,7 @@ async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
             DATABASE.began(error)
             await asyncio.sleep(RETRY_SECONDS)
         else:
-            if failed:  # else it may only have read, which a full disk allows
+            if failed:  # otherwise it may only have read, which a full disk allows
                 DATABASE.ended()
             return result
 
@@ -77,7 +77,8 @@ def why_unavailable(error: BaseException) -> str:
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work to its end although the task is cancelled meanwhile; then it is."""
+    """Finish the work even if the task is cancelled meanwhile; the task is then cancelled
+    afterwards."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,4 +1,4 @@
-"""What a service refuses to do, and what went wrong, in words for the person who asked."""
+"""What a service refuses to do, and what went wrong, in words for the reader."""
 
 from enum import StrEnum
 from typing import Any

@@ -2,7 +2,7 @@ from django.contrib.staticfiles.apps import StaticFilesConfig as DjangoStaticFil
 
 
 class StaticFilesConfig(DjangoStaticFilesConfig):
-    """Leaves out what no page uses: htmx's extensions import by names that no hashing follows."""
+    """Leaves out files that no page uses: htmx's extensions import names that are not hashed."""
 
     ignore_patterns = [
         *DjangoStaticFilesConfig.ignore_patterns,

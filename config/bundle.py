@@ -1,8 +1,8 @@
 """The page's ES modules in one file: forty requests on a slow line are forty waits.
 
 It knows just the forms that `static/js` uses: named imports of neighbours, and exports of
-functions, classes and constants where they are declared. Anything else is an error, so it cannot go
-wrong in silence. Comments on lines of their own are left out: a fifth of the bytes.
+functions, classes and constants where they are declared. Anything else is an error, so nothing goes
+wrong silently. Comments on lines of their own are left out: a fifth of the bytes.
 """
 
 import re
@@ -16,7 +16,7 @@ LEFT = re.compile(r"^(?:import|export)\b.*$", re.M)
 
 def bundle(entry: str, read: Callable[[str], str]) -> str:
     """One script for a module and all it imports; `read(name)` gives a module's source. Raises
-    ValueError for a form that is not known here, and where modules import each other."""
+    ValueError for an unknown form, and where modules import each other."""
     parts: dict[str, str] = {}
     _add(entry, read, parts, ())
     return "".join(parts.values())

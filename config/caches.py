@@ -12,7 +12,7 @@ from redis.retry import Retry
 from chat.outages import CACHE
 
 REDIS_SECONDS = 0.5  # without an answer
-RETRY_SECONDS = 2.0  # while Redis is away, one call in so many seconds finds out
+RETRY_SECONDS = 2.0  # while Redis is away, it is tried once in so many seconds
 AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 _next_try = 0.0
@@ -43,13 +43,13 @@ def _surviving(name: str) -> Any:
 
 class SurvivingRedisCache(RedisCache):
     """Django's cache in Redis. Without Redis each process counts and keeps for itself, so that rate
-    limits still limit and pages need no rendering twice; nothing of that outlives the outage."""
+    limits still work and nothing is rendered twice. None of that outlives the outage."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         options = {
             "socket_timeout": REDIS_SECONDS,
             "socket_connect_timeout": REDIS_SECONDS,
-            # Once more: a connection of the pool may be of before a restart.
+            # Once more: a connection of the pool may date from before a restart.
             "retry": Retry(NoBackoff(), 1),
         }
         super().__init__(server, params | {"OPTIONS": options | params.get("OPTIONS", {})})

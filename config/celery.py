@@ -16,7 +16,7 @@ app.autodiscover_tasks()
 
 @celeryd_init.connect
 def keep_private(**_: Any) -> None:
-    """Of a worker process; `manage.py serve` looks after its own."""
+    """For a worker process. `manage.py serve` does the same for itself."""
     from config import private_files
 
     private_files.keep_private()

@@ -1,6 +1,7 @@
 """The site's defaults of compaction: one environment variable for each field of the policy.
 
-What makes no sense stops the start: a typing error would else be noticed in summaries, or never.
+Values that make no sense stop the start: a typo would otherwise show up only in summaries, or
+never.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ VARIABLES = {
     "breaker_turns": "COMPACTION_BREAKER_TURNS",
     "breaker_seconds": "COMPACTION_BREAKER_SECONDS",
 }
-# From where to where a value makes sense; all other numbers are 0 or more.
+# The range in which a value makes sense; all other numbers are 0 or more.
 RANGES = {
     "threshold_ratio": (0.05, 1.0),
     "prepare_ratio": (0.0, 1.0),
@@ -45,7 +46,7 @@ RANGES = {
     "summary_total_tokens": (100, inf),
     "breaker_failures": (1, inf),
 }
-LEAST_CHARACTERS = 2_000  # of a summary model's input: less is no transcript
+LEAST_CHARACTERS = 2_000  # of a summary model's input: less is not a transcript
 
 
 def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:

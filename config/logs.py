@@ -13,7 +13,7 @@ SHARED: list[Processor] = [
 
 def drop_trace_of_refusal(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
     """Django attaches the exception to what it logs of a request that it answers with 4xx (a wrong
-    host, a missing permission): 30 lines of our own code, for what is the client's fault."""
+    host, a missing permission): 30 lines of our own code for what is the client's fault."""
     if getattr(event["_record"], "status_code", 500) < 500:
         event.pop("exc_info", None)
     return event

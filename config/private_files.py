@@ -9,13 +9,13 @@ from django.conf import settings
 
 log = structlog.get_logger(__name__)
 
-UMASK = 0o077  # what this process makes, others cannot read
+UMASK = 0o077  # other users cannot read what this process creates
 OTHERS = 0o077
 
 
 def keep_private() -> None:
-    """For the start of a process that writes: its new files are private, and what others could
-    read in DATA_DIR until now is so too. The log names what could not be changed."""
+    """Called when a process that writes starts. Its new files are private, and so are those
+    in DATA_DIR that others could read until now. The log names what could not be changed."""
     os.umask(UMASK)
     for path in tighten(settings.DATA_DIR):
         log.warning(
@@ -53,7 +53,7 @@ def _closed(path: Path) -> bool:
     except PermissionError:
         return False
     except FileNotFoundError:
-        pass  # gone meanwhile, as the files of SQLite's log
+        pass  # gone meanwhile, as SQLite's log files may be
     return True
 
 

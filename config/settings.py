@@ -18,8 +18,8 @@ from environs import Env
 from config import logs
 from config.compaction_policy import site_policy
 
-# The checkout. From a wheel, the directory that a process is started in takes its place, and what
-# pages are made of lies beside this file.
+# The checkout. In a wheel, the directory in which a process is started takes its place, and
+# templates and static files lie beside this file.
 ROOM = Path(__file__).resolve().parent
 INSTALLED = (ROOM / "templates").is_dir()
 BASE_DIR = Path.cwd() if INSTALLED else ROOM.parent
@@ -51,7 +51,7 @@ def secret_key() -> str:
 
 
 SECRET_KEY = secret_key()
-# Where people reach the site, where that is not HOST and PORT: "https://chat.example.org".
+# The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".
 PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
 _public = urlsplit(PUBLIC_URL)
 if PUBLIC_URL and (_public.scheme not in ("http", "https") or not _public.hostname):
@@ -116,7 +116,7 @@ TEMPLATES = [
         },
     },
 ]
-# Of what the socket brings, and for readers who want none of LANGUAGES.
+# For what arrives over the socket, and for readers whose language is not in LANGUAGES.
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
 LOCALE_PATHS = [FILES_DIR / "locale"]
@@ -181,7 +181,7 @@ CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.01}
 )
-# A turn waits for the hand-over: it goes on without the task rather than for long.
+# A turn waits until its task is queued: rather than wait long, it goes on without the task.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -197,12 +197,12 @@ if DEMO and SCALED:
         "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local model server: the demo server "
         "runs only in the embedded profile (without REDIS_URL)."
     )
-DEMO_SERVER = "demo.embedded.start"  # a path, so that nothing of the product imports the demo
+DEMO_SERVER = "demo.embedded.start"  # a path, so that the product does not import the demo
 DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at once
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
-SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "")  # its server, where that is another one
+SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "")  # its server, if it has one of its own
 SUMMARY_API_KEY = env.str("SUMMARY_API_KEY", "")
 if SUMMARY_BASE_URL and not SUMMARY_MODEL:
     raise ImproperlyConfigured(
@@ -222,7 +222,7 @@ WEB_TOOLS_VERSION = env.str("WEB_TOOLS_VERSION", "20260318")
 WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
 MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request
 MCP_LIST_SECONDS = env.float("MCP_LIST_SECONDS", 300.0)  # how long a server's list of tools holds
-MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn waits no longer for one
+MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn does not wait longer for one
 MCP_ASK_SECONDS = env.float("MCP_ASK_SECONDS", 600.0)  # how long a call waits for the user
 MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
 # The administrator names one of these for a server; no other variable can be sent anywhere.
@@ -306,7 +306,7 @@ LARGE_BODIES = env.int("LARGE_BODIES", 4)  # bodies above 100 kB that are in mem
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 
-METRICS_TOKEN = env.str("METRICS_TOKEN", "")  # opens /metrics to who has no account
+METRICS_TOKEN = env.str("METRICS_TOKEN", "")  # lets /metrics be read without an account
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(

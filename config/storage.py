@@ -12,7 +12,7 @@ ENTRY = "js/main.js"
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Also puts the page's modules into the one that it asks for. Where files are not collected
+    """Also bundles the page's modules into the one that it loads. Where files are not collected
     (`DEBUG`, tests) the modules are served as they are."""
 
     support_js_module_import_aggregation = True

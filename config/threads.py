@@ -1,5 +1,5 @@
-"""A mistake of Python before 3.11.8 and 3.12.2: no asyncio future takes a StopIteration, so whoever
-waited for a thread that raised one waited for ever (python/cpython#112182)."""
+"""A bug in Python before 3.11.8 and 3.12.2: an asyncio future does not take a StopIteration, so
+code that waited for a thread that raised one waited for ever (python/cpython#112182)."""
 
 import asyncio.futures
 import sys

@@ -37,7 +37,8 @@ class Chapter:
     def joined(
         cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int
     ) -> "Chapter":
-        """One with a new text in the place of neighbours, whose pins and values it keeps."""
+        """One chapter with a new text in place of several neighbours. It keeps their pins and
+        values."""
         return cls(
             text,
             chapters[0].first,
@@ -97,8 +98,8 @@ def render(
 
 
 def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice | None:
-    """The chapters to write as one now: `most` neighbours of one level, or where the whole is
-    `crowded` those of the lowest level that has three: they were rewritten least."""
+    """The chapters to write as one now: `most` neighbours of one level, or, where the whole is
+    `crowded`, those of the lowest level that has three: they were rewritten least."""
     runs: dict[int, list[int]] = {}
     for index, chapter in enumerate(chapters):
         runs.setdefault(chapter.level, []).append(index)
@@ -111,8 +112,8 @@ def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice 
 
 
 def cut(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
-    """At most so many tokens, on whole lines: a too long summary is never summarised again.
-    The longest sections give way first, with their last lines."""
+    """At most so many tokens, cut between lines: a summary that is too long is never summarised
+    again. The longest sections give way first, with their last lines."""
     sections: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.startswith("## "):
@@ -125,8 +126,8 @@ def cut(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
 
 
 def within(chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter) -> list[Chapter]:
-    """The chapters with at most so many tokens of text in all. Where merging them did not help,
-    the oldest give way first; their pins and values stay."""
+    """The chapters with at most so many tokens of text in all. Where merging did not help, the
+    oldest are cut first; their pins and values stay."""
     sizes = [counter.count(chapter.text) for chapter in chapters]
     excess = sum(sizes) - tokens
     kept = []

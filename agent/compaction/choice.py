@@ -1,5 +1,5 @@
-"""How a summary will be written: by setting, or the cheapest way that fits. Pure, so that who looks
-before compacting is told what will run."""
+"""How a summary will be written: by setting, or the cheapest way that fits. Pure, so that the
+preview shows what will really run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,8 @@ LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_O
 # were too low.
 CHUNK_SHARES = (0.40, 0.15)
 MARGIN = 1.2
-# Of the same limit: the chapters shown with a part, and all parts' records when they are merged.
+# Shares of the same limit: for the chapters shown with a part, and for all parts' records when
+# they are merged.
 PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
 FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
@@ -80,7 +81,7 @@ def _first_fitting(job: Job, first: Engine, reason: Reason) -> Choice:
 
 
 def ladder(first: Engine) -> Sequence[Engine]:
-    """A way to ask a model and those after it; of the extract none."""
+    """An engine that asks a model and those after it; nothing for the extract."""
     return LADDER[LADDER.index(first) :] if first in LADDER else ()
 
 
@@ -107,14 +108,14 @@ def _why_not_warm(job: Job) -> Reason | None:
 
 
 def _warm_tokens(job: Job) -> RealTokens:
-    """Of the instruction after a warm prefix."""
+    """Tokens of the instruction after a warm prefix."""
     form = Form(job.policy.summary_max_tokens, job.focus)
     instruction = warm_instruction(job.plan.summarise, form)
     return job.own.limits.factor.apply(job.counter.count(instruction))
 
 
 def _fits(job: Job, part: Part, form: Form) -> bool:
-    """Whether one request can hold a part: counted exactly where that is not plain to see."""
+    """Whether one request can hold a part: counted exactly where the estimate is close."""
     limit = job.writer.limits.prompt_limit
     around = instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
     if MARGIN * part.tokens + around <= limit:
@@ -135,14 +136,14 @@ def text_fits(job: Job, request: Request) -> bool:
 
 
 def max_tokens(job: Job, form: Form) -> int:
-    """Of the reply: twice what is asked for, as what is a little too long is cut by code, and the
-    thinking."""
+    """Limit of the reply: twice what is asked for, because code cuts what is a little too long, and
+    room for thinking."""
     return min(2 * form.tokens + THINKING_TOKENS, job.writer.limits.reserve)
 
 
 def previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
-    """The newest chapters that leave room for what is to be read: with a summary model of a small
-    window not all do."""
+    """The newest chapters that leave room for what is to be read: with the small window of some
+    summary models, not all of them do."""
     limits = job.writer.limits
     room = int(limits.prompt_limit * PREVIOUS_SHARE)
     texts: list[str] = []
@@ -177,7 +178,8 @@ def parts_for(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[
 
 
 def part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
-    """Of the record of each of so many parts; None where all together could not be merged."""
+    """The form of the record of each of so many parts; None where the records together could not be
+    merged."""
     form = next_form(job, chapters)
     limits = job.writer.limits
     # A record may be twice as long as asked for, in tokens of the conversation's model.

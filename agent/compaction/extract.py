@@ -1,4 +1,4 @@
-"""A summary without a model: what code can tell. Only after a failure, or by choice."""
+"""A summary without a model, from what code can find. Used only after a failure, or by choice."""
 
 from collections.abc import Sequence
 

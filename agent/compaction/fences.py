@@ -22,7 +22,7 @@ def fenced(text: str, *, tildes: bool = False, unclosed: bool = False) -> Iterat
     """The blocks between two lines of ``` (or `tildes`) that begin at the margin, in order. A block
     that is never closed goes on to the end where `unclosed` ones count, and is text otherwise."""
     markers = list((_ANY if tildes else _BACKTICKS).finditer(text))
-    # From each marker on, the longest one that can close a block: none is looked for in vain.
+    # From each marker on, the longest one that can close a block: it saves searches in vain.
     ahead = {mark: [*accumulate((_closes(m, mark) for m in markers[::-1]), max)] for mark in "`~"}
     index = 0
     while index < len(markers):

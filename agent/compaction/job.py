@@ -1,4 +1,4 @@
-"""One compaction as the engine gets it, and what it gives back."""
+"""One compaction as the engine gets it, and the result that it returns."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Job:
     policy: Policy
     counter: TokenCounter
     own: Model  # the conversation's
-    writer: Model  # the summary's; may be the same
+    writer: Model  # the one that writes the summary; may be the same
     warm: bool = False
     focus: str = ""
     ask: Ask | None = None
@@ -83,13 +83,13 @@ class Result:
 
 
 def instruction_tokens(job: Job) -> RealTokens:
-    """Of the instruction itself."""
+    """Tokens of the instruction itself."""
     return job.writer.limits.factor.apply(job.counter.count(PROMPT + job.focus))
 
 
 def next_form(job: Job, chapters: Sequence[Chapter]) -> Form:
-    """The next chapter's, after those that there are: smaller where the kept messages leave less
-    room under the target than planned."""
+    """The form of the next chapter: smaller where the kept messages leave less room
+    under the target than planned."""
     limits = job.context.limits
     kept = measure(compacted(job.context, job.plan, job.context.summary, job.policy), job.counter)
     room = job.policy.target_tokens(limits) - kept.total
@@ -98,7 +98,7 @@ def next_form(job: Job, chapters: Sequence[Chapter]) -> Form:
 
 
 def tokens_of(job: Job, chapters: Sequence[Chapter]) -> RealTokens:
-    """Of chapters, for the conversation's model."""
+    """Tokens of chapters, for the conversation's model."""
     text = "\n\n".join(chapter.text for chapter in chapters)
     return job.context.limits.factor.apply(job.counter.count(text))
 

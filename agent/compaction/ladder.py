@@ -33,7 +33,7 @@ from agent.messages import Message, RawTokens
 from agent.search.values import index_entries
 
 LAST_REQUEST = 500  # characters
-# Errors that no other way of asking would mend.
+# Errors that no other way of asking would avoid.
 HOPELESS = frozenset(
     {
         ErrorCode.BAD_KEY,

@@ -47,8 +47,8 @@ class Pin:
 
 
 def typed(message: Message) -> str:
-    """What a person wrote in a message, and the names of files: neither what these say, nor results
-    of tools, which imported messages may hold beside it."""
+    """What a person wrote in a message, and the names of files. Not the files' contents, and not
+    the results of tools, which imported messages may also hold."""
     written = (b for b in message.blocks if b["type"] == "text" or is_file(b))
     return "\n\n".join(file_name(b) if is_file(b) else block_text(b) for b in written)
 

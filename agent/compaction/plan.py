@@ -62,7 +62,7 @@ def protected_first(context: Context, policy: Policy) -> Message | None:
 
 
 def compacted(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:
-    """The context with `summary` in the place of what a plan summarised."""
+    """The context with `summary` in place of what a plan summarised."""
     return replace(
         context,
         summary=summary,

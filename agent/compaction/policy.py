@@ -168,7 +168,7 @@ class Attempt:
 
 
 def due(state: State, policy: Policy) -> Trigger | None:
-    """Whether a request needs a compaction first, and why."""
+    """Why a request needs a compaction first; None where it needs none."""
     if not policy.enabled:
         return None
     if state.used > state.limits.prompt_limit:
@@ -184,8 +184,9 @@ def due(state: State, policy: Policy) -> Trigger | None:
 
 
 def resting_until(attempts: Sequence[Attempt], policy: Policy, now: datetime) -> datetime | None:
-    """The end of the breaker's rest, None where automatic compaction may run. `attempts` are the
-    last ones, newest first: after too many failures in a row, or too many within a few turns."""
+    """Until when the circuit breaker stays open; None where automatic compaction may run.
+    `attempts` are the last ones, newest first: after too many failures in a row, or too many within
+    a few turns."""
     last = attempts[: policy.breaker_failures]
     if len(last) < policy.breaker_failures:
         return None

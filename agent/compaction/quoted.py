@@ -1,4 +1,4 @@
-"""Which parts of a user's message others wrote, as far as its text tells: quotes, code, mail.
+"""Which parts of a user's message others wrote, as far as its text shows it: quotes, code, mail.
 
 Where the page knows what was pasted, that counts too. Both err on the side of the others: what is
 wrongly taken for a quote is not pinned, and the user can say it again.
@@ -44,9 +44,9 @@ _INTRODUCTION = re.compile(
 
 
 def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
-    """The parts of a message's text that its author did not type. `pasted`: what the page saw of
-    it, None where nobody saw. A mail goes on to the end of its paste; where that is not known, to
-    the end of the text, and so does what a line like “Here is the log:” introduces."""
+    """The parts of a message's text that its author did not type. `pasted`: what the page saw being
+    pasted; None where that is unknown. A mail goes on to the end of its paste; where that is not
+    known, to the end of the text, and so does what a line like “Here is the log:” introduces."""
     found = [(start, end) for start, end in pasted or ()]
     found += [(fence.start, fence.end) for fence in fenced(text, tildes=True, unclosed=True)]
     for pattern in (_MARGIN, _QUOTES):

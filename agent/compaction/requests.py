@@ -52,8 +52,8 @@ MERGE_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is asked for: the chapter's size in tokens, what to keep in particular, and after a
-    rejected try what was wrong with it."""
+    """What is asked for: the chapter's size in tokens, what to keep in particular, and what was
+    wrong with the attempt before, if there was one."""
 
     tokens: int
     focus: str = ""

@@ -107,7 +107,7 @@ class Support:
         return content_words(self._source)
 
     def backs(self, values: Sequence[str], words: set[str]) -> bool:
-        """Whether it shares one of the values or, of the words, two or all there are."""
+        """Whether it shares one of the values, or two of the words, or all of them."""
         if any(normalise(value) in self._text for value in values):
             return True
         return len(words & self._words) >= min(SHARED_WORDS, max(1, len(words)))
@@ -130,7 +130,7 @@ def content_words(text: str) -> set[str]:
 
 
 def audit(text: str, source: Source) -> tuple[str, Findings]:
-    """A summary's text with what the source does not bear out dropped or marked.
+    """A summary's text, with everything that the source does not support dropped or marked.
 
     Headings and "None." stay. A heading that lost all its bullets says "None.".
     """
@@ -171,7 +171,7 @@ def _check(line: str, source: Source, findings: Findings) -> str:
 
 def citations(line: str) -> list[int]:
     """The message numbers that a bullet rests on, in order; a range counts with both ends. What is
-    too long to be a message's number cites none."""
+    too long to be a message's number is ignored."""
     ends = (
         end for group in _CITATION.findall(line) for pair in _NUMBERS.findall(group) for end in pair
     )

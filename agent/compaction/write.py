@@ -54,7 +54,8 @@ async def write(
     source: Sequence[Message],
     previous: str = "",
 ) -> str:
-    """One chapter's text, verified and audited; one corrective retry where it is no summary."""
+    """One chapter's text, verified and audited, with one corrective retry where it is not a
+    summary."""
     assert ask, "a job without `ask` can only be looked at"
     for attempt in range(2):
         reply = await ask(build(form))

@@ -55,9 +55,9 @@ class Context:
     pruned_through: int = 0  # up to this number large tool results are sent as previews
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
-    memory: str = ""  # what the model is told of the user, in every conversation
+    memory: str = ""  # what the model is told about the user, in every conversation
     thinking_from: int = 0  # thinking of older messages was written for another request
-    show_thinking: bool = False  # newer models keep it to themselves unless asked
+    show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.cache_ttl`
 
 
@@ -180,7 +180,7 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
 
 
 def as_text(context: Context) -> Context:
-    """The context with nothing in its messages but text: what can be sent whatever they hold."""
+    """The context with nothing in its messages but text: it can be sent whatever they hold."""
     return replace(
         context,
         first=context.first and _only_text(context.first),
@@ -190,7 +190,7 @@ def as_text(context: Context) -> Context:
 
 
 def rounds_as_text(context: Context) -> Context:
-    """The context with the running turn's tool rounds as text: what can be sent where the API
+    """The context with the running turn's tool rounds as text: it can be sent where the API
     does not take their thinking back."""
     prompts = [i for i, message in enumerate(context.messages) if message.is_prompt]
     start = prompts[-1] + 1 if prompts else 0

@@ -31,8 +31,8 @@ def preview_limit(message: Message, limits: Limits) -> int:
 
 
 def result_room(limits: Limits, calls: int) -> RawTokens:
-    """Raw tokens that each of so many calls of a round may return, for their results to be sent
-    whole together."""
+    """Raw tokens that each of so many calls of a round may return so that all their results can be
+    sent whole."""
     limit = min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
     return limits.factor.raw(limit * FILLED / max(1, calls))
 
@@ -59,7 +59,7 @@ def previewed(message: Message, limits: Limits) -> Message:
         elif length > longest or block["type"] in ("image", "document"):
             blocks.append(text_block(text))
         elif served and (is_served(block) or block.get("citations")):
-            # A citation points into a result of the search, which stands here no more.
+            # A citation points into a search result, which is not here any more.
             blocks.append(text_block(text))
         else:
             blocks.append(block)
@@ -72,7 +72,7 @@ def _counted(block: Block, length: int) -> int:
 
 
 def _longest(sizes: Sequence[int], room: int) -> int:
-    """What to cut the largest down to, so that all together take `room`."""
+    """What to cut the largest ones down to, so that all together fit `room`."""
     rest = sorted(sizes)
     for index, size in enumerate(rest):
         even = room // (len(rest) - index)

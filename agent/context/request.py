@@ -16,8 +16,8 @@ CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two l
 @dataclass(frozen=True)
 class Request:
     """One Messages API call. `once`: no later prompt begins like this one, or the server keeps
-    none, so that writing it to the prompt cache, a quarter dearer than reading it, would be for
-    nothing. `final`: the model may not call the tools, which stay declared so that the prompt
+    none, so writing it to the prompt cache, a quarter dearer than reading it, would be
+    wasted. `final`: the model may not call the tools, which stay declared so that the prompt
     begins as before."""
 
     model: str

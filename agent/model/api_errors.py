@@ -14,16 +14,16 @@ from agent.model.overflow import MOST_READ, says_too_long, share_taken
 from agent.model.reply import Event
 
 SHOWN = 300  # characters of what a server said
-# What the API says of thinking that was sent back: it belongs to another request, was changed, or
-# is missing before a call. Other errors name "thinking" too, and its settings.
+# What the API says about thinking that was sent back: it belongs to another request, was changed,
+# or is missing before a call. Errors about its settings name "thinking" too.
 THINKING_REFUSED = re.compile(
     r"invalid `?signature`? in `?thinking`? block|bound to a different conversation"
     r"|blocks in the latest assistant message cannot be modified"
     r"|expected `thinking` or `redacted_thinking`",
     re.I,
 )
-# Statuses that servers answer a prompt with that is too long: the API with 400, others behind it
-# or in front of it with these.
+# Statuses that servers answer a too long prompt with: the API with 400, servers behind it or
+# in front of it with these.
 TOO_LONG_STATUSES = (400, 413, 422, 500)
 
 
@@ -45,7 +45,7 @@ async def translated() -> AsyncIterator[None]:
 
 
 def connection_error(error: Exception) -> AgentError:
-    """The words for a connection that never came about, or was lost.
+    """The error for a connection that was never made, or was lost.
 
     The transport calls both ConnectError; its cause tells them apart.
     """
@@ -78,7 +78,7 @@ REFUSALS = {
         ),
     ),
     402: (ErrorCode.NO_CREDIT, gettext_noop("The API account has no credit left.")),
-    403: (ErrorCode.NOT_ALLOWED, gettext_noop("The API key may not do this.")),
+    403: (ErrorCode.NOT_ALLOWED, gettext_noop("The API key is not allowed to do this.")),
     404: (ErrorCode.UNKNOWN_MODEL, gettext_noop("The server does not know this model or address.")),
     413: (
         ErrorCode.REQUEST_TOO_LARGE,
@@ -94,7 +94,7 @@ FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry."
 
 
 def status_error(error: anthropic.APIStatusError) -> AgentError:
-    """The words for an HTTP error."""
+    """The error for an HTTP status."""
     status = error.status_code
     told = _told(error.body)
     said = str(told.get("message") or "").strip()[:SHOWN]
@@ -122,7 +122,7 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
 
 
 def stream_error(event: Event) -> AgentError:
-    """The words for an error event inside a stream that began with 200."""
+    """The error for an error event inside a stream that began with 200."""
     told = _told(event)
     kind, said = told.get("type", ""), str(told.get("message") or "")[:SHOWN]
     if kind == "overloaded_error":

@@ -28,7 +28,7 @@ CONNECT_SECONDS = 10.0
 COUNT_SECONDS = 10.0
 # Waits before the second and third try of a call that has produced nothing yet.
 RETRY_SECONDS = (0.5, 2.0)
-# What a server asks for beyond this, the user decides about.
+# Where a server asks for a longer wait, the user decides.
 LONGEST_WAIT_SECONDS = 2.0
 PASSING = (
     ErrorCode.OVERLOADED,
@@ -40,7 +40,7 @@ PASSING = (
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a server says of a model; None where it does not say."""
+    """What a server says about a model; None where it says nothing."""
 
     name: str
     display_name: str
@@ -48,7 +48,7 @@ class ModelInfo:
     max_output: int | None
 
 
-# The model and the reported usage of calls, each with those that were repeated or broke off.
+# The model and the reported usage of each call, also of those that were repeated or broke off.
 Spent = list[tuple[str, Usage]]
 Check = Callable[[Request], None]
 
@@ -60,7 +60,7 @@ def _tls() -> ssl.SSLContext:
 
 
 async def no_files(ids: Sequence[str]) -> Mapping[str, bytes]:
-    """For requests that refer to no files."""
+    """For requests that do not refer to files."""
     return {}
 
 
@@ -68,7 +68,7 @@ class Client:
     """Model calls of one event loop; close it in that loop. `read` gives the bytes of the files
     that a request refers to.
 
-    `retries` is how often a call is repeated that failed with a passing error before its first
+    `retries` is how often a call is repeated when it failed with a temporary error before its first
     byte of text: 0 to 2. Of the calls for a whole reply, `check` sees each before it goes out and
     may raise AgentError, and `spent` gets what each cost as far as the server told, whatever
     became of it.
@@ -233,8 +233,8 @@ class Client:
 
 
 def _streams(response: httpx2.Response) -> bool:
-    """Whether a server streams as it was asked to: some answer at once, with a content type of
-    their own, and what stands in front of them with a page."""
+    """Whether a server streams as it was asked to: some answer with a whole reply and its content
+    type, and a proxy in front of them with a page."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind not in ("application/json", "text/html")
 
@@ -266,7 +266,7 @@ def _not_the_api() -> AgentError:
     return AgentError(
         ErrorCode.SERVER_ERROR,
         gettext_noop(
-            "The model's server sent an answer that is not of the Messages API. Check "
+            "The model's server sent an answer that is not in the form of the Messages API. Check "
             "ANTHROPIC_BASE_URL."
         ),
     )

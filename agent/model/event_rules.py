@@ -53,7 +53,7 @@ def index_of(event: dict[str, Any]) -> int:
 
 
 def stop_reason_of(holder: dict[str, Any]) -> str:
-    """Why a reply ended; "" where it is not told."""
+    """Why a reply ended; "" where the server does not say."""
     reason = text_if_any(holder, "stop_reason")
     if len(reason) > LONGEST_STOP_REASON:
         raise ValueError("stop_reason is too long")

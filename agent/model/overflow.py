@@ -1,6 +1,7 @@
 """How servers say that a prompt is too long, and by how much.
 
-What they say is foreign text: only its beginning is read, by patterns that cannot backtrack far.
+Their words are not under our control: only the beginning is read, by patterns that cannot backtrack
+far.
 """
 
 import re
@@ -52,7 +53,7 @@ def says_too_long(said: str) -> bool:
 
 
 def share_taken(said: str) -> float | None:
-    """How much of the prompt the server would take, 0 to 1; None where it does not tell."""
+    """How much of the prompt the server would take, 0 to 1; None where it does not say."""
     for pattern in _SIZES:
         if named := pattern.search(said[:MOST_READ]):
             sizes = {name: int(number) for name, number in named.groupdict().items()}

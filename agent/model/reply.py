@@ -23,7 +23,7 @@ Event = dict[str, Any]
 
 
 class Outcome(Enum):
-    """What the turn does next."""
+    """What the turn does after a reply."""
 
     FINISH = "finish"
     CUT = "cut"  # finished at the output limit: say so
@@ -42,7 +42,7 @@ OUTCOMES = {
     "model_context_window_exceeded": Outcome.OVERFLOW,
     "refusal": Outcome.FAIL,
 }
-# How the type of the block ends that a delta goes into.
+# The ending of a block's type, by the type of the deltas that go into it.
 _WITHIN = {
     "text_delta": "text",
     "input_json_delta": "tool_use",

@@ -1,6 +1,6 @@
 """Is this a request that the Messages API would accept? Independent of the code that builds one.
 
-Only the standard library is used, so that no mistake in request assembly can hide in here. Two
+Only the standard library is used, so that a mistake in request assembly cannot hide here. Two
 rules are the product's and stricter than some models': no thinking of finished turns, and no
 prefill at all.
 """

@@ -39,7 +39,8 @@ def excerpt(text: str, query: Query, length: int) -> Excerpt:
 
 
 def _found(text: str, query: Query) -> Iterator[tuple[int, int, str]]:
-    """Where the query's words stand, as (start, end, token); its text as it is if it has none."""
+    """Where the query's words stand, as (start, end, token); for a query without words, where its
+    text stands."""
     if not query.terms:
         bare = query.literal
         start = text.find(bare) if bare else -1
@@ -57,7 +58,7 @@ def _found(text: str, query: Query) -> Iterator[tuple[int, int, str]]:
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Where a word starts that is no part of a longer one."""
+    """Where a word starts that is not part of a longer one."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)

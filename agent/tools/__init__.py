@@ -1,4 +1,4 @@
-"""Tools as the model sees them. What they do stands where their data is: `chat.tools`."""
+"""Tools as the model sees them. `chat.tools`, which has their data, runs them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -61,8 +61,8 @@ async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
 
 
 def usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The listed tools that a request may declare, and why others are left out: a single one that
-    the API does not take would have every turn refused."""
+    """The listed tools that a request may declare, and why others are left out: with a single tool
+    that the API does not take, every turn would be refused."""
     kept: dict[str, dict[str, Any]] = {}
     faults: list[str] = []
     for tool in listed:
@@ -76,7 +76,7 @@ def usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list
 
 
 def _fault(name: str, schema: dict[str, Any]) -> str:
-    """Why the API would not take a tool, or "". `jsonschema` comes with `mcp`."""
+    """Why the API would refuse a tool, or "". `jsonschema` comes with `mcp`."""
     from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
 
     if not name:
@@ -127,15 +127,18 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
         raise
     except TimeoutError as error:
         raise ToolError(f"{server.name} did not answer within {server.timeout:g} s.") from error
-    except Exception as error:  # its transports raise errors of many families, and groups of them
-        if answered and answered[-1] in REFUSED:  # of which the transports tell nothing
+    except Exception as error:  # its transports raise errors of many kinds, and groups of them
+        if answered and answered[-1] in REFUSED:  # the transports do not report it
             raise ToolError(_refusal(server, answered[-1])) from error
         raise ToolError(f"{server.name} cannot be used: {_cause(error)}") from error
 
 
 def _refusal(server: Endpoint, status: int) -> str:
     if not server.secret:
-        return f"{server.name} wants a key (HTTP {status}), and no variable is named for it."
+        return (
+            f"{server.name} requires a key (HTTP {status}), but the admin panel names no variable "
+            "for it."
+        )
     return f"The key in {server.secret} was refused by {server.name} (HTTP {status})."
 
 

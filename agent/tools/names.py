@@ -2,7 +2,7 @@
 
 The API takes letters, digits, `_` and `-`; servers also use `.`, `/` and others. Each other
 character becomes `_x2e_`, its code point in hexadecimal, so that two names never become one, a name
-does not depend on which others are listed, and a page can show the server's own.
+does not depend on which others are listed, and the page can show the server's own name.
 """
 
 import re

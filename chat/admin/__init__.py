@@ -1,4 +1,4 @@
-"""The admin panel: it reads everything and edits only what is known of the models.
+"""The admin panel: it reads everything and edits only the model profiles.
 
 Services are the only writers; what the panel changes in conversations, it asks them to.
 """

@@ -16,7 +16,7 @@ from chat.services import accounts
 
 @admin.register(User)
 class AccountAdmin(UserAdmin):
-    """Accounts, with what the conversations that each still has have cost."""
+    """Accounts, with the cost of the conversations that each still has."""
 
     list_display = ("username", "email", "is_staff", "total_cost", "compaction_cost", "last_login")
     readonly_fields = ("last_login", "date_joined")
@@ -37,7 +37,7 @@ class AccountAdmin(UserAdmin):
     def total_cost(self, user: User) -> str:
         return format_money(user.total_cost)  # type: ignore[attr-defined]
 
-    @admin.display(description="Of that for compactions", ordering="compaction_cost")
+    @admin.display(description="Of that, compactions", ordering="compaction_cost")
     def compaction_cost(self, user: User) -> str:
         return format_money(user.compaction_cost)  # type: ignore[attr-defined]
 
@@ -46,8 +46,8 @@ class AccountAdmin(UserAdmin):
     def get_deleted_objects(
         self, objs: Iterable[User], request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """The accounts, and how much goes with them. Django would name every message, and refuse
-        because nobody may delete one by itself here."""
+        """The accounts, and how much is deleted with them. Django would list every message, and
+        refuse because single messages cannot be deleted here."""
         users = list(objs)
         owned = {
             User: len(users),

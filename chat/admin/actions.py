@@ -28,7 +28,7 @@ MAX_AT_ONCE = 20  # each re-run is a paid model call
 
 @dataclass(frozen=True)
 class Action:
-    """What an action's page asks, and what is done on yes, for a user's id: it returns the
+    """What an action's page asks, and what is done on yes, given a user's id. It returns the
     compaction to show."""
 
     name: str
@@ -86,7 +86,7 @@ def confirmed(
     # Versions of one conversation are reverted from the newest backwards.
     rows = list(queryset.order_by("-pk")[: MAX_AT_ONCE + 1])
     if not rows:
-        page.message_user(request, "They are not in this list any more.", messages.ERROR)
+        page.message_user(request, "They are no longer in this list.", messages.ERROR)
         return None
     if len(rows) > MAX_AT_ONCE:
         page.message_user(request, f"Select at most {MAX_AT_ONCE} at once.", messages.ERROR)

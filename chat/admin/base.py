@@ -107,7 +107,7 @@ class ConversationFilter(admin.SimpleListFilter):
 
 
 class ModelFilter(admin.SimpleListFilter):
-    """By model: those that have a profile, which costs no look at every row."""
+    """By model: the models that have a profile, so that not every row has to be read."""
 
     title = "model"
     parameter_name = "model"

@@ -49,8 +49,8 @@ WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
 # Lists of the audit, in words.
 FINDINGS = {
     "failures": "What was tried before, and why it failed",
-    "dropped": "Statements whose exact values stand in no message",
-    "unverified": "Unverified statements: no message that they name bears them out",
+    "dropped": "Statements whose exact values are not in any message",
+    "unverified": "Unverified statements: no message that they name supports them",
     "left_out": "Messages that the model was not given: its input is capped",
 }
 # The columns of a compaction in a table.
@@ -125,7 +125,7 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class EngineFilter(admin.SimpleListFilter):
-    """By the way the summary was written: the known ones, which costs no look at every row."""
+    """By the way the summary was written: all known ways, so that not every row has to be read."""
 
     title = "engine"
     parameter_name = "engine"
@@ -198,7 +198,7 @@ class CompactionAdmin(ReadOnlyAdmin):
     )
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Who may re-run and revert: nothing else can be changed here."""
+        """Who may rerun and revert: nothing else can be changed here."""
         return request.user.has_perm("chat.change_compaction")
 
     @admin.action(description="Write selected summaries again…", permissions=["operate"])

@@ -1,4 +1,4 @@
-"""Django's lists take what an address or a form names into their queries as it stands."""
+"""Django's lists put values from an address or a form into their queries without checking them."""
 
 import structlog
 from django.core.exceptions import BadRequest
@@ -18,5 +18,5 @@ class ImpossibleValues(MiddlewareMixin):
         is_list = match and match.app_name == "admin" and str(match.url_name).endswith("changelist")
         # SQLite, PostgreSQL, and Django's fields.
         if is_list and isinstance(error, OverflowError | DataError | ValueError):
-            log.warning("impossible value in a list", path=request.path, exc_info=error)
-            raise BadRequest("This list has no such value.") from error
+            log.warning("impossible value for a list", path=request.path, exc_info=error)
+            raise BadRequest("This list cannot be filtered by such a value.") from error

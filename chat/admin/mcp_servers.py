@@ -24,7 +24,7 @@ class McpServerAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: McpServer, form: Any, change: bool) -> None:
         """A saved server is tried, so that a wrong address or key is seen here and not in a chat.
-        It is saved whatever comes of that."""
+        It is saved in any case."""
         super().save_model(request, obj, form, change)
         if obj.enabled:  # after the commit: no transaction waits for another server
             transaction.on_commit(partial(self._try, request, obj))

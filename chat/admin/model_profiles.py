@@ -81,7 +81,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """The name is what conversations refer to: it stays."""
+        """Conversations refer to the name, so it cannot change."""
         return (*self.readonly_fields, "name") if obj else self.readonly_fields
 
     @admin.display(description="Window", ordering="context_window")
@@ -135,7 +135,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
         else:
             self.message_user(
                 request,
-                "The server gave no model list; the built-in table stands in. The log says why.",
+                "The server gave no model list, so the built-in table is used. The log says why.",
                 messages.WARNING,
             )
         return redirect(list_url(ModelProfile))

@@ -20,13 +20,13 @@ from chat.html.figures import format_tokens
 from chat.html.message import CACHE_SECONDS, VERSION, Part, source_html
 from chat.models import Compaction
 
-# As the audit marks a bullet: at its end, after a space, which no attribute can hold.
+# How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
 _ENTRIES = {
     "pins": re.compile(r"^- (?P<text>.+) \[#(?P<number>\d+)\]$", re.M),
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
 }
-# A section that the summary has only because its form asks for it.
+# A section that is there only because the form of a summary asks for it.
 _EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+None\.?\s*(?=^#|\Z)", re.M)
 _CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*\n+")
 
@@ -107,7 +107,7 @@ def summary_parts(text: str) -> list[Part]:
     parts = [_chapter(chapter) for chapter in summary.chapters]
     pins, _, index = summary.appendix.partition(INDEX_HEADING)
     for kind, lines in ("pins", pins.removeprefix(PINS_HEADING)), ("index", index):
-        # What the user typed means itself, so it is no Markdown.
+        # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
             entry["values"] = entry["text"].split(BETWEEN)  # several where room is scarce
@@ -129,7 +129,7 @@ def _chapter(text: str) -> Part:
 
 def _summary_html(text: str) -> SafeString:
     text = _EMPTY_SECTION.sub("", text) or text
-    title, word = gettext("No message was found that bears this out."), gettext("unverified")
+    title, word = gettext("No message was found that supports this."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
     return mark_safe(
         _UNVERIFIED.sub(lambda _: mark, markdown.render(text, markdown.Work(outline=[0])))

@@ -1,8 +1,8 @@
 """The boundary around everything that becomes HTML: what cannot be drawn is shown as its source.
 
-A fault here is always one of the text at hand. It must neither end a turn nor take a page away, and
-some of what libraries raise cannot even pass through a future: asyncio refuses StopIteration, and
-the panic of a library in Rust is a BaseException.
+A fault here is always caused by the text at hand. It must neither end a turn nor break a page, and
+some of what libraries raise cannot even pass through a future: asyncio refuses StopIteration,
+and a panic in a Rust library is a BaseException.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from chat import metrics
 log = structlog.get_logger(__name__)
 
 Drawn = TypeVar("Drawn")
-# What has nothing to do with a text: the end of a process or a task, and a transaction that failed.
+# Errors that have nothing to do with a text: the end of a process or a task, and a failed
+# transaction.
 _NO_FAULT = (
     *(KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError),
     *(DatabaseError, MemoryError),
@@ -26,7 +27,8 @@ _NO_FAULT = (
 
 def drawn(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn]) -> Drawn:
     """What `draw` gives; what `source` gives where it raises anything, which is logged and counted.
-    `what` is drawn, in words for the log. The text itself is nobody's but its owner's."""
+    `what` is drawn, in words for the log. The text itself is not logged: it belongs to its
+    owner."""
     try:
         return draw()
     except _NO_FAULT:

@@ -24,7 +24,7 @@ MAX_LINES = 60  # of a formula between $$ and $$
 BlockRule = Callable[[StateBlock, int, int, bool], bool]
 InlineRule = Callable[[StateInline, bool], bool]
 
-# For the sanitiser. What could load, link or lay out over the page is not among them.
+# For the sanitiser. Elements that could load, link or cover the page are not among them.
 _TAGS = """
     math merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow mspace
     msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none
@@ -51,7 +51,7 @@ def mathml(formula: str, *, block: bool) -> str:
         for element in root.iter():  # it writes symbols as entities, and leaves text raw
             element.text = unescape(element.text) if element.text else None
         return ElementTree.tostring(root, encoding="unicode")
-    # Its own errors share no base, and it also raises what it happens upon (StopIteration, …).
+    # Its own errors have no common base, and other errors leak out of it (StopIteration, …).
     except Exception as error:  # noqa: BLE001 - whatever the text, its source can be shown
         log.info("formula shown as its source", error=type(error).__name__)
         return source(formula)

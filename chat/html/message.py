@@ -48,7 +48,7 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
         state = f"{turn.status}:{turn.notice}:{crc32(turn.notice_about.encode())}" if turn else ""
-        # The neighbours too: one of them may be deleted and another one written.
+        # The neighbours too: one of them may be deleted, and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
         key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
         if html := cache.get(key):
@@ -67,7 +67,7 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
 
 
 def _source_article(message: Message) -> str:
-    """A message that cannot be drawn otherwise, as its text."""
+    """A message that cannot be drawn in any other way, as its text."""
     parts = [_source_part(message.text)]
     context = {"message": message, "parts": parts, "copyable": True}
     return render_to_string("chat/transcript/message.html", context)
@@ -83,7 +83,7 @@ def _source_part(text: str) -> Part:
 
 
 def _without_strangers(html: str, message: Message) -> str:
-    """The article with its links to other conversations, but those that are not its owner's."""
+    """The article without links to conversations that are not its owner's."""
     cited = {match[1] for match in _ELSEWHERE.finditer(html)}
     if not cited:
         return html
@@ -127,8 +127,8 @@ def _only_results(message: Message) -> bool:
 
 
 def _parts(message: Message, turn: Turn | None) -> list[Part]:
-    """The message's blocks as the template draws them. What our own loop ran stands in the rows
-    of the calls, and the message of its results shows nothing."""
+    """The message's blocks as the template draws them. The results of our own tools are shown with
+    their calls, and the message that holds the results shows nothing."""
     blocks = _whole_texts(_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
@@ -201,7 +201,7 @@ def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
 
 
 def _whole_texts(blocks: Iterable[Any]) -> list[Any]:
-    """The blocks with those as one that the API has cut at a citation."""
+    """The blocks, with texts joined that the API has cut at a citation."""
     whole: list[Any] = []
     for block in blocks:
         if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
@@ -275,7 +275,7 @@ def _part(block: Any, role: str) -> Part:
 def user_text(text: str) -> SafeString:
     """A user's text as it was typed: newlines kept, fenced code as code blocks, nothing else.
 
-    People do not write Markdown by intention: `*`, `_` and `#` in their text mean themselves.
+    People do not mean to write Markdown: `*`, `_` and `#` in their text are shown as they are.
     """
     text = markdown.clean_text(text).strip("\n")
     work = markdown.Work()

@@ -20,8 +20,8 @@ from config.server.limits import SMALL_BODY, BodyLimit, Limits
 
 log = structlog.get_logger(__name__)
 
-# For so long a refused client is listened to, so that it can read the answer: closing at once while
-# it still sends would make the kernel throw the answer away.
+# How long a refused client is listened to, so that it can read the answer: if the connection were
+# closed while it still sends, the kernel would throw the answer away.
 LINGER = 5.0
 WARN_EVERY = 60.0  # s
 
@@ -33,8 +33,8 @@ class Request(WebRequest):
     received = 0  # bytes of the body
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Twisted would read and parse the whole form, which Django does again: memory of ten times
-        # its size.
+        # Twisted would parse the whole form, and Django would do it again: ten times its size
+        # in memory.
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
 
     def handleContentChunk(self, data: bytes) -> None:
@@ -49,7 +49,7 @@ class Request(WebRequest):
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         start = partial(super().requestReceived, command, path, version)
         if self.received > SMALL_BODY:
-            # Until now it was in a file; daphne reads it whole into memory.
+            # Until now the body was in a file; daphne reads the whole of it into memory.
             self.channel.factory.large_bodies.take(self, start)
         else:
             start()
@@ -81,7 +81,7 @@ class Channel(http.HTTPChannel):
     transport: Any  # Twisted's interfaces tell mypy nothing of their methods
     _networkProducer: Any
     _path: Any
-    over = False  # nothing that comes is looked at any more
+    over = False  # whatever arrives now is ignored
     _alarm: Any = None
     _idle = False
     _body_began = 0.0
@@ -143,7 +143,7 @@ class Channel(http.HTTPChannel):
         if self.length == 0:
             super().allHeadersReceived()
         elif request.is_upgrade:
-            self.refuse(400, "A request for a websocket has no body.")
+            self.refuse(400, "A request for a websocket must not have a body.")
         elif (self.length or 0) > request.limit.size:
             self.refuse_size(request.limit)
         elif request.limit.signed_in and not request.session_key:
@@ -174,7 +174,7 @@ class Channel(http.HTTPChannel):
     # --- Waits that have an end ---
 
     def _expect(self, seconds: float | None, otherwise: Callable[[], None] | None = None) -> None:
-        """Within so many seconds something else is expected, or `otherwise` is called."""
+        """Call `otherwise` unless something else is expected within so many seconds."""
         if self._alarm and self._alarm.active():
             self._alarm.cancel()
         self._alarm = self.factory.reactor.callLater(seconds, otherwise) if otherwise else None
@@ -192,7 +192,7 @@ class Channel(http.HTTPChannel):
             self.refuse(408, "The request came too slowly.")
 
     def _idle_over(self) -> None:
-        """No next request came; but whoever still reads the last answer is given time."""
+        """No further request came. A client that is still reading the last answer is given time."""
         unsent = self._unsent()
         read = self._unsent_before - unsent
         if unsent and read >= self._limits.least_rate * self._limits.idle_seconds:
@@ -209,7 +209,8 @@ class Channel(http.HTTPChannel):
     # --- Who may upload ---
 
     def _check_session(self, request: Request) -> None:
-        """Read on only when the database knows the session; the reactor does not wait for it."""
+        """Read on only if the database knows the session. The reactor does not wait for the
+        answer."""
         self._networkProducer.pauseProducing()
         task = asyncio.ensure_future(in_db(signed_in_user_id, request.session_key))
         task.add_done_callback(partial(self._session_checked, request))
@@ -233,7 +234,7 @@ class Channel(http.HTTPChannel):
     # --- Refusals ---
 
     def refuse_size(self, limit: BodyLimit) -> None:
-        self.refuse(413, f"This is too large: at most {limit.size:,} bytes can be sent here.")
+        self.refuse(413, f"This is too large: at most {limit.size:,} bytes may be sent here.")
 
     def refuse(self, status: int, words: str, *headers: tuple[str, str]) -> None:
         """Answer, read nothing more, and close; the client has a moment to notice."""
@@ -267,7 +268,7 @@ class Factory(http.HTTPFactory):
 
     def __init__(self, server: Any, limits: Limits) -> None:
         super().__init__()
-        self.timeOut = None  # the channel's own alarms take its place
+        self.timeOut = None  # the channel's own timeouts replace it
         self.server = server
         self.limits = limits
         self.connections = Connections(limits)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Connections:
     """The open connections of this process: HTTP and websockets.
 
-    Where there is no room, the one that has waited longest for a request, or for the rest of its
-    header, gives way: whoever asks for something is served, however many connections sit idle.
+    Where there is no room, the one that has waited longest for a request, or for the rest of
+    its header, is closed: every request is served, however many connections are idle.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -56,7 +56,7 @@ class Connections:
 
 
 class Places:
-    """So many at a time; the others in the order in which they came."""
+    """So many requests at a time; the others wait in the order in which they came."""
 
     def __init__(self, places: int) -> None:
         self._places = places

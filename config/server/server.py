@@ -15,7 +15,8 @@ from config.server.channel import Factory
 from config.server.limits import limits
 
 reactor: Any = installed  # its interfaces tell mypy nothing
-CLOSE_SECONDS = 5  # in which a client answers a close frame; until then what it sends is dropped
+# Within these a client must answer a close frame; until then what it sends is dropped.
+CLOSE_SECONDS = 5
 
 
 class Socket(WebSocketProtocol):
