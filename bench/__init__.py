@@ -1,1 +1,2 @@
-"""What is measured, one command each: `python -m bench.<name>`; results in docs/performance.md."""
+"""The benchmarks, one command each: `python -m bench.<name>`. Results are in
+docs/performance.md."""

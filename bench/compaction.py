@@ -28,7 +28,7 @@ from demo.api.tokens import count_text
 
 MODEL = "claude-sonnet-5-5"
 WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
-# What is kept is examined where most is compacted: in a window that is no larger than its budget.
+# What is kept is examined where most is compacted: in a window no larger than its budget.
 SMALL_WINDOW = 75_000
 GROWTH_FROM = 1_000  # turns
 DRIFT_COMPACTIONS = 223
@@ -232,7 +232,8 @@ def run(setting: Setting, report: Report, workers: int) -> None:
     long = chained(conversations, setting.turns)
     drifting = chained(conversations, setting.drift_turns)
     beside = chained([longest(conversations)], setting.services_turns)
-    sent = report_services(report, setting, beside)  # first, so that nothing else takes its time
+    # First, so that nothing else takes time from it.
+    sent = report_services(report, setting, beside)
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         costly = pool.submit(play, setting, long)
         drifted = pool.submit(play, setting, drifting, small=True)
@@ -248,7 +249,7 @@ def run(setting: Setting, report: Report, workers: int) -> None:
 
 
 def built_in_prices() -> Prices:
-    """Of the model, from the product's table."""
+    """The model's prices, from the product's table."""
     from chat.queries.model_profiles import BUILT_IN, CACHE_WRITE
 
     known = BUILT_IN[MODEL]

@@ -54,7 +54,7 @@ def make_conversation(owner: Any, length: int) -> Any:
 
 
 def next_turn(conversation: Any) -> None:
-    """All that comes before the next request, but writing the rows."""
+    """Everything that comes before the next request, except writing the rows."""
     from agent.compaction.policy import Trigger
     from agent.context.assemble import assemble
     from chat.queries.conversation import load

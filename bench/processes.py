@@ -58,7 +58,7 @@ class Child:
         return self._process.pid
 
     def read_line(self) -> str:
-        """The next line that it prints. Raises RuntimeError where it has ended."""
+        """The next line that it prints. Raises RuntimeError if it has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

@@ -12,7 +12,7 @@ from typing import Any
 from bench.processes import ROOT
 from bench.talkers import MODEL
 
-# All that a benchmark's limits could get in the way of.
+# Settings without the limits that would get in a benchmark's way.
 ENVIRONMENT = {
     "REDIS_URL": "",
     "ANTHROPIC_API_KEY": "bench",

@@ -1,4 +1,4 @@
-"""Those who hold the chats that are measured: `python -m bench.talkers KIND PROVIDER_URL`.
+"""The clients whose chats are measured: `python -m bench.talkers KIND PROVIDER_URL`.
 
 A process of its own that takes orders as JSON lines. `web` talks to Everlong over websockets; the
 others ask the provider themselves: `sdk` and `sdk_stream` with the SDK's two ways to stream,
@@ -77,7 +77,7 @@ class Talker(ABC):
         self.url = url
 
     async def connect(self, chats: Sequence[Any]) -> None:
-        """What is there before the first question: sockets, where the kind has any."""
+        """Open what is needed before the first question: sockets, where the kind has any."""
         return
 
     @abstractmethod

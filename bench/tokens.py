@@ -20,7 +20,7 @@ from agent.tokens import Factor, TokenCounter
 from bench.report import Report
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
-# Fixed overhead rules what is shorter, and no context fills up with such texts.
+# Fixed overhead dominates shorter texts, and no context fills up with them.
 SHORTEST = 40
 LEARNING_REPLIES = 20
 BUDGET = 200_000

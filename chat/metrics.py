@@ -1,4 +1,4 @@
-"""What this process has counted that no row tells; `chat.web.metrics` shows it."""
+"""What this process counts because no row has it; `chat.web.metrics` shows it."""
 
 from collections import Counter
 from enum import StrEnum
@@ -6,7 +6,7 @@ from threading import Lock
 
 
 class Fault(StrEnum):
-    """A defect that the process went on with."""
+    """A defect that did not stop the process."""
 
     REQUEST_REPAIRED = "request_repaired"
     REQUEST_REFUSED = "request_refused"
@@ -30,5 +30,5 @@ def count(fault: Fault) -> None:
 
 
 def counted(fault: Fault) -> int:
-    """How many of it there were since the process began."""
+    """How many there were since the process started."""
     return _counted[fault]

@@ -1,7 +1,7 @@
-"""What this site can do without for a while: the cache, the channel layer, the task queue, and,
-while answers wait in memory, the database.
+"""Services that this site can do without for a while: the cache, the channel layer, the task queue
+and, while answers wait in memory, the database.
 
-Each outage is logged when it begins and when it ends, not once a call; `/metrics` shows it."""
+Each outage is logged when it begins and when it ends, not at every call; `/metrics` shows it."""
 
 import time
 from enum import StrEnum

@@ -2,6 +2,6 @@
 
 from django.dispatch import Signal
 
-# Both send `compaction`, the row: of each one beginning and one end.
+# Both send `compaction`, the row. There is one beginning and one end for each.
 compaction_started = Signal()
 compaction_ended = Signal()

@@ -111,7 +111,7 @@ class Caller:
         return reply
 
     async def count_tokens(self, request: Request) -> None:
-        """As servers without that address: the engine's estimate is what is tested."""
+        """None, as from servers without that address: the engine's estimate is what is tested."""
 
     async def close(self) -> None:
         """Nothing is open."""

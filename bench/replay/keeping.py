@@ -1,4 +1,4 @@
-"""What a conversation still holds after compactions, told by rules that are not the engine's."""
+"""What a conversation still holds after compactions, judged by rules that are not the engine's."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """A scripted model that writes lossy summaries, and now and then bad ones.
 
 It copies sentences of what it is given under the headings that are demanded, each with its message
-number. A twentieth of its bullets hold a value that stands nowhere; two replies in a hundred are
+number. A twentieth of its bullets hold a made-up value; two replies in a hundred are
 empty, and two lack headings.
 """
 
@@ -45,7 +45,7 @@ class Summariser:
             return ""
         instruction = summary_instruction(body)
         if instruction is None:
-            raise ValueError("this is no request for a summary")
+            raise ValueError("this is not a request for a summary")
         headings = HEADING.findall(instruction)
         if fate < EMPTY + UNHEADED:
             headings = headings[::2]

@@ -53,7 +53,7 @@ _OPAQUE = re.compile(r"(<pre\b.*?</pre>|<code\b.*?</code>|<a\b.*?</a>)", re.S)
 
 @dataclass
 class Work:
-    """How much may still be done for one text: what is beyond it is shown plainly. Counted, not
+    """How much work may still be done for one text: what exceeds it is shown plainly. Counted, not
     timed, so that a text looks the same while it is written, when it is done, and after a reload.
 
     `outline` are the levels of the headings that the text stands below; what comes after the text
@@ -66,7 +66,7 @@ class Work:
     formulas: int = MOST_FORMULAS
 
     def takes(self, piece: Piece) -> bool:
-        """Spend what rendering a piece takes; False from the first one on that does not fit."""
+        """Spend what rendering a piece takes; False from the first one that does not fit."""
         self.weight = self.weight - piece.weight if piece.weight <= self.weight else -1
         return self.weight >= 0
 
@@ -102,7 +102,7 @@ def _render(text: str, work: Work) -> str:
     marked, rest = text[:end], text[end:]
     try:
         html = _markdown.render(marked, {"work": work}) if marked else ""
-    except RecursionError:  # nesting that the parser's own limits do not cover
+    except RecursionError:  # nesting deeper than the parser's own limits catch
         return _plain(text)
     html = link_numbers(footnotes.link(_cleaner.clean(html), marked))
     return html + _plain(rest) if rest.strip() else html
@@ -256,7 +256,7 @@ def _cap_inline(state: StateCore) -> None:
 
 
 def _adapt(state: StateCore) -> None:
-    """What the page needs to differ from plain CommonMark."""
+    """The page's differences from plain CommonMark."""
     for token in state.tokens:
         if token.type == "heading_open":
             token.tag = tag = _heading(int(token.tag[1]), state.env["work"].outline)
@@ -327,7 +327,7 @@ _cleaner = nh3.Cleaner(
     },
     tag_attribute_values={
         "button": {"type": {"button"}},
-        # What may be wider than the page is scrolled by keyboard too.
+        # Content that is wider than the page can be scrolled by keyboard too.
         "div": {"tabindex": {"0"}},
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},

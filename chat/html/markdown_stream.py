@@ -20,8 +20,8 @@ class Block:
 
 class MarkdownStream:
     """Cuts a growing text where a top-level block surely ends, and renders each piece once, in
-    order. Its HTML is that of the whole text, but for link definitions and notes of other pieces:
-    the final HTML, which replaces the pieces, has them right."""
+    order. Its HTML is that of the whole text, except for link definitions and notes of other
+    pieces: the final HTML, which replaces the pieces, has them right."""
 
     def __init__(self) -> None:
         self._cutter = Cutter()

@@ -33,8 +33,8 @@ def render_call(turn_id: int, server: str, call: Block) -> str:
 
 
 def visible(text: str) -> str:
-    """A text with characters that nobody sees, or that change the order of others, as escapes:
-    what is allowed has to be what is shown."""
+    """A text in which invisible characters, and characters that change the order of others, are
+    escapes: the user must see exactly what they allow."""
     return "".join(map(_visible, clean_text(text)))
 
 
@@ -44,5 +44,6 @@ def _visible(character: str) -> str:
 
 
 def _is_selector(character: str) -> bool:
-    """Whether it only chooses a form of the character before it, and so can carry a hidden text."""
+    """Whether it only selects a form of the character before it. A run of them can carry hidden
+    text."""
     return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"

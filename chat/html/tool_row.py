@@ -1,4 +1,4 @@
-"""Tool calls as the transcript shows them: one folded row a call, with how it ended."""
+"""Tool calls as the transcript shows them: one folded row for each, with how it ended."""
 
 import json
 from collections.abc import Iterable
@@ -46,8 +46,8 @@ def call_part(
     more: str = "",
     most: int | None = MAX_TOOL_TEXT,
 ) -> Part:
-    """What the row's template needs. Without `ended` the call runs, or nobody knows of its end:
-    then its result may stand in the next message. `more` is the address of the row without the
+    """What the row's template needs. Without `ended` the call is running, or its end is unknown:
+    then its result may be in the next message. `more` is the address of the row without the
     limit of `most` characters."""
     arguments = call.get("input")
     text = "" if arguments in (None, {}, "") else _pretty(arguments)
@@ -79,7 +79,7 @@ def _shown_name(name: str) -> str:
 
 
 def server_results(blocks: Iterable[Any]) -> dict[str, Part]:
-    """How the calls ended that the model's server ran itself, by id: their results stand in the
+    """How the calls ended that the model's server ran itself, by id: their results are in the
     same message."""
     return {
         _string(block.get("tool_use_id")): {
@@ -93,7 +93,7 @@ def server_results(blocks: Iterable[Any]) -> dict[str, Part]:
 
 
 def result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> Part:
-    """A result that stands by itself: of an imported conversation, or without its call."""
+    """A result on its own: of an imported conversation, or without its call."""
     kind = _string(block.get("type"))
     text = result_text(block)
     name = kind.removesuffix(RESULT_SUFFIX).rstrip("_").replace("_", " ")
@@ -120,7 +120,7 @@ def citations(block: Block) -> list[Part]:
 
 
 def failed(block: Block) -> bool:
-    """Whether a result block tells of a failure."""
+    """Whether a result block reports a failure."""
     content = block.get("content")
     return bool(block.get("is_error")) or (
         isinstance(content, dict) and _string(content.get("type")).endswith("_error")
@@ -153,7 +153,7 @@ def _text_of(content: Any) -> str:
 
 
 def _without_links(content: Any) -> str:
-    """What a server's tool returned beside the pages that `_links` gives."""
+    """What a server's tool returned besides the pages that `_links` gives."""
     return "" if isinstance(content, list) and _links(content) else _text_of(content)
 
 

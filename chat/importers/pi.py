@@ -2,7 +2,7 @@
 no database.
 
 One entry a line. Those of type `message` have the roles user, assistant, toolResult and
-bashExecution; the others (model changes, pi's own compactions, …) only tell of the agent. Newer
+bashExecution; the others (model changes, pi's own compactions, …) are about the agent itself. Newer
 files give each entry an id and its parent's: then the branch that ends the file is taken.
 """
 
@@ -27,7 +27,7 @@ USAGE = {
 
 
 class Broken(Exception):
-    """A line that is no entry; the text says why."""
+    """A line that is not an entry; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

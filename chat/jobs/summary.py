@@ -34,7 +34,7 @@ BEAT_SECONDS = 1.0
 
 
 class Unwanted(Exception):
-    """The compaction was cancelled, or failed by somebody who took its worker for dead."""
+    """The compaction was cancelled, or was ended because its worker seemed to be dead."""
 
 
 def write_summary(compaction_id: int) -> None:
@@ -64,8 +64,8 @@ def write_summary(compaction_id: int) -> None:
 
 
 async def ask_for_summary(task: compaction_jobs.Task, spent: Spent) -> Compacted:
-    """The new version, not stored yet. `spent` gets what each model call cost, also those of a
-    summary that is not wanted any more or fails."""
+    """The new version, not stored yet. `spent` gets what each model call cost, also for a summary
+    that is no longer wanted or that fails."""
     own = model_server.new_client(spent)
     writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
@@ -130,6 +130,6 @@ async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
 async def _is_wanted(compaction_id: int) -> bool:
     try:
         return await in_db(compaction_jobs.beat, compaction_id)
-    except UNAVAILABLE as error:  # it may be back before the summary is written
+    except UNAVAILABLE as error:  # the database may be back before the summary is written
         log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
         return True

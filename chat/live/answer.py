@@ -1,4 +1,4 @@
-"""The model's part of a turn: requests and tools by turns, compactions where they are due.
+"""The model's part of a turn: requests alternating with tools, and compactions where they are due.
 
 `chat.live.runner` owns the turn's life; what is written here reaches the page through its
 `LiveTurn`.
@@ -40,14 +40,14 @@ from chat.tools.registry import bound
 
 log = structlog.get_logger(__name__)
 
-# Between two reads of a stream, so that waiting deltas are read, decoded and sent together:
-# longer the more answers run, up to what still reads as live.
+# The time between two reads of a stream, so that waiting deltas are read, decoded and sent
+# together. It grows with the number of running answers, up to what still looks live.
 REST_SECONDS = 0.03
 REST_PER_ANSWER = 0.001
 MAX_REST_SECONDS = 0.1
 
 ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
-MARGIN = 0.95  # of what it says: what is left out is only estimated
+MARGIN = 0.95  # of the share that it names: what is left out is only estimated
 
 
 class Answering:
@@ -139,8 +139,8 @@ class Answering:
         )
 
     async def _made_room(self, loaded: Loaded, error: AgentError) -> bool:
-        """Whether the next try is shorter, after the API refused a prompt as too long: thanks to a
-        compaction, else, once in a turn, without the oldest messages."""
+        """Whether the next try is shorter, after the API refused a prompt as too long: because of a
+        compaction or, once in a turn, without the oldest messages."""
         if error.code != ErrorCode.TOO_LONG:
             return False
         if await self._may_compact(loaded):
@@ -185,7 +185,7 @@ class Answering:
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
             ErrorCode.TOO_MANY_ROUNDS,
-            gettext_noop("The model's server paused too often. Ask to go on."),
+            gettext_noop("The model's server paused too often. Ask it to go on."),
         )
 
     async def _fitting(self, loaded: Loaded) -> tuple[Context, RealTokens]:
@@ -220,7 +220,7 @@ class Answering:
                 if reply.complete:
                     return
                 if any(event["type"] == "content_block_delta" for event in events):
-                    # Not after what opens a reply: the first delta goes out at once.
+                    # Not after the events that open a reply: the first delta goes out at once.
                     rest = REST_SECONDS + REST_PER_ANSWER * self._answers()
                     await asyncio.sleep(min(MAX_REST_SECONDS, rest))
 

@@ -24,8 +24,8 @@ NOT_ANSWERED = (
 
 
 async def ask(live: LiveTurn, server: str, call: Block) -> None:
-    """Wait until the user allows a call, in every tab that shows the conversation. Holds nothing
-    but the turn. Raises ToolError where they decline, or do not answer."""
+    """Wait until the user allows a call, in every tab that shows the conversation. Nothing but the
+    turn is held up. Raises ToolError where they decline, or do not answer."""
     call_id = call["id"]
     html = render_call(live.turn_id, server, call)
     question = Question(server, html, asyncio.get_running_loop().create_future())

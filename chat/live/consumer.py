@@ -44,7 +44,7 @@ from chat.services import branches, compactions, conversations, requests, summar
 log = structlog.get_logger(__name__)
 
 SIGNED_OUT, NOT_FOUND, TOO_MANY, TRY_AGAIN = 4401, 4404, 4429, 1013
-# An expired session, or a row that was changed by hand, tells nobody.
+# Nothing announces an expired session, or a row that was changed by hand.
 RECHECK_SECONDS = 30.0
 LATE = gettext_noop(
     "Part of the server is away: titles and compactions wait, and other windows show news late."
@@ -104,7 +104,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._channel = await self._layer.new_channel()
         for group in self._joined:
             await self._layer.group_add(group, self._channel)
-        # Not before: it would miss what ends the session in between.
+        # Not earlier: it would miss what ends the session in between.
         if not await self._is_signed_in():
             return
         await self._send_snapshot()
@@ -152,7 +152,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return False
         session_key = self.scope["session"].session_key
         holds = await in_db(signed_in_user_id, session_key) == self.user.pk
-        if not holds and not self._signed_out:  # another check may have been faster
+        if not holds and not self._signed_out:  # another check may have closed it already
             self._signed_out = True
             await self.close(SIGNED_OUT)
         return holds
@@ -163,7 +163,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send_state()
             await self._send_snapshot()
         except UNAVAILABLE:
-            await self.close(TRY_AGAIN)  # the page comes back by itself
+            await self.close(TRY_AGAIN)  # the page reconnects by itself
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
@@ -227,7 +227,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             pasted=frame.pasted,
         )
         if opening is None:
-            # A repeat: show what came of the first, and that it is stored.
+            # A repeat: show the result of the first, and that it is stored.
             await self._send_snapshot()
             await self._tell(await in_db(self._stored, frame.client_id))
 
@@ -260,7 +260,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await decide_elsewhere(turn, frame.id, frame.decision)
         if not done:
             raise Refused(
-                RefusalCode.NOT_ASKED, gettext("This does not wait for your decision any more.")
+                RefusalCode.NOT_ASKED, gettext("This is no longer waiting for your decision.")
             )
 
     async def _send_snapshot(self) -> None:

@@ -57,13 +57,13 @@ class LiveTurn:
     _markdown: MarkdownStream = field(default_factory=MarkdownStream)
 
     def begin_message(self, message_id: int, number: int) -> None:
-        """A request is about to go out; what an earlier one of this turn wrote is void."""
+        """A request is about to go out. Whatever an earlier one of this turn wrote is dropped."""
         self.end_message()
         self.message_id, self.number = message_id, number
         self.opening = self.opening or number == 2
 
     def end_message(self) -> None:
-        """What was written is stored; the turn may go on with a message more."""
+        """What was written is stored; the turn may go on with another message."""
         self.message_id = self.number = None
         self.reply = Reply()
         self.thinking, self.rows = "", []
@@ -77,7 +77,7 @@ class LiveTurn:
         return self.length != self.saved_length
 
     async def write(self, text: str) -> None:
-        """Send text to the browsers, and whatever it finished as HTML."""
+        """Send text to the browsers, and the pieces that it completes as HTML."""
         text, self._half = _whole_pairs(self._half + text)
         if not text:
             return
@@ -111,8 +111,8 @@ class LiveTurn:
         return await asyncio.to_thread(self._markdown.render, piece)
 
     async def think(self, text: str) -> None:
-        """Show thinking while it streams. Without a sequence number: what is lost on the way comes
-        with the finished message."""
+        """Show thinking while it streams. Without a sequence number: what is lost on the way
+        arrives with the finished message."""
         text = clean_text(text)
         offset = utf16_length(self.thinking)
         self.thinking += text

@@ -24,13 +24,13 @@ async def obey(
     owner: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
 ) -> None:
     """Do what other processes ask of this one, `owner`: stop a turn, pass on what the user has
-    decided, or tell its text so far."""
+    decided, or send its text so far."""
     layer = get_channel_layer()
     channel = await layer.new_channel()
     await layer.group_add(control_group(owner), channel)
     while True:
         message = await layer.receive(channel)
-        action = message.get("action")  # none of RESYNC: the stop flag is in the database
+        action = message.get("action")  # RESYNC needs nothing: the stop flag is in the database
         if action is None:
             continue
         live = find(UUID(message["conversation_id"]))

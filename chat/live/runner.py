@@ -69,8 +69,8 @@ class Runner:
     async def begin(
         self, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
     ) -> Begun | None:
-        """Store the beginning of a turn and run it, or neither: also where who asked for it leaves
-        meanwhile. What `store` returns; with None nothing runs."""
+        """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
+        Returns what `store` returns; with None nothing runs."""
         return await unbroken(self._begin(partial(store, *args, **kwargs)))
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
@@ -112,8 +112,8 @@ class Runner:
             live.task.cancel()
 
     async def drain(self) -> int:
-        """Let running turns end by themselves for a while, then interrupt the rest. How many had
-        no end that could be stored: of them the last checkpoint is left."""
+        """Let running turns end by themselves for a while, then interrupt the rest. Returns how
+        many ends could not be stored: of those turns the last checkpoint is left."""
         self.draining = True
         tasks = [live.task for live in self._live.values() if live.task]
         if tasks:
@@ -157,7 +157,7 @@ class Runner:
         try:
             return await work
         except TurnEnded:
-            # By a sweep that took this process for dead, or with its conversation.
+            # A sweep that took this process for dead has ended it, or its conversation was deleted.
             return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
         except asyncio.CancelledError:
             asyncio.current_task().uncancel()  # type: ignore[union-attr]
@@ -176,8 +176,8 @@ class Runner:
             live.ending = True
 
     async def _store(self, live: LiveTurn, ending: Ending) -> Loaded | None:
-        """Store a turn's end, its text kept here until the database takes it; None where it had
-        ended already, or could be ended only plainly."""
+        """Store a turn's end, keeping its text here until the database takes it; None where it had
+        ended already, or where only the plain end could be stored."""
         told = False
         while True:
             try:
@@ -206,7 +206,7 @@ class Runner:
         return True
 
     async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
-        """What a finished answer gives rise to, in the background: a title, a preparation."""
+        """What follows a finished answer, in the background: a title, a preparation."""
         if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
             return
         try:
@@ -274,8 +274,8 @@ class Runner:
 
     @staticmethod
     async def _checkpoint(running: Sequence[LiveTurn]) -> set[int]:
-        """The ids of turns that were asked to stop. What cannot be stored now is tried again with
-        the next second; a text that cannot be stored at all costs nobody's lease."""
+        """The ids of turns that were asked to stop. What cannot be stored now is tried again a
+        second later; a text that cannot be stored at all does not cost any turn its lease."""
         turn_ids = [live.turn_id for live in running]
         unsaved = [(live, live.length) for live in running if live.is_unsaved]
         try:
@@ -307,7 +307,7 @@ async def sweep_forever() -> None:
         try:
             wait = await in_db(sweeping.seconds_to_next)
             if away:
-                # Nobody could extend a lease: who is alive does so before anything is ended.
+                # No lease could be extended: give the living time to do so before any turn is ended.
                 await asyncio.sleep(settings.LEASE_SECONDS)
             if ended := await in_db(sweeping.sweep, runner.turn_ids):
                 log.info("swept", ended=ended)

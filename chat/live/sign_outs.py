@@ -1,4 +1,4 @@
-"""What may end a session tells the person's sockets, which then look for themselves."""
+"""Anything that may end a session notifies the person's sockets, which then check it themselves."""
 
 from typing import Any
 

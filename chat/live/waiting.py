@@ -62,9 +62,9 @@ async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
 def _find_or_begin(
     turn_id: int, loaded: Loaded, trigger: Trigger, focus: str
 ) -> tuple[Compaction | None, bool]:
-    """A compaction for a turn to wait for, and whether a worker has yet to be asked for it: the
-    preparation that is being written, one that is ready and so becomes current now, or a new one;
-    None where there is too little. Nothing was prepared for a focus."""
+    """A compaction for a turn to wait for, and whether a worker must still be asked for it: the
+    preparation that is being written, one that is ready and becomes current now, or a new one; None
+    where there is too little to summarise. With a focus, it is always a new one."""
     if not focus:
         running = summaries.running(loaded.conversation)
         if running and compactions.adopt(running, turn_id):

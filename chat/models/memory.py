@@ -1,4 +1,4 @@
-"""What every conversation of a user is told."""
+"""Facts about users, and proposed changes of them."""
 
 from django.conf import settings
 from django.db import models
@@ -23,7 +23,7 @@ class Memory(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Where it was said; empty: in no conversation, or in one that was deleted.",
+        help_text="The conversation where it was said; empty: none, or a deleted one.",
     )
     message_number = models.PositiveIntegerField(
         null=True, blank=True, help_text="The user's message that was being answered."
@@ -54,7 +54,7 @@ class MemoryProposal(models.Model):
     text = models.CharField(max_length=500)
     key = models.CharField(max_length=500, help_text="The text as duplicates are told by.")
     memory = models.ForeignKey(
-        Memory, null=True, blank=True, on_delete=models.CASCADE, help_text="The one to forget."
+        Memory, null=True, blank=True, on_delete=models.CASCADE, help_text="The fact to forget."
     )
     conversation = models.ForeignKey(
         "Conversation", on_delete=models.CASCADE, related_name="memory_proposals"

@@ -21,7 +21,7 @@ class Message(models.Model):
         FAILED = "failed"
 
     # The stop reason of an answer that the model declined. What it had written until then is shown,
-    # and goes into no later request: the API would decline that one too.
+    # but is not sent again: the API would decline the next request too.
     REFUSED = "refusal"
 
     conversation = models.ForeignKey(
@@ -45,7 +45,7 @@ class Message(models.Model):
         null=True,
         blank=True,
         help_text="Parts of its text that its author did not type: [start, end] in characters; "
-        "null: nobody saw.",
+        "null: unknown.",
     )
     tokens = models.PositiveIntegerField(
         default=0, help_text="Raw cl100k_base count, before the model's factor."

@@ -1,4 +1,4 @@
-"""What is known of the models that answer."""
+"""Profiles of the models that answer."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from agent.tokens import Prices
 
 
 class ModelProfile(models.Model):
-    """What is known of a model: limits in tokens, prices in US dollars per million tokens.
+    """What is known about a model: limits in tokens, prices in US dollars per million tokens.
 
     Filled from the server's model list or the built-in table; edited values are kept.
     """
@@ -34,7 +34,7 @@ class ModelProfile(models.Model):
         default=True, help_text="It can call tools; some local models cannot."
     )
     show_thinking = models.BooleanField(
-        default=False, help_text="It thinks anyway; ask it to show a summary of that."
+        default=False, help_text="It always thinks; ask it to show a summary of its thinking."
     )
     web_tools = models.BooleanField(
         default=False, help_text="Its server runs Anthropic's web_search and web_fetch."

@@ -1,6 +1,6 @@
-"""What a turn went on without, or with less: the degraded modes that a page shows.
+"""Degraded modes: what a turn had to do without.
 
-Stored, compared and counted is the code; a reader gets the words.
+The code is stored, compared and counted; a reader gets the words.
 """
 
 from enum import StrEnum
@@ -24,22 +24,22 @@ WORDS = {
         "The oldest messages were left out of this request because it would not fit. "
         "They are still here."
     ),
-    Notice.CUT: gettext_lazy("The answer reached its length limit. Ask to continue."),
+    Notice.CUT: gettext_lazy("The answer reached its length limit. Ask it to continue."),
     Notice.LAST_ROUND: gettext_lazy(
         "The limit of tool calls for one answer was reached; the model was asked to answer with "
         "what it had. Ask it to go on if something is missing."
     ),
     Notice.COMPACTION_RESTS: gettext_lazy(
-        "Automatic compaction rests for a few minutes after it failed or came too often. "
+        "Automatic compaction is paused for a few minutes because it failed or happened too often. "
         "/compact works at any time."
     ),
-    Notice.SERVERS_LEFT_OUT: gettext_lazy("Left out, because it is not available now: {about}."),
+    Notice.SERVERS_LEFT_OUT: gettext_lazy("Left out because not available now: {about}."),
     Notice.UNSTORED: gettext_lazy(
         "{about} The answer is kept in memory and stored as soon as that is possible."
     ),
     Notice.STORED_LATE: gettext_lazy(
-        "The database could not be written for a while. The answer was kept and stored when it "
-        "could."
+        "The database could not be written for a while. The answer was kept, and stored as soon as "
+        "possible."
     ),
 }
 

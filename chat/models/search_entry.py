@@ -1,4 +1,4 @@
-"""What messages are found by."""
+"""The search index of messages."""
 
 from django.db import models
 
@@ -25,7 +25,7 @@ class SearchEntry(models.Model):
     class Meta:
         verbose_name_plural = "search entries"
         indexes = [
-            # All that the ranking reads of ten thousand messages.
+            # Everything that the ranking reads of ten thousand messages.
             models.Index(
                 fields=["conversation", "position", "message", "length", "typed"],
                 name="search_scope",

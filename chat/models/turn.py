@@ -10,7 +10,8 @@ from chat.models.notices import Notice, notice_text
 class Turn(models.Model):
     """A user message through its final reply, or one manual compaction: the only lock.
 
-    A row is alive while its lease is. Whoever owns it extends it; the sweep ends the others.
+    A row is alive while its lease is. Its owner extends the lease; the sweep ends turns whose lease
+    has run out.
     """
 
     class Kind(models.TextChoices):

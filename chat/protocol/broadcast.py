@@ -1,6 +1,6 @@
 """From a changed status to the browsers: events go out after commit, in the order they were made.
 
-The layer delivers at most once. Events are doorbells; whoever misses one asks for a snapshot.
+The layer delivers at most once. Whoever misses an event asks for a snapshot.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ _web_loop: asyncio.AbstractEventLoop | None = None
 
 
 def bind_loop() -> None:
-    """Name the running loop as the one that events of other threads of this process go through:
-    a loop of their own would open a Redis connection for each."""
+    """Make the running loop the one through which events from other threads of this process go:
+    loops of their own would open a Redis connection for each event."""
     global _web_loop
     _web_loop = asyncio.get_running_loop()
 
@@ -40,8 +40,8 @@ def user_group(user_id: int) -> str:
 
 def emit(group: str, event: Event) -> None:
     """Send an event when the current transaction commits; at once where there is none. For
-    services, in any thread without a running loop. An event that is lost on the way is logged:
-    what it tells of is stored."""
+    services, in any thread without a running loop. An event that is lost is logged; the data
+    that it announces is stored."""
     message = _message(event)
     # No `partial`: Django cannot name it where it fails.
     transaction.on_commit(lambda: _deliver(group, message), robust=True)
@@ -50,7 +50,7 @@ def emit(group: str, event: Event) -> None:
 def emit_later(group: str, make: Callable[[], Event]) -> None:
     """`emit` for an event that takes a while to make, as all with HTML do: it is made after the
     commit too. Rendering takes up to 100 ms, in which nobody else could write to SQLite. Where it
-    cannot be made, which is logged, the sockets send a snapshot: what it tells of is stored."""
+    cannot be made, that is logged and the sockets send a snapshot: the data is stored."""
 
     def tell() -> None:
         try:
@@ -64,8 +64,8 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
 
 
 def doubt_sessions(user_id: int) -> None:
-    """When the current transaction commits, let every socket of a user check its session. What ends
-    a session must not fail for a channel layer that is away: sockets check by themselves too."""
+    """When the current transaction commits, let every socket of a user check its session. Ending
+    a session must not fail because the channel layer is away: sockets also check by themselves."""
     transaction.on_commit(
         lambda: _deliver(user_group(user_id), {"type": SESSION_DOUBT}), robust=True
     )

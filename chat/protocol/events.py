@@ -17,7 +17,7 @@ class Event:
     type: ClassVar[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """The event as its frame says it; events in its fields stay as they are."""
+        """The event as its frame carries it; events in its fields stay as they are."""
         # `type` is the first of these. `fields` would take far longer, and this runs per delta.
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
@@ -83,7 +83,7 @@ class CompressionProgress(Event):
 
 @dataclass(frozen=True, slots=True)
 class CompressionCompleted(Event):
-    """Of each CompressionStarted there is exactly one."""
+    """There is exactly one for each CompressionStarted."""
 
     type = "CompressionCompleted"
     conversation_id: str
@@ -271,7 +271,7 @@ class ConversationDeleted(Event):
 @dataclass(frozen=True, slots=True)
 class SiteState(Event):
     """Words for a banner while a part of the server is away, with the code of the mode; both
-    empty: all is well again."""
+    empty: everything works again."""
 
     type = "site.state"
     text: str

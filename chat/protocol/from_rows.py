@@ -44,7 +44,7 @@ def turn_started(turn: Turn) -> TurnStarted:
 
 
 def tool_finished(message: Message, call: Block) -> ToolFinished:
-    """Of a message that is read with its turn."""
+    """The message was read with its turn."""
     ended = message.calls[call["id"]]
     return ToolFinished(
         turn_id=message.turn_id,

@@ -125,7 +125,7 @@ class SharedChannelLayer(RedisPubSubChannelLayer):
         connection = {
             "socket_timeout": REDIS_SECONDS,
             "socket_connect_timeout": REDIS_SECONDS,
-            # What is tried again in silence has lost events in silence.
+            # A library that retries silently would also lose events silently.
             "retry": Retry(NoBackoff(), 0),
         }
         super().__init__(hosts=[{"address": host, **connection} for host in hosts], **options)
@@ -138,8 +138,8 @@ class SharedChannelLayer(RedisPubSubChannelLayer):
 
 
 class _Shard(RedisSingleShardConnection):
-    """One Redis, from one loop. While it is away only the receiver asks for it, so that nobody else
-    waits."""
+    """One Redis, from one loop. While it is away only the receiver asks for it, so that nothing
+    else waits."""
 
     _away = False
     _redis: Any
@@ -147,7 +147,7 @@ class _Shard(RedisSingleShardConnection):
 
     async def publish(self, channel: str, message: bytes) -> None:
         async with self._lock:
-            for last in (False, True):  # a connection of the pool may be of before a restart
+            for last in (False, True):  # a connection of the pool may date from before a restart
                 if self._away:
                     break
                 try:
@@ -202,7 +202,7 @@ class _Shard(RedisSingleShardConnection):
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _return(self) -> None:
-        """Connect anew and listen to all that is listened to. Raises AWAY."""
+        """Reconnect, and subscribe again to every channel with listeners. Raises AWAY."""
         layer = self.channel_layer
         async with self._lock:
             if self._redis is not None:

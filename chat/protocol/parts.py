@@ -1,4 +1,4 @@
-"""What events hold that is more than one value."""
+"""Parts of events that are more than one value."""
 
 from typing import TypedDict
 

@@ -1,7 +1,7 @@
 """Which parts of a message its author pasted: as the page sends them, and as they are stored.
 
 The page counts UTF-16 units of the text that it sends, the database characters of the text that it
-stores. None: nobody saw how the text came about.
+stores. None: unknown.
 """
 
 import json
@@ -34,7 +34,7 @@ def from_form(value: str) -> tuple[Range, ...] | None:
 
 
 def stored(sent: str, ranges: Sequence[Range] | None) -> list[list[int]] | None:
-    """The parts of a text as it is stored, which is without the white space around it."""
+    """The parts in the text as it is stored, without the white space around it."""
     if ranges is None:
         return None
     wide = [at + before for before, at in enumerate(_wide(sent))]
@@ -56,7 +56,7 @@ def in_units(text: str, ranges: Sequence[Range]) -> list[Range]:
 
 
 def _wide(text: str) -> list[int]:
-    """Where a text has characters that are two units."""
+    """The places of characters that are two units."""
     if text.isascii():
         return []
     return [at for at, character in enumerate(text) if character > "\uffff"]

@@ -1,4 +1,4 @@
-"""What is in attachments: bytes for requests that are about to go out, texts for search."""
+"""The contents of attachments: bytes for requests that are about to go out, texts for search."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

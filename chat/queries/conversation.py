@@ -113,7 +113,7 @@ class Loaded:
         )
 
     def due(self) -> Trigger | None:
-        """Whether the next request needs a compaction, and why."""
+        """Why the next request needs a compaction; None where it needs none."""
         return due(State(self.used, self.limits, self.rounds), self.policy)
 
 
@@ -203,7 +203,7 @@ def agent_message(row: Message) -> AgentMessage:
 
 
 def _sent_tokens(row: Message) -> RawTokens:
-    """Of what is sent of a message."""
+    """Raw tokens of what is sent of a message."""
     return RawTokens(0 if row.stop_reason == Message.REFUSED else row.tokens)
 
 

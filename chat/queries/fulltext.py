@@ -1,8 +1,8 @@
 """The full-text index of SQLite (FTS5) or PostgreSQL (tsvector): which messages hold a term.
 
-Every token carries its owner. So a search reads nothing of anybody else's, neither text nor
-statistics, and costs what its owner's messages cost. Tokens are ASCII letters and digits
-(`agent.search.lexical.tokens`): a query has no syntax that a text could break into.
+Every token carries its owner. So a search reads nobody else's text or statistics, and
+costs only what its owner's messages cost. Tokens are ASCII letters and digits
+(`agent.search.lexical.tokens`): a query has no syntax that a text could abuse.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is known of each model: its stored profile, or this table where there is none."""
+"""What is known about each model: its stored profile, or this table where there is none."""
 
 from dataclasses import dataclass
 

@@ -44,7 +44,7 @@ def new_client(spent: Spent | None = None) -> Client:
 
 def new_summary_client(spent: Spent | None = None) -> Client:
     """The same for the model that writes summaries and titles, which may have a server of its own.
-    No server gets another one's key."""
+    No server gets another server's key."""
     if not settings.SUMMARY_BASE_URL:
         return _client(server_url(), settings.SUMMARY_API_KEY or settings.ANTHROPIC_API_KEY, spent)
     return _client(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY, spent)

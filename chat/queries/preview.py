@@ -32,8 +32,8 @@ class Preview:
 def preview(conversation: Conversation) -> Preview:
     """Look before compacting without a focus. Refused where there is too little to summarise.
 
-    The price is that of the summary, nothing for one that is prepared, and where the server caches
-    the conversation now, of caching the new prefix with the next request.
+    The price covers the summary (nothing for a prepared one) and, where the server caches the
+    conversation now, caching the new prefix with the next request.
     """
     loaded = load(conversation.pk)
     limits, counter = loaded.limits, model_server.counter()

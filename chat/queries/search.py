@@ -19,7 +19,7 @@ GAP = [0] * lexical.APART  # between two conversations
 
 
 class Hit(NamedTuple):
-    """What is told of a message that was found, and its score."""
+    """A message that was found, and its score."""
 
     message_id: int
     number: int
@@ -44,7 +44,7 @@ def find(
     """The messages on shown branches that fit best, best first; without `conversation_id` in all
     of the owner's conversations but temporary ones.
 
-    Empty for a stranger's conversation. A query without a single word is looked for letter by
+    Empty for somebody else's conversation. A query without a single word is looked for letter by
     letter, newest first.
     """
     if not query.terms:
@@ -61,7 +61,7 @@ def find(
 
 
 def _conversations(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conversation]:
-    """Those that are searched."""
+    """The conversations that are searched."""
     owned = Conversation.objects.filter(owner=owner_id)
     return owned.filter(pk=conversation_id) if conversation_id else owned.filter(temporary=False)
 

@@ -30,8 +30,8 @@ def plan_for(loaded: Loaded, trigger: Trigger = Trigger.AUTO) -> Plan | None:
 def job_for(
     loaded: Loaded, planned: Plan, chapters: list[Chapter], *, model: str, focus: str = ""
 ) -> Job:
-    """A compaction as the engine sees it, to be looked at: the worker adds who writes it. `model`:
-    the id of the one that writes."""
+    """A compaction as the engine sees it, for a preview: the worker adds the clients that write it.
+    `model`: the id of the one that writes."""
     own = loaded.profile
     writer = own if model == own.name else profile_for(model)
     return Job(

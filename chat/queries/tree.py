@@ -1,7 +1,7 @@
 """Reading the tree of a conversation's messages: siblings, and ways through it.
 
-A message's siblings have the same parent. The active branch is an index range of positions; what
-is off it is found by walking, which costs only what differs from the active branch.
+A message's siblings have the same parent. The active branch is an index range of positions; other
+branches are found by walking, which costs only what differs from the active branch.
 """
 
 from collections import defaultdict

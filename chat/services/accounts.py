@@ -1,4 +1,4 @@
-"""Accounts, with what the chat keeps for them."""
+"""Accounts, and what the chat stores for them."""
 
 from collections.abc import Collection
 

@@ -46,7 +46,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
         height=found.height,
         tokens=found.tokens,
     )
-    # Nothing of the user's in the path; what is rolled back leaves a file that nobody can find.
+    # The path holds nothing from the user. After a rollback the file stays, but nobody can find it.
     attachment.file.save(attachment.pk.hex, ContentFile(found.data), save=False)
     attachment.save()
     return attachment
@@ -74,7 +74,7 @@ def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
     if len(own) < len(wanted):
         raise Refused(
             RefusalCode.FILE_GONE,
-            gettext("A file is not there any more. Remove it, and attach it again."),
+            gettext("A file no longer exists. Remove it, and attach it again."),
         )
     return own
 
@@ -106,7 +106,7 @@ def discard(attachments: QuerySet[Attachment]) -> int:
 def delete_files(attachments: Iterable[Attachment]) -> None:
     """Delete the files of rows that are deleted in this transaction, when it is committed."""
     for each in attachments:
-        # A file that stays must not make the deletion look undone.
+        # A file that cannot be deleted must not make the deletion seem to have failed.
         transaction.on_commit(
             lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
             robust=True,
@@ -114,5 +114,5 @@ def delete_files(attachments: Iterable[Attachment]) -> None:
 
 
 def sweep() -> int:
-    """Delete what was chosen a day ago and never sent."""
+    """Delete files that were chosen a day ago and never sent."""
     return discard(Attachment.objects.filter(created_at__lt=timezone.now() - UNSENT_KEPT))

@@ -35,7 +35,7 @@ def edit(
     owner: str,
 ) -> requests.Opening:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with that. `pasted`: see `chat.protocol.pasted`.
+    stays with it. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
@@ -85,7 +85,7 @@ def send_as_branch(
     pasted: Sequence[Range] | None = None,
 ) -> requests.Opening | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
-    0: none), though the conversation has gone on from there: what did stays as a branch."""
+    0: none), though the conversation has gone on from there: its continuation stays as a branch."""
     prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
@@ -112,8 +112,8 @@ def switch(user: User, conversation_id: UUID, message_id: int) -> None:
 
 def delete(user: User, conversation_id: UUID, message_id: int) -> None:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
-    followed it follows the one before it, and summaries that rest on it are blanked. After the last
-    one its nearest sibling is shown: nothing else would lead there."""
+    followed it now follows the message before it, and summaries that rest on it are blanked. If it
+    was the last message, its nearest sibling is shown: nothing else would lead there."""
     with transaction.atomic():
         conversation, message = _locked(user, conversation_id, message_id)
         if not message.active:
@@ -154,7 +154,7 @@ def _prompt_of(answer: Message) -> Message:
         if agent_message(row).is_prompt:
             return row
     raise Refused(
-        RefusalCode.NOTHING_TO_ANSWER, gettext("No message of yours stands before this answer.")
+        RefusalCode.NOTHING_TO_ANSWER, gettext("There is no message of yours before this answer.")
     )
 
 
@@ -181,8 +181,9 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
 
 
 def _settle(conversation: Conversation, *, before: int | None = None) -> None:
-    """After the branch changed: the newest summary of messages on it counts, and no usage that was
-    reported before. `before` is the position of what is to be answered, which no summary may hold.
+    """After the branch changed: the newest summary of messages on it counts, and usage that was
+    reported before does not. `before` is the position of what is to be answered, which no summary
+    may hold.
     """
     compactions.discard_preparations(conversation)
     versions = conversation.compactions.filter(

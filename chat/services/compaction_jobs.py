@@ -41,7 +41,7 @@ class Task:
 
 
 def claim(compaction_id: int, pid: int) -> Task | None:
-    """Take up a compaction; None where it has ended or somebody else has it."""
+    """Take up a compaction; None where it has ended or another worker has it."""
     _end_with_owner(compaction_id)
     claimed = Compaction.objects.filter(
         pk=compaction_id, status=Compaction.Status.RUNNING, worker_pid=None
@@ -84,7 +84,7 @@ def is_waited_for(compaction_id: int) -> bool:
 
 
 def report(compaction: Compaction, text: str) -> None:
-    """Show a step of a compaction in the page; a preparation works unseen."""
+    """Show a step of a compaction in the page; a preparation stays in the background."""
     if is_waited_for(compaction.pk):
         emit(
             conversation_group(compaction.conversation_id),
@@ -93,8 +93,8 @@ def report(compaction: Compaction, text: str) -> None:
 
 
 def charge(compaction: Compaction, spent: Spent) -> None:
-    """Put what the model calls cost on the compaction and on its conversation, once, before it is
-    handed in: they cost the same where it was cancelled or where nothing of use came of them."""
+    """Charge the model calls to the compaction and its conversation, once, before the result is
+    handed in: they cost the same if it was cancelled or if they produced nothing useful."""
     if not spent:
         return
     with transaction.atomic():
@@ -117,10 +117,10 @@ def complete(task: Task, written: Compacted) -> bool:
     """
     result = written.result
     with transaction.atomic():
-        # Not against a turn that just begins another one and has the compaction locked.
+        # No deadlock with a turn that is just beginning another one and has the compaction locked.
         conversations = Conversation.objects.select_for_update(no_key=True)
         conversation = conversations.get(pk=task.compaction.conversation_id)
-        # Locked, so that no turn adopts it between the look and the end.
+        # Locked, so that no turn adopts it between this check and the end.
         rows = Compaction.objects.select_for_update(of=("self",)).select_related("first", "through")
         compaction = rows.get(pk=task.compaction.pk)
         waited_for = compaction.turn_id is not None

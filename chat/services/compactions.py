@@ -2,8 +2,8 @@
 `chat.services.compaction_jobs`.
 
 Every status change is a conditional update, so that worker, canceller and sweep can race; whoever
-comes first decides. Of each compaction the hooks hear one beginning and one end; the page hears of
-those that a turn waits for, and of prepared ones when they are swapped in.
+comes first decides. The hooks get one beginning and one end for each compaction. The page gets them
+for those that a turn waits for, and for prepared ones when they are swapped in.
 """
 
 from collections.abc import Collection
@@ -198,7 +198,7 @@ def described(compaction: Compaction) -> dict[str, Any]:
 def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
     """End a running compaction without a summary; False where it had ended already."""
     with transaction.atomic():
-        # Locked, so that no turn adopts it between the look and the end.
+        # Locked, so that no turn adopts it between this check and the end.
         compaction = Compaction.objects.select_for_update().filter(pk=compaction_id).first()
         if compaction is None:
             return False
@@ -233,8 +233,8 @@ def cancel(conversation_id: UUID) -> bool:
 
 
 def fail_all_of(turn_id: int) -> None:
-    """Fail what a turn that is ending without success has running: nobody waits for it any more,
-    and it would keep the next compaction from beginning. The caller ends the turn in the same
+    """Fail the compaction of a turn that is ending without success: no turn waits for it any more,
+    and it would keep the next one from beginning. The caller ends the turn in the same
     transaction."""
     # Locked, so that a compaction which is just being begun finds the turn ended.
     Turn.objects.select_for_update().filter(pk=turn_id).first()

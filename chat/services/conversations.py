@@ -1,4 +1,4 @@
-"""Conversations: create, name, set, delete."""
+"""Conversations: create, rename, change settings, delete."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -65,8 +65,8 @@ def suggest_title(conversation_id: UUID, title: str) -> None:
 
 
 def charge(conversation_id: UUID, spent: Spent, *, compaction: bool = False) -> tuple[Usage, float]:
-    """Add model calls outside of turns, those of a compaction or others, to the totals. What they
-    used, and its US dollars."""
+    """Add model calls outside turns, those of a compaction or others, to the totals. Returns what
+    they used, and its cost in US dollars."""
     usage = sum((usage for _, usage in spent), Usage())
     cost = sum(profile_for(model).price(usage) for model, usage in spent)
     Conversation.objects.filter(pk=conversation_id).update(
@@ -122,8 +122,8 @@ def delete_by_id(conversation_id: UUID) -> int:
 
 
 def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> None:
-    """Set system prompt, model, tools or compaction settings. What changes the request also ends
-    the validity of the usage that was reported for it. Refused while a turn runs."""
+    """Set system prompt, model, tools or compaction settings. A change of the request
+    also invalidates the usage that was reported for it. Refused while a turn runs."""
     with transaction.atomic():
         row = Conversation.objects.select_for_update().get(pk=conversation.pk)
         refuse_if_busy(row)

@@ -30,7 +30,7 @@ class Ending:
     """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
     sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
     for, for learning, 0 for none; `first_delta` the seconds to the turn's first text, `rounds` how
-    many rounds of tools came before, None where nobody knows."""
+    many rounds of tools came before, None where unknown."""
 
     status: Turn.Status
     blocks: Sequence[Block] = ()
@@ -55,8 +55,8 @@ def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
     """Every turn ends here: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
-    conversation is gone): then nothing is written. But where a sweep had given its owner up, who
-    was alive all the time, the whole answer takes the place of its last checkpoint.
+    conversation is gone): then nothing is written. But if a sweep took its owner for
+    dead, although it was alive, the whole answer replaces its last checkpoint.
     """
     tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
     end = {
@@ -96,7 +96,7 @@ def _given_up(turn_id: int) -> Message | None:
     """The answer of a turn that a sweep has interrupted; what an owner stores has its usage."""
     rows = Message.objects.filter(
         turn=turn_id,
-        active=True,  # not where its reader has asked again meanwhile
+        active=True,  # not if its reader has asked again meanwhile
         turn__status=Turn.Status.INTERRUPTED,
         status=Message.Status.INTERRUPTED,
         usage__isnull=True,

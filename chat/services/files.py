@@ -1,4 +1,5 @@
-"""What an uploaded file is, by its content: never by its name or what the browser says of it."""
+"""What an uploaded file is, judged by its content: never by its name or what the browser says about
+it."""
 
 import math
 import re
@@ -17,7 +18,7 @@ MAX_TEXT = 400_000  # characters
 PATCH = 28
 MAX_PDF_PAGES = 600  # of one request to the API
 PDF_END = re.compile(rb"%%EOF")
-PDF_TAIL = 4_096  # bytes: some programs write more behind the end
+PDF_TAIL = 4_096  # bytes: some programs append more after the end
 PDF_ENCRYPTED = re.compile(rb"/Encrypt\s*(?:\d+\s+\d+\s+R|<<)")
 PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")  # those in compressed objects go uncounted
 KINDS = gettext_lazy("images (JPEG, PNG, GIF, WebP), PDF, and text or code in UTF-8")
@@ -58,7 +59,7 @@ def _pdf(name: str, data: bytes) -> File:
     if not PDF_END.search(data, max(0, len(data) - PDF_TAIL)):
         raise Refused(
             RefusalCode.FILE_DAMAGED,
-            gettext("{name} is damaged: it cannot be read to its end.").format(name=name),
+            gettext("{name} is damaged: it cannot be read to the end.").format(name=name),
         )
     if PDF_ENCRYPTED.search(data):
         raise Refused(
@@ -94,7 +95,7 @@ def _text(name: str, data: bytes) -> File:
     if "\0" in text:
         raise Refused(
             RefusalCode.FILE_TYPE,
-            gettext("{name} cannot be sent. What can: {kinds}.").format(name=name, kinds=KINDS),
+            gettext("{name} cannot be sent. These can: {kinds}.").format(name=name, kinds=KINDS),
         )
     if len(text) > MAX_TEXT:
         raise Refused(

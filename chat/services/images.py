@@ -17,7 +17,8 @@ FORMATS = ["JPEG", "PNG", "GIF", "WEBP"]
 # The API scales larger images down to this edge itself, and takes at most 5 MB.
 MAX_EDGE = 1_568
 MAX_BYTES = 3_500_000
-# What one image may take while it is scaled down. A few bytes can unpack to a thousand times more.
+# Memory that one image may take while it is scaled down. A few bytes can unpack to a thousand
+# times more.
 MAX_MEMORY = 250_000_000
 ORIENTATION = 0x0112  # EXIF
 UPRIGHT = {
@@ -36,8 +37,8 @@ _decoding = threading.Lock()
 def clean(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
     """An image's data without metadata, its media type and its size; None where it is not an image.
 
-    Always written anew, so that nothing else goes along: no place, text, profile or thumbnail, no
-    file behind the end. Of an animation only the first frame, which is what the API looks at.
+    Always written anew, so that nothing else is sent along: no place, text, profile or thumbnail,
+    and no data after the end. Of an animation only the first frame, which is what the API looks at.
     Refused where it is damaged, or unpacks to too much. Blocks.
     """
     with _decoding, warnings.catch_warnings():
@@ -56,12 +57,12 @@ def clean(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
             raise Refused(RefusalCode.FILE_TOO_LARGE, words.format(name=name)) from error
         except Exception as error:
             log.info("image cannot be read", error=repr(error)[:200])
-            words = gettext("{name} is damaged: it cannot be read to its end.")
+            words = gettext("{name} is damaged: it cannot be read to the end.")
             raise Refused(RefusalCode.FILE_DAMAGED, words.format(name=name)) from error
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:
-    """What decoding and scaling take at most, as measured with Pillow 13."""
+    """The most memory that decoding and scaling take, as measured with Pillow 13."""
     if image.format in ("JPEG", "MPO"):
         # Scaled down while it is decoded; a progressive file is unpacked whole first.
         return 2 + 2 * len(image.getbands()) if image.info.get("progressive") else 2
@@ -74,7 +75,7 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
     orientation = _orientation(image)
     lossless = image.format in ("PNG", "GIF") and max(image.size) <= MAX_EDGE
     if (longest := max(image.size)) > MAX_EDGE:
-        # A JPEG is decoded at an eighth, a quarter or half of its size; others know no such way.
+        # A JPEG is decoded at an eighth, a quarter or half of its size; other formats are not.
         wanted = [max(1, edge * MAX_EDGE // longest) for edge in image.size]
         image.draft(None, (wanted[0], wanted[1]))
     mode = "RGBA" if image.has_transparency_data else "RGB"

@@ -21,7 +21,7 @@ from chat.services.conversations import TITLE_LENGTH, opening_title
 
 BATCH = 500
 PROGRESS_EVERY = 50  # messages
-OWNER = "import"  # of the turns: no process runs them
+OWNER = "import"  # owner of the turns: no process runs them
 
 Progress = Callable[[int, int], None]
 
@@ -123,7 +123,7 @@ def _store(
 
 
 def _date(conversation: Conversation, rows: Sequence[Message], times: Sequence[datetime]) -> None:
-    """What only stored rows can be given: their own times, and the ids of their parents."""
+    """Set what only stored rows can have: their own times, and the ids of their parents."""
     for row, before, time in zip(rows, [None, *rows], times, strict=False):
         row.parent = before
         row.created_at = time

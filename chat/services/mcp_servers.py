@@ -1,4 +1,4 @@
-"""What is known of the MCP servers: their tools, and which are down."""
+"""What is known about the MCP servers: their tools, and which are down."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,8 +32,8 @@ def down(conversation: Conversation) -> list[McpServer]:
 
 
 def store_listing(server: McpServer, listed: list[dict[str, Any]]) -> None:
-    """A server has told its tools: it is up. What no request can declare is left out, and
-    `error` says why."""
+    """Store the tools that a server listed: it is up. Tools that a request cannot declare are left
+    out, and `error` says why."""
     tools, faults = usable(listed)
     error = f"Left out: {'; '.join(faults)}." if faults else ""
     McpServer.objects.filter(pk=server.pk).update(
@@ -51,6 +51,6 @@ def always_allow(conversation_id: UUID, server: str) -> None:
 
 
 def mark_down(server: McpServer, error: str) -> None:
-    """Leave a server out for a while; its tools are listed anew after that."""
+    """Leave a server out for a while; afterwards it is asked for its tools again."""
     until = timezone.now() + timedelta(seconds=settings.MCP_DOWN_SECONDS)
     McpServer.objects.filter(pk=server.pk).update(listed_at=None, down_until=until, error=error)

@@ -1,4 +1,5 @@
-"""What is remembered of a user: one sentence each, told to every conversation of theirs."""
+"""What is remembered about a user: facts of one sentence, sent with every conversation of
+theirs."""
 
 import math
 import re
@@ -44,7 +45,7 @@ def remember(
     message_number: int | None = None,
 ) -> tuple[Memory, bool]:
     """Keep a fact; one that is known already is found by its words. With it, whether it is new.
-    Where it was said goes with it.
+    The place where it was said is stored too.
 
     Refused where it is empty or too long, or there are too many.
     """
@@ -133,7 +134,9 @@ def _propose(
         if waiting.count() >= MAX_PROPOSALS:
             raise Refused(
                 RefusalCode.TOO_MANY_PROPOSALS,
-                gettext("Too much waits for the user's decision already: see the memory page."),
+                gettext(
+                    "Too many changes already wait for the user's decision: see the memory page."
+                ),
             )
         same = {"owner_id": owner_id, "kind": kind, "key": key}
         MemoryProposal.objects.filter(**same).delete()  # one that has expired
@@ -172,7 +175,7 @@ def decide(proposal: MemoryProposal, *, accept: bool) -> None:
                 conversation_id=proposal.conversation_id,
                 message_number=proposal.message_number,
             )
-        elif accept and proposal.memory_id is not None:  # but not what it was changed to since
+        elif accept and proposal.memory_id is not None:  # but not if it was changed since
             Memory.objects.filter(pk=proposal.memory_id, key=proposal.key).delete()
         emit(conversation_group(proposal.conversation_id), event)
 

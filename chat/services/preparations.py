@@ -112,7 +112,7 @@ def prune(loaded: Loaded, pruning: Pruning) -> Loaded:
 
 
 def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
-    """Without those that one long turn of many rounds had good reason for: the last counts."""
+    """Without those that one long turn of many rounds had good reason for: only its last counts."""
     by_rounds = (Trigger.ITERATIONS, Trigger.TOOL)
     turns = set()
     for row in rows:
@@ -124,8 +124,9 @@ def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
 
 
 def rests(loaded: Loaded, *, unseen: bool = False) -> bool:
-    """Whether the breaker holds automatic compactions back now. Preparations that failed hold back
-    the unseen ones only: what a turn waits for ends in an extract at the worst."""
+    """Whether the circuit breaker stops automatic compactions now. Preparations that failed stop
+    only other preparations, which nobody sees: what a turn waits for ends in an extract at the
+    worst."""
     conversation = loaded.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
         trigger__in=(Trigger.MANUAL, Trigger.EDIT)

@@ -1,4 +1,5 @@
-"""Limits on what costs: how many turns a user may begin in a minute, and have running at once."""
+"""Limits on what costs money: how many turns a user may begin in a minute, and have running at
+once."""
 
 import time
 
@@ -45,8 +46,8 @@ def count_turn(user_id: int) -> None:
 
 
 def _counted(user_id: int, minute: int) -> int:
-    """The turns of a user in this minute, one more than before. All processes share the count, but
-    while Redis is away (`config.caches`)."""
+    """The turns of a user in this minute, one more than before. All processes share the count,
+    except while Redis is away (`config.caches`)."""
     key = f"turns:{user_id}:{minute}"
     cache.add(key, 0, 2 * MINUTE)
     try:

@@ -84,7 +84,8 @@ def send(
 ) -> Opening | None:
     """`send_message` for what is ready to be stored."""
     try:
-        # The constraints keep a second turn and a repeated frame out: asked for only if they do.
+        # The database's constraints keep out a second turn and a repeated frame. Which of them it
+        # was is looked up only then.
         with transaction.atomic():
             rows = Conversation.objects.select_for_update()
             conversation = rows.get(pk=conversation_id, owner=user)

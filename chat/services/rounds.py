@@ -51,8 +51,8 @@ def store_results(
     turn_id: int, message_id: int, calls: Sequence[Block], ended: Sequence[Result]
 ) -> None:
     """Store the results of a round as one message, in the order of the calls; those that have not
-    ended were stopped. Done again, because the reply to the commit was lost, it stores nothing and
-    tells of what is there. Raises TurnEnded."""
+    ended were stopped. If it is repeated because the reply to the commit was lost, it stores
+    nothing and returns what is there. Raises TurnEnded."""
     by_id = {result.call["id"]: result for result in ended}
     results = [by_id.get(call["id"]) or Result(call, STOPPED, True, 0.0) for call in calls]
     blocks = [result.block for result in results]

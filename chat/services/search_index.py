@@ -25,7 +25,7 @@ def index(owner_id: int, messages: Iterable[Message]) -> None:
 
 
 def forget(messages: Iterable[Message]) -> None:
-    """Make messages unfindable whose text is taken away. Deleted ones need no call."""
+    """Make messages unfindable whose text is removed. Deleted messages need no call."""
     SearchEntry.objects.filter(message__in=messages).delete()
 
 
@@ -52,8 +52,8 @@ def entry(owner_id: int, message: Message) -> dict[str, Any] | None:
 
 def _searchable(message: Message) -> str:
     """The text with what attached text files say, and without the agent's own searches and what
-    they found: they would be found in place of the originals, by everyone who asks again. Nothing
-    of an answer that the model declined: what is found goes into requests."""
+    they found: otherwise a repeated search would find them in place of the originals. An answer
+    that the model declined has no text here: what is found goes into requests."""
     if message.stop_reason == Message.REFUSED:
         return ""
     results = any(block.get("type") == "tool_result" for block in message.blocks)

@@ -38,8 +38,8 @@ class Begun(NamedTuple):
 
 
 def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> Begun:
-    """Start `/compact`: a turn that locks the conversation. A summary that was prepared is taken,
-    except for a focus.
+    """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
+    there is a focus.
 
     Refused while another turn runs, and where there is too little to summarise.
     """
@@ -127,10 +127,11 @@ def _unedited(version: Compaction) -> Compaction:
 
 def edit(compaction_id: int, text: str) -> Compaction:
     """A new version of the current summary in the user's own words. Code checks it against the
-    messages and reports, but changes nothing of it.
+    messages and reports, but does not change it.
 
-    `text` holds the chapters with lines across between them; as many as there were keep their
-    ranges, else they become one. Refused for versions that are not current, and for no text.
+    `text` holds the chapters with lines across between them; if there are as many as before they keep
+    their ranges, otherwise they become one. Refused for versions that are not current, and for an
+    empty text.
     """
     text = sound_text(text).replace("\r\n", "\n").strip()
     if not text:

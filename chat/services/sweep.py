@@ -1,4 +1,4 @@
-"""Ending what nobody keeps alive any more."""
+"""Ending turns and compactions whose owners no longer keep them alive."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -25,7 +25,7 @@ INTERRUPTED = AgentError(
     ),
     retryable=True,
 )
-SHORTEST_WAIT = 1.0  # seconds: a row that cannot be ended is not tried more often
+SHORTEST_WAIT = 1.0  # seconds between two tries of a row that cannot be ended
 
 
 def sweep(alive: Collection[int] = ()) -> int:
@@ -33,8 +33,8 @@ def sweep(alive: Collection[int] = ()) -> int:
     a compaction fails. Delete temporary conversations and unsent files after a day, and proposals
     for the memory after two weeks. Safe to run anywhere at any time; returns how many it ended.
 
-    `alive` are turns that this process runs: a database that was away has kept their leases short.
-    A row that fails is logged and keeps none of the others.
+    `alive` are turns that this process runs: if the database was away, their leases could not be
+    extended. A row that fails is logged and does not hold up the others.
     """
     now = timezone.now()
     running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
@@ -49,8 +49,8 @@ def sweep(alive: Collection[int] = ()) -> int:
 
 
 def seconds_to_next() -> float:
-    """How long the next sweep may wait: until the earliest lease ends, and at most as long as a
-    lease that is given now."""
+    """How long the next sweep may wait: until the earliest lease ends, but at most the length
+    of a new lease."""
     of_turns = Turn.objects.filter(status__in=Turn.ACTIVE).aggregate(end=Min("lease_expires"))
     running = Compaction.objects.filter(status=Compaction.Status.RUNNING)
     ends = [of_turns["end"], running.aggregate(end=Min("lease_expires"))["end"]]

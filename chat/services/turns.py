@@ -25,7 +25,7 @@ from chat.queries.model_server import counter
 from chat.services import search_index
 from chat.services.rate_limit import count_turn
 
-LEASE_SHARE = 0.8  # of what an operator is promised
+LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
 class TurnEnded(Exception):
@@ -33,8 +33,8 @@ class TurnEnded(Exception):
 
 
 def lease() -> Any:
-    """The time until which an owner's silence is taken for life: short enough that a sweep, which
-    may be a second late, has ended a dead owner's turn within LEASE_SECONDS."""
+    """Until when an owner counts as alive without a heartbeat: short enough that a sweep, which
+    may be a second late, ends a dead owner's turn within LEASE_SECONDS."""
     return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
 
 
@@ -132,7 +132,7 @@ def _store(
 
 
 def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
-    """Keep a degraded mode, and what it concerns, and show it."""
+    """Store a degraded mode, and what it concerns, and show it."""
     with transaction.atomic():
         turn = lock(turn_id)
         Turn.objects.filter(pk=turn_id).update(notice=notice, notice_about=about)
@@ -143,7 +143,7 @@ def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
 
 
 def note_trimmed(turn_id: int) -> None:
-    """Tell that a request went out without the oldest messages. What will be reported for it is
+    """Note that a request went out without the oldest messages: the usage reported for it is
     not the context's size."""
     with transaction.atomic():
         set_notice(turn_id, Notice.TRIMMED)
@@ -151,7 +151,7 @@ def note_trimmed(turn_id: int) -> None:
 
 
 def void_thinking(turn_id: int) -> None:
-    """The API did not take the running turn's thinking back: do not send it again."""
+    """Do not send the running turn's thinking again: the API did not take it back."""
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
@@ -159,7 +159,7 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     """Extend the leases of the turns that a process runs and store the text of their answers.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
-    were deleted. One that a sweep has given up goes on: its whole answer will be stored.
+    were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic():

@@ -32,7 +32,7 @@ async def search_history(scope: Scope, input: dict[str, Any]) -> str:
     """The messages that fit a query, best first, as many as fit the limit."""
     query = input.get("query")
     if not isinstance(query, str) or not query.strip():
-        raise ToolError("query must be a text with the words to look for.")
+        raise ToolError("query must be text: the words to look for.")
     everywhere = input.get("all_conversations") or False
     if not isinstance(everywhere, bool):
         raise ToolError("all_conversations must be true or false.")
@@ -53,8 +53,8 @@ def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
 
 
 def _in_sight(scope: Scope) -> set[int]:
-    """The running turn's messages that the model sees whole. What was compacted away between its
-    rounds, or sent as a preview, is to be found."""
+    """The running turn's messages that the model sees whole. Messages that were compacted away
+    between its rounds, or sent as previews, can be found."""
     active = Turn.objects.filter(conversation=scope.conversation_id, status__in=Turn.ACTIVE)
     rows = list(Message.objects.filter(turn__in=active, active=True))
     if not rows:
@@ -77,7 +77,7 @@ def _in_sight(scope: Scope) -> set[int]:
 
 
 def _told(scope: Scope, hit: Hit, query: lexical.Query) -> str:
-    """Number, role, date, for another conversation which; then the excerpt."""
+    """Number, role, date and, for another conversation, its id; then the excerpt."""
     heading = _heading(scope, hit.conversation_id, hit)
     if hit.conversation_id != scope.conversation_id:
         heading += f", from “{' '.join(hit.title.split()) or 'untitled'}”"
@@ -92,7 +92,7 @@ def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str
 
 
 async def read_messages(scope: Scope, input: dict[str, Any]) -> str:
-    """Messages in full, and how to read on where they are longer than the limit."""
+    """Messages in full, and how to read on if they are longer than the limit."""
     first, last = _number(input, "from", 1), _number(input, "to", 1)
     if last < first:
         raise ToolError("to must not be less than from.")

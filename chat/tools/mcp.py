@@ -28,7 +28,7 @@ Ask = Callable[[str, Block], Awaitable[None]]
 
 
 async def refresh(conversation: Conversation, turn_id: int) -> bool:
-    """Before a turn: ask the chosen servers for their tools, where what is known of them is old.
+    """Before a turn: ask the chosen servers for their tools, if what is known about them is old.
     A dead one costs MCP_LIST_TIMEOUT once, and is left out with a notice. True: something may have
     changed."""
     if not conversation.tool_settings.get("mcp"):
@@ -75,8 +75,8 @@ async def _call(server: McpServer, name: str, arguments: dict[str, Any]) -> list
 
 
 def _checked(block: Block) -> Block:
-    """An image as the API takes it, like an attachment's; words in place of one that it would
-    refuse, now and in every request that repeats it."""
+    """An image as the API takes it, like an attachment's; a text in place of one that it
+    would refuse, now and in every later request."""
     if block["type"] != "image":
         return block
     try:

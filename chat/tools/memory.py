@@ -46,7 +46,7 @@ async def recall(scope: Scope, input: dict[str, Any]) -> str:
     told = scope.fitting((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
     if len(told) < len(rows):
         told.append(f"[{len(rows) - len(told)} more: recall with a query finds them]")
-    return "\n".join(told) or "Nothing is remembered of this."
+    return "\n".join(told) or "Nothing is remembered about this."
 
 
 async def forget(scope: Scope, input: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from chat.queries.conversation import agent_message
 
 # Their results hold nothing but what the user or these tools themselves have said.
 OUR_TOOLS = frozenset({"remember", "recall", "forget", "compact_context"})
-# A fact says who it is about; “not” and “never” turn one round.
+# A fact says who it is about; “not” and “never” reverse one.
 _UNSAID = (STOP_WORDS - {"no", "not", "nor"}) | {"user", "users"}
 
 
@@ -26,12 +26,12 @@ class Said:
     text: str
 
     def tells(self, fact: str) -> bool:
-        """Whether all that a fact says was said by the user."""
+        """Whether the user said everything that a fact says."""
         content = _content(fact)
         return bool(content) and content <= _content(self.text)
 
     def names(self, fact: str) -> bool:
-        """Whether the user said anything of what a fact says."""
+        """Whether the user said any part of what a fact says."""
         return bool(_content(fact) & _content(self.text))
 
 
@@ -56,7 +56,7 @@ def said_by_user(conversation_id: UUID) -> Said:
 
 def _typed(row: Message) -> str:
     """The text of a message that its author typed; "" where they pasted more than a few words,
-    attached a file, or nobody saw."""
+    attached a file, or it is unknown."""
     parts = row.pasted
     if parts is None or any(is_file(block) for block in row.blocks):
         return ""

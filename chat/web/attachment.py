@@ -49,7 +49,7 @@ def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
         response = HttpResponse(file.read(), content_type=row.media_type)
     to_save = row.kind != Attachment.Kind.IMAGE
     response["Content-Disposition"] = content_disposition_header(to_save, row.name) or "inline"
-    # Whatever it holds, it runs nothing and loads nothing.
+    # Whatever the file holds, it runs nothing and loads nothing.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     response["Cache-Control"] = f"private, max-age={YEAR}, immutable"
     return response

@@ -110,7 +110,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
     assert request.user.is_authenticated
     row = find(request, pk)
-    head = head_number(pk)  # read first: what comes meanwhile is then asked for by the page
+    head = head_number(pk)  # read first: the page then asks for whatever comes in between
     context = transcript.newest(row)
     context |= {
         "conversation": row,
@@ -129,8 +129,8 @@ def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Transcript items: the newest, those `before` or `after` a position, or `around` a number.
 
     With `after` goes the `number` that the page shows at that position; where another message is
-    there by now the answer is 409, and the page has to begin anew. So it is for a number that is
-    not on the branch: `X-Message-Id` then says which message to switch to.
+    there by now the answer is 409, and the page has to begin anew. The answer is also 409 for a
+    number that is not on the branch: `X-Message-Id` then says which message to switch to.
     """
     row = find(request, pk)
     try:
@@ -141,7 +141,7 @@ def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
         case {"before": position}:
             context = transcript.before(row, position)
         case {"after": position, "number": number} if not transcript.stands(row, position, number):
-            return HttpResponse(gettext("The conversation goes another way here."), status=409)
+            return HttpResponse(gettext("The conversation has changed here."), status=409)
         case {"after": position}:
             context = transcript.after(row, position)
         case {"around": number}:
@@ -179,7 +179,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     """Start a conversation with its first message; the answer streams on the page it leads to.
 
     The page's script, which keeps what was typed, gets the address or the words of the refusal.
-    GET comes from who had to sign in first: to the page where the text is kept.
+    A GET comes from somebody who had to sign in first: they go to the page that kept the text.
     """
     if request.method == "GET":
         return redirect("home")
@@ -207,7 +207,8 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
 
 
 async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
-    """What was wrong; without a script on the new-chat page, with what was posted still in it."""
+    """What was wrong. Without a script it is shown on the new-chat page, which keeps what was
+    posted."""
     if _scripted(request):
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
     context = await in_db(_start, request, await signed_in(request))
@@ -215,7 +216,7 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
 
 
 def _scripted(request: HttpRequest) -> bool:
-    """Whether the page's script asks, which wants a status and no page."""
+    """Whether the request comes from the page's script, which needs a status and not a page."""
     return request.htmx or "x-requested-with" in request.headers  # type: ignore[attr-defined]
 
 
@@ -289,7 +290,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     name = request.POST.get("model", "")
     if name not in {profile.name for profile in await in_db(offered)}:
         return HttpResponse(
-            gettext("This model is not offered any more. Reload the page."), status=422
+            gettext("This model is no longer offered. Reload the page."), status=422
         )
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)

@@ -1,4 +1,4 @@
-"""HTTP: what is answered where a view has failed."""
+"""HTTP: the responses when a view has failed."""
 
 import errno
 import sys

@@ -41,7 +41,7 @@ class SettingsForm(forms.ModelForm):
         empty_value=None,
         required=False,
         help_text=gettext_lazy(
-            "In tokens. A larger one remembers more word for word, and costs more."
+            "In tokens. A larger budget keeps more word for word, and costs more."
         ),
     )
     threshold = forms.IntegerField(
@@ -89,7 +89,7 @@ class SettingsForm(forms.ModelForm):
         label=gettext_lazy("Tool servers"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("What the model does there is up to those servers."),
+        help_text=gettext_lazy("Those servers decide what the model can do there."),
     )
 
     mcp_allowed = forms.MultipleChoiceField(
@@ -97,7 +97,7 @@ class SettingsForm(forms.ModelForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=gettext_lazy(
-            "Of the others, each call shows what it would send and waits for you."
+            "Each call of another server shows what it would send, and waits for you."
         ),
     )
 
@@ -162,7 +162,7 @@ class SettingsForm(forms.ModelForm):
             self.fields["compaction_enabled"].help_text = off
 
     def _offer_tools(self) -> None:
-        """Only what there is to choose from."""
+        """Offer only the choices that exist."""
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
         self.initial.update({"web": chosen.get("web", False), **lists})
@@ -192,7 +192,7 @@ class SettingsForm(forms.ModelForm):
             "prepare": ("prepare_ratio", _switch("prepare_ratio", on=data["prepare"])),
             "use_pauses": ("idle_ratio", _switch("idle_ratio", on=data["use_pauses"])),
         }
-        # What was left alone keeps its exact value, which the form may show rounded.
+        # An untouched field keeps its exact value, which the form may show rounded.
         policy = self.instance.compaction_settings | {
             name: value if field in self.changed_data else getattr(now, name)
             for field, (name, value) in chosen.items()

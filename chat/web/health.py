@@ -1,7 +1,7 @@
 """`/healthz` and `/readyz`, for whoever watches over the processes.
 
-They are answered before all else, so that neither the Host header of a probe nor a database that is
-away decides whether a process counts as alive.
+They are answered first of all, so that a process counts as alive whatever the probe's Host header,
+and also while the database is away.
 """
 
 from collections.abc import Callable
@@ -35,9 +35,9 @@ class State(StrEnum):
     REDIS_AWAY = "redis away"
 
 
-# For everyone who asks: what is wrong with it stands in the log, with its address.
+# Shown to everyone: the log says what is wrong, with its address.
 WORDS = {
-    State.DRAINING: "It is being stopped: running answers end, new messages are refused.",
+    State.DRAINING: "It is being stopped: running answers finish, new messages are refused.",
     State.DATABASE_AWAY: (
         "It does not answer: nothing can be read or written. The log has the details."
     ),
@@ -74,7 +74,7 @@ def _answer(request: HttpRequest) -> JsonResponse | None:
 
 
 def readiness() -> JsonResponse:
-    """200 where this process can take people: each component with its state, in words. 503 where
+    """200 if this process can serve people: each component with its state, in words. 503 where
     its database is away, or where it is being stopped; without Redis it goes on."""
     components = {
         "process": State.DRAINING if runner.draining else State.OK,

@@ -1,4 +1,4 @@
-"""The page of what is remembered, and the command that adds to it."""
+"""The page of remembered facts, and the command that adds one."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,8 +15,8 @@ from chat.services import memories
 @login_required
 @require_http_methods(["GET", "POST"])
 def memory_list(request: HttpRequest) -> HttpResponse:
-    """What is remembered of the signed-in user; POST adds a fact. The page's script, which asks
-    for no page, gets the words of the outcome."""
+    """What is remembered of the signed-in user; POST adds a fact. The page's script, which does
+    not ask for a page, gets the outcome in words."""
     user = _user(request)
     if request.method == "GET":
         return _page(request, user)

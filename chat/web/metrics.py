@@ -19,7 +19,7 @@ Sample = tuple[Mapping[str, str], float]
 
 @require_GET
 def exposition(request: HttpRequest) -> HttpResponse:
-    """For staff, and for who knows METRICS_TOKEN."""
+    """For staff, and for anyone with the METRICS_TOKEN."""
     if not _has_token(request) and not (request.user.is_active and request.user.is_staff):
         raise PermissionDenied
     text = "\n".join(line for family in _families() for line in family)
@@ -33,7 +33,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _families() -> Iterable[list[str]]:
-    # Rows go with their conversation, so that what is added up from them may also fall: gauges.
+    # Rows are deleted with their conversation, so sums over them can also fall: they are gauges.
     turns = Turn.objects.all()
     yield _family("turns", "gauge", "Turns by outcome.", _counts(turns, "kind", "status"))
     yield _family("degraded_turns", "gauge", "Turns in a degraded mode.", _degraded(turns))
@@ -51,7 +51,9 @@ def _families() -> Iterable[list[str]]:
         "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
     )
     lasting = [({"service": each.service}, each.lasts) for each in outages.ALL]
-    yield _family("outage", "gauge", "1: a service is away, and done without.", lasting)
+    yield _family(
+        "outage", "gauge", "1: a service is away, and the site works without it.", lasting
+    )
     begun = [({"service": each.service}, each.count) for each in outages.ALL]
     yield _family("outages_total", "counter", "How often a service went away.", begun)
     for fault, help_text in metrics.WORDS.items():

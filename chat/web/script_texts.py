@@ -8,7 +8,7 @@ from django.utils.translation import get_language
 from django.utils.translation.trans_real import DjangoTranslation
 from django.views.i18n import JavaScriptCatalog
 
-NUMBERS = 200  # of these the plural form is told; above, the last two digits decide
+NUMBERS = 200  # the plural form of each of these is sent; above, the last two digits decide
 
 
 def script_texts() -> dict[str, Any]:

@@ -32,7 +32,7 @@ HOW = {
         "The older messages are read as text in several parts: all at once would not fit."
     ),
     Engine.WITHOUT_OVERSIZED: gettext_lazy(
-        "The older messages are read in several parts, and very long ones not as a whole."
+        "The older messages are read in several parts, and very long ones only in part."
     ),
     Engine.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
 }
@@ -78,7 +78,7 @@ def _version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
 @login_required
 @require_http_methods(["GET", "POST"])
 def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
-    """Change the current summary, and say what the messages do not bear out."""
+    """Change the current summary, and say what the messages do not support."""
     row = _version(request, pk, version)
     form = SummaryForm(request.POST or None, initial={"text": summaries.editable_text(row)})
     context = {
@@ -100,7 +100,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
 
 
 def words(refusal: Refused) -> str:
-    """A refusal in words that fit any action: the usual ones speak of sending a message."""
+    """A refusal in words that fit any action: the usual words are about sending a message."""
     if refusal.code == RefusalCode.CONVERSATION_BUSY:
         return gettext("An answer or a compaction is running. Try again when it is done.")
     return refusal.message

@@ -58,7 +58,7 @@ def around(conversation: Conversation, message: Message) -> Context:
 
 
 def stands(conversation: Conversation, position: int, number: int) -> bool:
-    """Whether the branch has the message with a number at a position."""
+    """Whether the branch has the message with this number at this position."""
     return branch(conversation).filter(position=position, number=number).exists()
 
 

@@ -44,7 +44,7 @@ ERROR_MESSAGES = {
 
 @dataclass(frozen=True)
 class PromptUsage:
-    """Where a prompt's tokens were read from; the three parts add up to the whole prompt."""
+    """Where a prompt's tokens were read from. The three parts add up to the whole prompt."""
 
     input_tokens: int
     cache_creation_5m: int = 0

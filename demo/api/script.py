@@ -279,7 +279,7 @@ class Script:
             return [e.label for e in self._entries if not e.always and not e.used]
 
     def problems(self) -> list[str]:
-        """Everything that `assert_done` complains about, one line each."""
+        """Everything that `assert_done` complains about, one per line."""
         with self._changed:
             lines = [f"unused: {label}" for label in self.unused()]
             lines += [

@@ -31,7 +31,7 @@ class DemoServer:
     models: what is listed; a request for one of them is checked against its window (tokens).
         Any other model id is answered too, without that check.
     strict: answer a request that breaks a rule with 400, as the API does; otherwise only record.
-    api_key: the only key that is let in; None lets in any.
+    api_key: the only key that is accepted; None accepts any.
     cache_minimum_tokens, clock: see `demo.api.prompt_cache.PromptCache`.
     port: 0 takes a free one and keeps it over stop and start.
     """

@@ -40,7 +40,7 @@ def compact_json(value: Any) -> str:
 
 
 def blocks_of(content: Any) -> list[Block]:
-    """Content as a list of blocks: a string is one text block; what is neither is no block."""
+    """Content as a list of blocks: a string is one text block; anything else has no blocks."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if isinstance(content, list):
@@ -65,7 +65,7 @@ def block_size(block: Block) -> int:
 
 
 def without_cache_control(block: Block) -> Block:
-    """The block without its breakpoints, which are instructions and no content."""
+    """The block without its breakpoints, which are instructions and not content."""
     if "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}
     if block.get("type") == "tool_result" and isinstance(block.get("content"), list):

@@ -1,7 +1,7 @@
 """The demo's mind: from a request to a reply, by rule and always the same.
 
-It says that it is no AI. Its replies are long for its small window, so that a conversation of some
-seven short messages reaches the compaction's trigger.
+It says that it is not an AI. Its replies are long for its small window, so that a conversation of
+some seven short messages reaches the compaction's trigger.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _section(asked: str) -> str:
 
 def _echo(asked: str) -> str:
     if not asked:
-        return "You sent something without text, which a demo cannot look at.\n"
+        return "You sent something without text, which a demo cannot read.\n"
     words = " ".join(asked.split())
     short = words[:ECHO_CHARACTERS]
     more = " …" if len(words) > len(short) else ""
@@ -96,7 +96,8 @@ def _plain(value: str) -> str:
 
 
 def _compose(answer_text: str, body: Body) -> str:
-    """The opening, what was asked for, the state of the window, and pieces until it is enough."""
+    """The opening, what was asked for, the state of the window, and enough pieces to fill the
+    reply."""
     parts = [texts.OPENING, answer_text, _state(body)]
     size = sum(len(encode(part)) + 1 for part in parts)
     turn = sum(1 for m in messages_of(body) if m.get("role") == "user")
@@ -127,7 +128,7 @@ def _search_call(asked: str, body: Body) -> Reply | None:
     query = " ".join(_SEARCH.sub(" ", asked).split())[:ECHO_CHARACTERS] or asked
     # The id must differ from all others of the conversation, and still be the same each time.
     digest = sha256(encode(compact_json(body.get("messages")))).hexdigest()
-    lead = text("Demo reply, no AI: the search tool is called with your words.")
+    lead = text("Demo reply, not an AI: the search tool is called with your words.")
     return Reply((lead, tool_use(SEARCH_TOOL, {"query": query}, f"toolu_demo_{digest[:16]}")))
 
 

@@ -1,4 +1,4 @@
-"""Which kind of request this is: chat, summary or title. Told from its text alone."""
+"""Which kind of request this is: chat, summary or title. Recognised from its text alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from demo.api.tokens import Body, blocks_of
 
 SUMMARY_MARK = "# Conversation Summary"
 HEADING = re.compile(r"^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
-# What an instruction fences is material, and its headings are not asked for.
+# Fenced text in an instruction is material; the headings in it are not asked for.
 _MATERIAL = re.compile(
     r"<(transcript|conversation|messages|history|source|outline|chapters?|\w*summary)\b[^>]*>"
     r".*?(?:</\1>|\Z)",

@@ -53,7 +53,7 @@ Each row keeps its own amount and gets the running total of its customer. `ROWS`
 | 400 | Bad Request | repeat it only after a change |
 | 401 | Unauthorized | sign in |
 | 403 | Forbidden | ask for the right |
-| 404 | Not Found | look for a typing error |
+| 404 | Not Found | look for a typo |
 | 409 | Conflict | fetch the newest state first |
 | 429 | Too Many Requests | wait as long as `retry-after` says |
 | 503 | Service Unavailable | try again, with growing pauses |

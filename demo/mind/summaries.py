@@ -58,7 +58,8 @@ class Entry:
 def write_summary(body: Body) -> str:
     """Markdown with each heading that the request demands, "None." where there is nothing.
 
-    Bullets end with the numbers of the messages they rest on, only such as the source shows.
+    Bullets end with the numbers of the messages they rest on, and only with numbers that the source
+    shows.
     """
     instruction = summary_instruction(body) or ""
     headings = [h.strip() for h in HEADING.findall(instruction)] or list(HEADINGS)

@@ -20,9 +20,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--owner", default="", help="A username; not needed for a single one.")
+        parser.add_argument(
+            "--owner", default="", help="A username; not needed if there is only one account."
+        )
         parser.add_argument("--title", default="", help="Otherwise the first line of the session.")
-        parser.add_argument("--model", default="", help="To go on with; otherwise the session's.")
+        parser.add_argument(
+            "--model", default="", help="The model to go on with; otherwise the session's."
+        )
 
     def handle(self, *, file: Path, owner: str, title: str, model: str, **options: Any) -> None:
         user = self._owner(owner)
@@ -31,7 +35,7 @@ class Command(BaseCommand):
             if size > MAX_BYTES:
                 raise CommandError(
                     f"{file} has {size / 1024**2:,.0f} MB; at most {MAX_BYTES / 1024**2:,.0f} MB "
-                    "can be imported at once. Split it between two lines."
+                    "can be imported at once. Split the file between two lines."
                 )
             with file.open("rb") as lines:
                 session = parse(lines)
@@ -63,7 +67,7 @@ class Command(BaseCommand):
         if name:
             raise CommandError(f"There is no active account named {name!r}.")
         raise CommandError(
-            "Name the account that it is for: --owner NAME."
+            "Name the account to import it for: --owner NAME."
             if found
             else "There is no account yet."
         )

@@ -23,10 +23,10 @@ from config.private_files import keep_private
 
 ENDED = "Stopped. Every answer is stored."
 UNSTORED = (
-    "Stopped. Answers that could not be stored, as the database was not available: {count}. They "
-    "are there up to their last checkpoint; the log names them."
+    "Stopped. Answers that could not be stored because the database was not available: {count}. "
+    "They are kept up to their last checkpoint; the log names them."
 )
-UNKNOWN = "Stopped at once. Answers that were being written are there up to their last checkpoint."
+UNKNOWN = "Stopped at once. Answers that were being written are kept up to their last checkpoint."
 
 
 class Command(BaseCommand):
@@ -44,11 +44,11 @@ class Command(BaseCommand):
     def handle(self, *, host: str, port: int, no_worker: bool, **options: Any) -> None:
         if no_worker and not settings.SCALED:
             raise CommandError(
-                "--no-worker needs REDIS_URL: without it, nobody could do the tasks."
+                "--no-worker needs REDIS_URL: without it, no worker could run the tasks."
             )
         keep_private()
         self._tasks: list[asyncio.Task[Any]] = []
-        self._unstored: int | None = None  # answers, once they have been waited for
+        self._unstored: int | None = None  # answers, after the time to wait for them
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
         if not settings.SCALED:
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Everlong: {base}")
         if settings.DEMO:
             self.stdout.write(
-                "No ANTHROPIC_API_KEY: the demo server answers, no AI (README: “Use a model”)."
+                "No ANTHROPIC_API_KEY: the demo server answers, not an AI (README: “Use a model”)."
             )
         if not (settings.DATA_DIR / "tiktoken" / FILE_NAME).exists():
             self.stdout.write(
@@ -109,7 +109,7 @@ class Command(BaseCommand):
         self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
 
     async def _warm(self) -> None:
-        """What the first message would otherwise wait for."""
+        """Load what the first message would otherwise wait for."""
         bind_loop()
         await asyncio.to_thread(lambda: model_server.counter().encoding)
         await model_profiles.refresh()

@@ -383,7 +383,7 @@ async def test_a_page_in_place_of_a_stream_names_the_setting() -> None:
         assert (error.code, error.retryable) == ("server_error", False)
         assert "ANTHROPIC_BASE_URL" in error.message
         assert await client.count_tokens(REQUEST) is None
-        with pytest.raises(AgentError, match="not of the Messages API"):
+        with pytest.raises(AgentError, match="not in the form of the Messages API"):
             await client.models()
 
 

@@ -84,7 +84,7 @@ async def test_what_the_user_did_not_type_is_a_proposal_without_effect(
     assert FACT in tab.all("question.asked")[0]["html"]
     tab.say("Hello", pasted=[])
     await tab.next("turn.finished", status="completed")
-    assert result(chat) == "Nothing is remembered of this."
+    assert result(chat) == "Nothing is remembered about this."
     assert FACT not in str(chat.script.requests[-1].body["system"])
 
 

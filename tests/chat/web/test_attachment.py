@@ -158,7 +158,7 @@ def test_a_message_refers_to_its_files_and_needs_no_text(user: User) -> None:
 def test_another_persons_file_cannot_be_sent(user: User, stranger: bool) -> None:
     conversation = make_conversation(owner=user)
     other = attachments.store(make_user(), "secret.txt", b"secret")
-    with pytest.raises(Refused, match="not there any more"):
+    with pytest.raises(Refused, match="no longer exists"):
         send(user, conversation, str(other.pk) if stranger else "not an id")
     assert not conversation.messages.exists()
 
