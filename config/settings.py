@@ -197,6 +197,7 @@ if DEMO and SCALED:
         "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local model server: the demo server "
         "runs only in the embedded profile (without REDIS_URL)."
     )
+DEMO_SERVER = "demo.embedded.start"  # a path, so that nothing of the product imports the demo
 DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at once
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.

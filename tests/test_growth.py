@@ -11,7 +11,6 @@ from time import thread_time
 
 import pytest
 
-from agent import values
 from agent.compaction import (
     chapters,
     pins,
@@ -33,6 +32,7 @@ from agent.model import overflow
 from agent.search import (
     excerpts,
     lexical,
+    values,
 )
 from chat.html import (
     divider,

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.compaction.pins import Pin
-from agent.tokens import TokenCounter
-from agent.values import (
+from agent.search.values import (
     Entry,
     newest_of_each,
     normalise,
 )
+from agent.tokens import TokenCounter
 
 PINS_HEADING = "## Standing instructions and preferences (the user's words)"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"

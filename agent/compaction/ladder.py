@@ -56,7 +56,7 @@ from agent.context.pruning import shorten
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Message
-from agent.values import index_entries
+from agent.search.values import index_entries
 
 LAST_REQUEST = 500  # characters
 # Errors that no other way of asking would mend.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent.messages import Block, Message, file_text, is_file, plain_text
-from agent.values import (
+from agent.search.values import (
     identifiers,
     normalise,
     plain_numbers,

@@ -16,7 +16,7 @@ from unicodedata import category, combining, normalize
 
 from snowballstemmer import stemmer
 
-from agent.values import identifiers
+from agent.search.values import identifiers
 
 Term = tuple[str, ...]  # one token, or several that stand together
 BEGUN = "*"  # after a token: one that begins so

@@ -11,7 +11,7 @@ from agent.compaction.chapters import (
     render,
 )
 from agent.compaction.pins import Pin
-from agent.values import Entry
+from agent.search.values import Entry
 from chat.html import markdown
 from chat.html.divider import render_divider
 from chat.html.markdown_stream import MarkdownStream

@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
+from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
@@ -84,12 +85,9 @@ class Command(BaseCommand):
         return UNSTORED.format(count=self._unstored) if self._unstored else ENDED
 
     def _start_demo_server(self) -> Any:
-        from demo.api.server import DemoServer
-        from demo.mind.playing import demo_script
-
-        # Not strict: a validator that errs must not break somebody's first try.
-        server = DemoServer(demo_script(tokens_per_s=settings.DEMO_TOKENS_PER_SECOND), strict=False)
-        model_server.use_demo_server(server.start())
+        start = import_string(settings.DEMO_SERVER)
+        server = start(tokens_per_s=settings.DEMO_TOKENS_PER_SECOND)
+        model_server.use_demo_server(server.base_url)
         return server
 
     def _announce(self, host: str, port: int) -> None:

@@ -16,8 +16,8 @@ from agent.context.pruning import (
     prune,
 )
 from agent.limits import Limits
+from agent.search.values import Entry
 from agent.tokens import Factor
-from agent.values import Entry
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
 
 CHAPTER = Chapter(

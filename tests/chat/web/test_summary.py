@@ -16,7 +16,7 @@ from agent.compaction.chapters import (
     render,
 )
 from agent.compaction.pins import Pin
-from agent.values import Entry
+from agent.search.values import Entry
 from chat.db import in_db
 from chat.html.divider import (
     compaction_note,

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from agent.compaction.pins import pins
-from agent.values import (
+from agent.search.values import (
     identifiers,
     index_entries,
     newest_of_each,
