@@ -15,10 +15,10 @@ from agent.messages import Message
 Trigger = Literal["auto", "manual", "overflow", "iterations", "tool", "model_switch"]
 
 # Context budgets to choose from, in tokens; at most the model's window. At 80 % of a 1M window a
-# turn costs nine times as much as at 80 % of 200k (reference: retrieval_and_cost, 2e).
+# turn costs about nine times as much as at 80 % of 200k.
 PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
 # After a compaction the context should be at most this share of the trigger, or the next one
-# follows too soon (reference: compaction survey, recommendation 7).
+# follows too soon.
 TARGET_OF_TRIGGER = 0.5
 MAX_CHAPTERS = 8  # of one level, before they are merged
 AUTO, EXTRACT = "auto", "extract"

@@ -32,8 +32,8 @@ from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Message
 
-# Share of the writing model's prompt limit that one part takes: the second is for estimates that
-# were too low (reference: OpenClaw's 0.40 falling to 0.15, with a margin of 1.2).
+# Shares of the writing model's prompt limit that one part may take. The second is for estimates that
+# were too low. Both, and the margin, are OpenClaw's.
 CHUNK_SHARES = (0.40, 0.15)
 MARGIN = 1.2
 # Of the same limit: all parts' records when they are merged.
