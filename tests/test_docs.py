@@ -75,7 +75,7 @@ def module(dotted: str) -> tuple[Path, str] | None:
 
 
 @cache
-def tests_by_file() -> dict[str, str]:
+def sources_by_name() -> dict[str, str]:
     """The source of all test files of a name."""
     found: dict[str, str] = {}
     for path in (ROOT / "tests").rglob("test_*.py"):
@@ -117,8 +117,8 @@ def test_the_tests_that_it_names_exist(document: Path) -> None:
         match = TEST.fullmatch(text.rpartition("/")[2])
         if match and any(match.groups()):
             file = match[1] or file
-            assert file in tests_by_file(), text
-            assert not match[2] or f"def {match[2]}(" in tests_by_file()[file], text
+            assert file in sources_by_name(), text
+            assert not match[2] or f"def {match[2]}(" in sources_by_name()[file], text
 
 
 def test_nothing_names_a_document_that_readers_do_not_have() -> None:
