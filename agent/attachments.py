@@ -29,7 +29,11 @@ def reference(block: Block) -> dict[str, Any] | None:
 async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
     """The messages with what their text files say in the place of the references."""
     wanted = [each for message in messages for each in text_ids(message.blocks)]
-    files = await read(wanted) if wanted else {}
+    return with_files(messages, await read(wanted) if wanted else {})
+
+
+def with_files(messages: Sequence[Message], files: Mapping[str, bytes]) -> list[Message]:
+    """`with_texts`, of files that were read already."""
     if not files:
         return list(messages)
     return [

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from agent.tokens import RawTokens
 
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
@@ -20,7 +23,7 @@ class Message:
     number: int
     role: Role
     blocks: Sequence[Block]
-    tokens: int
+    tokens: "RawTokens"
     pasted: Sequence[tuple[int, int]] | None = None
 
     @property

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NewType
 
 from agent.attachments import reference
 from agent.messages import Block, result_text
@@ -13,6 +13,11 @@ from agent.vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
+
+# Two units that must not be mixed: what `TokenCounter` counts, which is stored with each message,
+# and what the model will count. Only `Factor` makes one of the other.
+RawTokens = NewType("RawTokens", int)
+RealTokens = NewType("RealTokens", int)
 
 # A million spaces make tiktoken panic with a BaseException; 100 kB pieces are safe and cut at
 # most a token each.
@@ -55,21 +60,21 @@ class TokenCounter:
         """The vocabulary, or None where set-up could not get it: then bytes are counted."""
         return load_encoding(self.directory)
 
-    def count(self, text: str) -> int:
+    def count(self, text: str) -> RawTokens:
         """Raw tokens of `text`."""
         if not text:
-            return 0
+            return RawTokens(0)
         encoding = self.encoding
         if encoding is None:
-            return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
+            return RawTokens(math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN))
         if len(text) <= PIECE:
-            return len(encoding.encode_ordinary(text))
+            return RawTokens(len(encoding.encode_ordinary(text)))
         pieces = (text[i : i + PIECE] for i in range(0, len(text), PIECE))
-        return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
+        return RawTokens(sum(len(encoding.encode_ordinary(piece)) for piece in pieces))
 
-    def count_blocks(self, blocks: list[Block]) -> int:
+    def count_blocks(self, blocks: list[Block]) -> RawTokens:
         """Raw tokens of one message. Thinking counts nothing: finished turns are sent without."""
-        return MESSAGE_OVERHEAD + sum(map(self._count_block, blocks))
+        return RawTokens(MESSAGE_OVERHEAD + sum(map(self._count_block, blocks)))
 
     def _count_block(self, block: Block) -> int:
         kind = block.get("type", "")
@@ -109,10 +114,15 @@ class Factor:
         value = START_FACTORS[max(known, key=len)] if known else UNKNOWN_FACTOR
         return cls(value, 0)
 
-    def apply(self, raw: float) -> int:
-        return math.ceil(raw * self.value)
+    def apply(self, raw: RawTokens) -> RealTokens:
+        """What the model will count, rounded up: an estimate errs towards compacting early."""
+        return RealTokens(math.ceil(raw * self.value))
 
-    def learn(self, raw: int, reported: int) -> "Factor":
+    def raw(self, real: float) -> RawTokens:
+        """How many raw tokens fill so many real ones, rounded down."""
+        return RawTokens(int(real / self.value))
+
+    def learn(self, raw: RawTokens, reported: int) -> "Factor":
         """Move towards one reply's ratio: the mean at first, then a moving average.
 
         A ratio outside 0.5 to 4 is no tokenizer's: the server counted something else.

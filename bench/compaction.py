@@ -13,13 +13,13 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from agent.compaction.plan import Policy
+from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
-from agent.limits import Limits
+from agent.limits import Limits, Prices
 from agent.tokens import Factor
 from bench.processes import ROOT
 from bench.replay import baselines
-from bench.replay.api import Prices, ScriptedApi
+from bench.replay.api import ScriptedApi
 from bench.replay.conductor import Conductor, RememberingCounter, Tally
 from bench.replay.conversations import Conversation, chained, gaps, read_beam, read_fixture
 from bench.replay.keeping import Kept, examine

@@ -55,13 +55,14 @@ def make_conversation(owner: Any, length: int) -> Any:
 
 def next_turn(conversation: Any) -> None:
     """All that comes before the next request, but writing the rows."""
+    from agent.compaction.policy import Trigger
     from agent.context.assemble import assemble
     from chat.queries.conversation import load
     from chat.queries.summaries import plan_for
 
     loaded = load(conversation.pk)
     assert loaded.due() is None
-    plan_for(loaded, "manual")
+    plan_for(loaded, Trigger.MANUAL)
     assemble(loaded.context).body()
 
 

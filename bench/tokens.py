@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.messages import Block
-from agent.tokens import Factor, TokenCounter
+from agent.tokens import Factor, RawTokens, TokenCounter
 from bench.report import Report
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
@@ -30,7 +30,7 @@ BUDGET = 200_000
 class Sample:
     """One text: raw count and the API's."""
 
-    raw: int
+    raw: RawTokens
     true: int
 
 
@@ -111,16 +111,17 @@ def report_session(report: Report, folder: Path, counter: TokenCounter) -> None:
     meter: list[float] = []
     blind: list[float] = []
     late_meter = late_blind = 0.0
-    base = raw_total = last_total = last_raw = 0
+    base = last_total = 0
+    raw_total = last_raw = RawTokens(0)
     for row in read(folder / "session_usage.jsonl"):
         true = row["prompt_tokens_total"]
         newer = row.get("growth_messages")
-        raw = sum(counter.count_blocks(blocks(m["content"])) for m in newer or [])
+        raw = RawTokens(sum(counter.count_blocks(blocks(m["content"])) for m in newer or []))
         if newer is None or true < last_total:
             # The session began, or dropped something: what is left has no texts to count.
-            base, raw_total = true, 0
+            base, raw_total = true, RawTokens(0)
         else:
-            raw_total += last_raw + raw
+            raw_total = RawTokens(raw_total + last_raw + raw)
             for found, predicted in (
                 (meter, last_total + factor.apply(raw)),
                 (blind, base + factor.apply(raw_total)),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -12,23 +13,16 @@ from celery import shared_task
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from agent.compaction.chapters import Summary
-from agent.compaction.job import (
-    Job,
-    Result,
-    Writer,
-)
-from agent.compaction.ladder import (
-    describe,
-    summarise,
-)
-from agent.compaction.plan import compacted
+from agent.compaction.job import Job
+from agent.compaction.ladder import describe
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import (
+    Context,
     assemble,
-    measure,
 )
 from agent.context.request import Request
+from agent.engine import Compacted
+from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Block
 from agent.messages import Message as AgentMessage
@@ -37,20 +31,13 @@ from agent.model.client import (
     Spent,
 )
 from chat.db import UNAVAILABLE, in_db
-from chat.models import Conversation, Message, ModelProfile
+from chat.models import Conversation, Message
 from chat.queries import (
     attachments,
     model_server,
     summaries,
 )
-from chat.queries.conversation import (
-    Loaded,
-    agent_message,
-)
-from chat.queries.model_profiles import (
-    limits_for,
-    profile_for,
-)
+from chat.queries.conversation import agent_message
 from chat.services import (
     compaction_jobs,
     compactions,
@@ -97,8 +84,7 @@ def compact(compaction_id: int) -> None:
         )
         raise
     else:
-        result, summary, tokens_after = written
-        compaction_jobs.complete(task, result, summary, tokens_after=tokens_after)
+        compaction_jobs.complete(task, written)
 
 
 @shared_task
@@ -109,9 +95,9 @@ def use_pause(conversation_id: str, head: int) -> None:
         compact(compaction_id)
 
 
-async def _summarise(task: compaction_jobs.Task, spent: Spent) -> tuple[Result, Summary, int]:
-    """The new chapters, their text, and the context's size with it, in tokens. `spent` gets what
-    each model call cost, also those of a summary that is not wanted any more or fails."""
+async def _summarise(task: compaction_jobs.Task, spent: Spent) -> Compacted:
+    """The new version, not stored yet. `spent` gets what each model call cost, also those of a
+    summary that is not wanted any more or fails."""
     own = model_server.new_client(spent)
     writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
@@ -122,58 +108,34 @@ async def _summarise(task: compaction_jobs.Task, spent: Spent) -> tuple[Result, 
             await writer.close()
 
 
-async def _write(
-    task: compaction_jobs.Task, own: Client, writer: Client
-) -> tuple[Result, Summary, int]:
-    loaded = task.loaded
-    result = await summarise(await in_db(_job, task, own, writer))
-    summary = summaries.rendered(result.chapters, loaded)
-    context = compacted(loaded.context, task.plan, summary, loaded.policy)
-    request = assemble(context)
-    counted = await own.count_tokens(request)
-    if counted is None and settings.COUNT_BY_PROBE:
-        counted = await own.probe(request)
-    after = counted or measure(context, model_server.counter()).total
+async def _write(task: compaction_jobs.Task, own: Client, writer: Client) -> Compacted:
+    async def count(context: Context) -> int | None:
+        request = assemble(context)
+        counted = await own.count_tokens(request)
+        if counted is None and settings.COUNT_BY_PROBE:
+            return await own.probe(request)
+        return counted
+
+    job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
-    if after >= max(loaded.used, task.compaction.tokens_before):
-        raise SummaryRejected("it would not have made the context smaller")
-    return result, summary, after
+    return await compact_context(job, before=task.compaction.tokens_before, count=count)
 
 
-def _job(task: compaction_jobs.Task, own: Client, writer: Client) -> Job:
+def _job(task: compaction_jobs.Task) -> Job:
     loaded, compaction = task.loaded, task.compaction
-    profile = loaded.profile
-    if compaction.model != profile.name:
-        profile = profile_for(compaction.model)
 
     async def originals(first: int, through: int) -> list[AgentMessage]:
         return await in_db(_originals, loaded.conversation, first, through)
 
-    return Job(
-        context=loaded.context,
-        plan=task.plan,
-        chapters=task.chapters,
-        used=loaded.used,
-        policy=loaded.policy,
-        counter=model_server.counter(),
-        own=_writer(loaded.profile, loaded, own),
-        writer=_writer(profile, loaded, writer),
-        warm=loaded.warm,
-        focus=compaction.focus,
+    job = summaries.job_for(
+        loaded, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
+    )
+    return replace(
+        job,
         originals=originals,
         progress=lambda text: in_db(compaction_jobs.report, compaction, text),
         read=lambda ids: in_db(attachments.read, ids),
         waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
-    )
-
-
-def _writer(profile: ModelProfile, loaded: Loaded, client: Client) -> Writer:
-    return Writer(
-        client,
-        profile.name,
-        limits_for(profile, loaded.conversation),
-        profile.input_price,
-        profile.cache_read_price,
     )
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.plan import (
+from agent.compaction.policy import (
     ENGINES,
+    Engine,
     Policy,
 )
 
@@ -57,7 +58,7 @@ def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
     values = {name: _read(env, name, defaults) for name in VARIABLES}
     if wrong := [*_out_of_range(values), *_at_odds(Policy(**values))]:
         raise ImproperlyConfigured(" ".join(wrong))
-    return values
+    return values | {"engine": Engine(values["engine"])}
 
 
 def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
@@ -66,7 +67,7 @@ def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
         bool: env.bool,
         int: env.int,
         float: env.float,
-        str: env.str,
+        Engine: env.str,
     }
     return readers[type(default)](VARIABLES[name], default)
 

@@ -10,32 +10,22 @@ ANTHROPIC_BASE_URL may name another server that speaks the Messages API.
 import asyncio
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.compaction.chapters import (
-    Chapter,
-    render,
-)
-from agent.compaction.job import (
-    Job,
-    Writer,
-)
-from agent.compaction.ladder import summarise
-from agent.compaction.plan import (
+from agent.compaction.chapters import Chapter
+from agent.compaction.job import Job
+from agent.compaction.policy import (
     Policy,
-    State,
-    compacted,
-    due,
-    plan,
-    protected_first,
+    Trigger,
 )
+from agent.compaction.write import SummaryRejected
 from agent.context.assemble import (
     Context,
     assemble,
-    measure,
 )
-from agent.limits import Limits
+from agent.engine import Compact, Metered, Prune, compact, meter, next_step, plan_next, to_send
+from agent.limits import Limits, Model
 from agent.messages import Block, Message, Role
 from agent.model.client import (
     Client,
@@ -44,32 +34,70 @@ from agent.model.client import (
 from agent.model.reply import Reply
 from agent.tokens import Factor, TokenCounter
 
-counter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes are counted
-policy = Policy()
 
+@dataclass
+class Chat:
+    """A conversation in memory, and what `next_step` asks about it."""
 
-def add(context: Context, role: Role, blocks: list[Block]) -> Context:
-    """The context with one message more."""
-    number = context.messages[-1].number + 1 if context.messages else context.summary_through + 1
-    message = Message(number, role, blocks, counter.count_blocks(blocks))
-    return replace(context, messages=[*context.messages, message])
+    client: Client
+    context: Context
+    policy: Policy = field(default_factory=Policy)
+    chapters: list[Chapter] = field(default_factory=list)
+    counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes count
+    asked, rounds, warm = False, 0, False  # it has no tools, and does not follow the cache
 
+    def prepared(self) -> Trigger | None:
+        return None
 
-async def compact(
-    context: Context, chapters: list[Chapter], writer: Writer
-) -> tuple[Context, list[Chapter]]:
-    """Both as they are where nothing is to be done."""
-    size, limits = measure(context, counter), context.limits
-    fixed, first = size.fixed, protected_first(context, policy)
-    cut = plan(context.messages, policy, limits, fixed=fixed, first=first)
-    if not due(State(size.total, limits), policy) or not cut:
-        return context, chapters
-    job = Job(context, cut, chapters, size.total, policy, counter, own=writer, writer=writer)
-    written = await summarise(job)
-    pins, index = policy.pins_and_index(limits)
-    summary = render(written.chapters, pin_tokens=pins, index_tokens=index, counter=counter)
-    print(f"[{len(cut.summarise)} messages compacted: {written.engine}]\n")
-    return compacted(context, cut, summary, policy), written.chapters
+    def is_writing(self) -> bool:
+        return False
+
+    def breaker_open(self) -> bool:
+        return False
+
+    def add(self, role: Role, blocks: list[Block]) -> None:
+        before = self.context.messages
+        number = before[-1].number + 1 if before else self.context.summary_through + 1
+        message = Message(number, role, blocks, self.counter.count_blocks(blocks))
+        self.context = replace(self.context, messages=[*before, message])
+
+    async def make_room(self) -> Context:
+        """The engine's steps, up to the context that is sent."""
+        while True:
+            metered = meter(self.context, self.counter)
+            match next_step(metered, self.policy, self, self.counter):
+                case Prune(pruning):
+                    self.context = replace(self.context, pruned_through=pruning.through)
+                case Compact(trigger):
+                    await self.compact(metered, trigger)
+                    return to_send(meter(self.context, self.counter), self.counter)
+                case _:
+                    return to_send(metered, self.counter)
+
+    async def compact(self, metered: Metered, trigger: Trigger) -> None:
+        plan = plan_next(metered, self.policy, trigger)
+        if plan is None:
+            return
+        model, ask = Model(self.context.model, self.context.limits), self.client.complete
+        job = Job(
+            self.context,
+            plan,
+            self.chapters,
+            metered.used,
+            self.policy,
+            self.counter,
+            own=model,
+            writer=model,
+            ask=ask,
+            ask_own=ask,
+        )
+        try:
+            done = await compact(job)
+        except SummaryRejected as error:
+            print(f"[not compacted: {error}]\n")
+            return
+        self.context, self.chapters = done.context, done.result.chapters
+        print(f"[{len(plan.summarise)} messages compacted: {done.result.engine}]\n")
 
 
 async def main() -> None:
@@ -78,17 +106,15 @@ async def main() -> None:
     model = models[sys.argv[1]] if sys.argv[1:] else next(iter(models.values()))
     window = model.context_window or 128_000
     limits = Limits(window, model.max_output or 8_192, window, Factor.start(model.name))
-    context, chapters = Context(model.name, limits), list[Chapter]()
-    writer = Writer(client, model.name, limits)
+    chat = Chat(client, Context(model.name, limits))
     while line := (await asyncio.to_thread(sys.stdin.readline)).strip():
-        context = add(context, "user", [{"type": "text", "text": line}])
-        context, chapters = await compact(context, chapters, writer)
+        chat.add("user", [{"type": "text", "text": line}])
         reply = Reply()
-        async for events in client.stream(assemble(context)):
+        async for events in client.stream(assemble(await chat.make_room())):
             print("".join([reply.apply(event) for event in events]), end="", flush=True)
         require_end(reply)
         print("\n")
-        context = add(context, "assistant", reply.blocks)
+        chat.add("assistant", reply.blocks)
     await client.close()
 
 

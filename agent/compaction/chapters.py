@@ -14,7 +14,7 @@ from agent.search.values import (
     newest_of_each,
     normalise,
 )
-from agent.tokens import TokenCounter
+from agent.tokens import RawTokens, TokenCounter
 
 PINS_HEADING = "## Standing instructions and preferences (the user's words)"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"
@@ -108,9 +108,13 @@ class Summary:
 
 
 def render(
-    chapters: Sequence[Chapter], *, pin_tokens: int, index_tokens: int, counter: TokenCounter
+    chapters: Sequence[Chapter],
+    *,
+    pin_tokens: RawTokens,
+    index_tokens: RawTokens,
+    counter: TokenCounter,
 ) -> Summary:
-    """The text of a state of the summary; pins and index within their raw token budgets."""
+    """The text of a state of the summary; pins and index within their budgets."""
     texts = [
         f"**Messages #{chapter.first} to #{chapter.through}**\n\n"
         + chapter.text.replace(SEPARATOR, "\n\n")
@@ -139,8 +143,8 @@ def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice 
     return None
 
 
-def cut(text: str, tokens: int, counter: TokenCounter) -> str:
-    """At most so many raw tokens, on whole lines: a too long summary is never summarised again.
+def cut(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
+    """At most so many tokens, on whole lines: a too long summary is never summarised again.
     The longest sections give way first, with their last lines."""
     sections: list[list[str]] = [[]]
     for line in text.splitlines():
@@ -153,15 +157,15 @@ def cut(text: str, tokens: int, counter: TokenCounter) -> str:
     return "\n".join(line for section in sections for line in section)
 
 
-def within(chapters: Sequence[Chapter], tokens: int, counter: TokenCounter) -> list[Chapter]:
-    """The chapters with at most so many raw tokens of text in all. Where merging them did not help,
+def within(chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter) -> list[Chapter]:
+    """The chapters with at most so many tokens of text in all. Where merging them did not help,
     the oldest give way first; their pins and values stay."""
     sizes = [counter.count(chapter.text) for chapter in chapters]
     excess = sum(sizes) - tokens
     kept = []
     for chapter, size in zip(chapters, sizes, strict=True):
         if excess > 0:
-            chapter = replace(chapter, text=cut(chapter.text, size - excess, counter))
+            chapter = replace(chapter, text=cut(chapter.text, RawTokens(size - excess), counter))
             excess -= size - counter.count(chapter.text)
         kept.append(chapter)
     return kept

@@ -9,14 +9,14 @@ from agent.compaction.pins import (
 from agent.compaction.requests import HEADINGS
 from agent.context.pruning import shorten
 from agent.messages import Message
-from agent.tokens import TokenCounter
+from agent.tokens import RawTokens, TokenCounter
 
 NOTE = "Written by rule, because no model could summarise this part. Search has the details."
 QUOTE = 160  # characters of each quoted line
 
 
-def extract(messages: Sequence[Message], tokens: int, counter: TokenCounter) -> str:
-    """A chapter in the usual form within `tokens` raw tokens: the openings of the user's messages,
+def extract(messages: Sequence[Message], tokens: RawTokens, counter: TokenCounter) -> str:
+    """A chapter in the usual form within `tokens`: the openings of the user's messages,
     the newest first to stay, and the last answer's opening."""
     prompts = [message for message in messages if message.is_prompt]
     answers = [message for message in messages if message.role == "assistant"]

@@ -1,15 +1,19 @@
 """One compaction as the engine gets it, and what it gives back."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from agent.attachments import Read
 from agent.compaction.chapters import Chapter
 from agent.compaction.plan import (
     Plan,
-    Policy,
     compacted,
+)
+from agent.compaction.policy import (
+    Engine,
+    Policy,
+    Reason,
 )
 from agent.compaction.requests import (
     PROMPT,
@@ -21,87 +25,98 @@ from agent.context.assemble import (
     measure,
 )
 from agent.context.request import Request
-from agent.limits import Limits
+from agent.limits import Model
 from agent.messages import Message
 from agent.model.reply import Reply
-from agent.tokens import TokenCounter
+from agent.tokens import RawTokens, RealTokens, TokenCounter
 
-
-class Completes(Protocol):
-    """What is needed of `agent.model.client.Client`."""
-
-    async def complete(self, request: Request) -> Reply: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """A model that can write summaries. Prices in US dollars per million tokens."""
-
-    client: Completes
-    model: str
-    limits: Limits
-    input_price: float = 0.0
-    cache_read_price: float = 0.0
+Ask = Callable[[Request], Awaitable[Reply]]  # as `agent.model.client.Client.complete`
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One compaction: what to read and what is already there.
 
-    `warm` says that the server still caches the conversation's last request. `originals` gives
-    the messages of earlier chapters back, for a merge, and `read` the bytes of attached files.
-    `waited_for` tells whether anybody waits for the summary by now; without it, somebody does.
+    `warm` says that the server still caches the conversation's last request. `ask` sends requests
+    to the summary model and `ask_own` to the conversation's; without them a job can be looked at
+    (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier chapters back,
+    for a merge, and `read` the bytes of attached files. `waited_for` tells whether anybody waits
+    for the summary by now; without it, somebody does.
     """
 
     context: Context
     plan: Plan
     chapters: Sequence[Chapter]
-    used: int  # tokens of the context now
+    used: RealTokens  # of the context now
     policy: Policy
     counter: TokenCounter
-    own: Writer  # the conversation's model
-    writer: Writer  # the summary model; may be the same
+    own: Model  # the conversation's
+    writer: Model  # the summary's; may be the same
     warm: bool = False
     focus: str = ""
+    ask: Ask | None = None
+    ask_own: Ask | None = None
     originals: Callable[[int, int], Awaitable[Sequence[Message]]] | None = None
     progress: Callable[[str], Awaitable[None]] | None = None
     read: Read | None = None
     waited_for: Callable[[], Awaitable[bool]] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What was tried before: the `step`, an engine's name or "merge", and why it failed, in a
+    sentence."""
+
+    step: str
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.cause}"
+
+
 @dataclass
 class Result:
-    """A new state of the summary, how it was made and what it took. `failures` names the rungs that
-    failed before, each with its reason."""
+    """A new state of the summary, how it was made and what it took. `dollars`: what the engines
+    that were compared would cost, estimated."""
 
     chapters: list[Chapter]
-    engine: str
-    reason: str
+    engine: Engine
+    reason: Reason
+    dollars: Mapping[Engine, float] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
-    failures: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
     @property
     def audit(self) -> dict[str, Any]:
-        return self.findings.as_dict() | {"failures": self.failures, "calls": self.calls}
+        return self.findings.as_dict() | {
+            "failures": [{"step": each.step, "cause": each.cause} for each in self.failures],
+            "dollars": dict(self.dollars),
+            "calls": self.calls,
+        }
 
 
-def instruction_tokens(job: Job) -> int:
-    """Real tokens of the instruction itself."""
+def instruction_tokens(job: Job) -> RealTokens:
+    """Of the instruction itself."""
     return job.writer.limits.factor.apply(job.counter.count(PROMPT + job.focus))
 
 
-def next_form(job: Job, result: Result) -> Form:
+def next_form(job: Job, chapters: Sequence[Chapter]) -> Form:
     """The next chapter's, after those that there are: smaller where the kept messages leave less
     room under the target than planned."""
     limits = job.context.limits
     kept = measure(compacted(job.context, job.plan, job.context.summary, job.policy), job.counter)
     room = job.policy.target_tokens(limits) - kept.total
-    written = tokens_of(job, result.chapters)
+    written = tokens_of(job, chapters)
     return Form(job.policy.chapter_tokens(limits, written, room), job.focus)
 
 
-def tokens_of(job: Job, chapters: Sequence[Chapter]) -> int:
-    """Real tokens of chapters."""
+def tokens_of(job: Job, chapters: Sequence[Chapter]) -> RealTokens:
+    """Of chapters, for the conversation's model."""
     text = "\n\n".join(chapter.text for chapter in chapters)
     return job.context.limits.factor.apply(job.counter.count(text))
+
+
+def raw_tokens(job: Job, real: int) -> RawTokens:
+    """How many raw tokens fill so many of the conversation's model."""
+    return job.context.limits.factor.raw(real)

@@ -10,16 +10,24 @@ from agent.attachments import with_texts
 from agent.compaction.chapters import (
     Chapter,
     cut,
-    render,
     to_merge,
     within,
 )
+from agent.compaction.choice import (
+    MARGIN,
+    choose,
+    ladder,
+    max_tokens,
+    why_not,
+)
 from agent.compaction.extract import extract
 from agent.compaction.job import (
+    Failure,
     Job,
     Result,
     instruction_tokens,
     next_form,
+    raw_tokens,
     tokens_of,
 )
 from agent.compaction.pins import (
@@ -28,27 +36,23 @@ from agent.compaction.pins import (
     typed,
 )
 from agent.compaction.plan import (
-    AUTO,
-    EXTRACT,
-    MAX_CHAPTERS,
     compacted,
+    rendered,
+)
+from agent.compaction.policy import (
+    MAX_CHAPTERS,
+    REASON_WORDS,
+    Engine,
+    Reason,
 )
 from agent.compaction.requests import (
     Form,
     merge_request,
-    serialised_tokens,
     split,
 )
-from agent.compaction.rungs import (
-    MARGIN,
-    RUNGS,
-    to_read,
-    warm_tokens,
-    why_not_warm,
-)
+from agent.compaction.rungs import RUNGS
 from agent.compaction.write import (
     SummaryRejected,
-    max_tokens,
     write_text,
 )
 from agent.context.assemble import measure
@@ -57,6 +61,7 @@ from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Message
 from agent.search.values import index_entries
+from agent.tokens import RawTokens
 
 LAST_REQUEST = 500  # characters
 # Errors that no other way of asking would mend.
@@ -73,27 +78,37 @@ async def summarise(job: Job) -> Result:
     if not job.plan.summarise:
         raise SummaryRejected("there is nothing to summarise")
     job = await _with_files(job)
-    engine, reason = choose(job)
-    result = Result(list(job.chapters), engine, reason)
+    choice = choose(job)
+    result = Result(
+        list(job.chapters),
+        choice.engine,
+        choice.reason,
+        choice.dollars,
+        failures=list(choice.skipped),
+    )
     if merged := to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
         await _merge(job, result, merged)
-    for rung in _ladder(engine):
+    for engine in ladder(choice.engine):
+        if engine != choice.engine and (why := why_not(job, engine)):
+            result.failures.append(Failure(engine, REASON_WORDS[why]))
+            continue
         before = result.findings
         try:
-            text = await RUNGS[rung](job, result)
+            text = await RUNGS[engine](job, result)
         except (AgentError, SummaryRejected) as error:
             result.findings = before
-            result.failures.append(f"{rung}: {describe(error)}")
+            result.failures.append(Failure(engine, describe(error)))
+            result.reason = Reason.FAILURE
             if isinstance(error, AgentError) and error.code in HOPELESS:
                 break
             continue
-        result.engine = rung
+        result.engine = engine
         return _append(job, result, text)
-    if engine != EXTRACT:
+    if choice.skipped or choice.engine != Engine.EXTRACT:  # not by setting
         if not job.policy.extract_on_failure or not await _waited_for(job):
-            raise SummaryRejected(result.failures[-1])
-        result.engine, result.reason = EXTRACT, result.failures[-1]
-    tokens = _raw(job, next_form(job, result).tokens)
+            raise SummaryRejected(str(result.failures[-1]))
+        result.engine = Engine.EXTRACT
+    tokens = raw_tokens(job, next_form(job, result.chapters).tokens)
     return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
 
 
@@ -107,29 +122,6 @@ async def _with_files(job: Job) -> Job:
         return job
     covered = await with_texts(job.plan.summarise, job.read)
     return replace(job, plan=replace(job.plan, summarise=covered))
-
-
-def choose(job: Job) -> tuple[str, str]:
-    """The first rung and why: the warm prefix where it fits and costs no more."""
-    if job.policy.engine != AUTO:
-        return job.policy.engine, "by setting"
-    if not job.warm:
-        return "serialised", "the conversation's prefix is not cached now"
-    if reason := why_not_warm(job):
-        return "serialised", reason
-    messages, _ = to_read(job)
-    factor = job.writer.limits.factor
-    read = sum(serialised_tokens(message, factor, job.counter) for message in messages)
-    read += tokens_of(job, job.chapters) + instruction_tokens(job)
-    warm = job.used * job.own.cache_read_price + warm_tokens(job) * job.own.input_price
-    serialised = read * job.writer.input_price
-    told = f"${warm / 1e6:.4f} warm, ${serialised / 1e6:.4f} serialised"
-    return ("warm prefix", told) if warm <= serialised else ("serialised", told)
-
-
-def _ladder(first: str) -> list[str]:
-    rungs = list(RUNGS)
-    return rungs[rungs.index(first) :] if first in rungs else []
 
 
 def _append(job: Job, result: Result, text: str) -> Result:
@@ -147,7 +139,7 @@ def _append(job: Job, result: Result, text: str) -> Result:
     request = f"\n{_last_request(prompts[-1])}" if prompts else ""
     text = cut(text, _most(job, result, replace(chapter, text=request)), job.counter)
     chapters = [*result.chapters, replace(chapter, text=text + request)]
-    total = _raw(job, job.policy.total_tokens(job.context.limits))
+    total = raw_tokens(job, job.policy.total_tokens(job.context.limits))
     result.chapters = within(chapters, total, job.counter)
     return result
 
@@ -164,25 +156,15 @@ def _last_request(message: Message) -> str:
     return f"- {name}: “{shorten(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
 
 
-def _most(job: Job, result: Result, rest: Chapter) -> int:
-    """Raw tokens of the next chapter's text beside the `rest` of it: what was asked for, and up to
+def _most(job: Job, result: Result, rest: Chapter) -> RawTokens:
+    """Size of the next chapter's text beside the `rest` of it: what was asked for, and up to
     twice that while the context stays under its target."""
-    asked = next_form(job, result).tokens
+    asked = next_form(job, result.chapters).tokens
     limits, policy = job.context.limits, job.policy
-    pin_tokens, index_tokens = (_raw(job, t) for t in policy.pins_and_index(limits))
-    summary = render(
-        [*result.chapters, rest],
-        pin_tokens=pin_tokens,
-        index_tokens=index_tokens,
-        counter=job.counter,
-    )
+    summary = rendered([*result.chapters, rest], policy, limits, job.counter)
     after = measure(compacted(job.context, job.plan, summary, policy), job.counter).total
     room = policy.target_tokens(limits) - after
-    return _raw(job, max(asked, min(2 * asked, room)))
-
-
-def _raw(job: Job, tokens: int) -> int:
-    return int(tokens / job.context.limits.factor.value)
+    return raw_tokens(job, max(asked, min(2 * asked, room)))
 
 
 def _crowded(job: Job) -> bool:
@@ -207,7 +189,7 @@ async def _merge(job: Job, result: Result, merged: slice) -> None:
 
     def build(form: Form) -> Request:
         return merge_request(
-            joined, read, form, model=job.writer.model, max_tokens=max_tokens(job, form)
+            joined, read, form, model=job.writer.name, max_tokens=max_tokens(job, form)
         )
 
     if job.progress:
@@ -217,7 +199,7 @@ async def _merge(job: Job, result: Result, merged: slice) -> None:
         text = await write_text(job, result, build, form, originals, joined)
     except (AgentError, SummaryRejected) as error:
         result.findings = before
-        result.failures.append(f"merge: {describe(error)}")
+        result.failures.append(Failure("merge", describe(error)))
         return
     # What was written from originals has been written once, whatever it replaces.
     depth = 1 if read else max(chapter.depth for chapter in chapters) + 1

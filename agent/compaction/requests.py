@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from agent.context.assemble import (
     DEFUSED,
@@ -107,11 +108,6 @@ def _read_of(blocks: Sequence[Block]) -> str:
     return "\n".join(filter(None, [*texts, *cited(blocks)]))
 
 
-def serialised_tokens(message: Message, factor: Factor, counter: TokenCounter) -> int:
-    """Real tokens of a message once serialised."""
-    return factor.apply(counter.count(serialise(message)))
-
-
 def shortened(message: Message, characters: int) -> Message:
     """A message of which at most so many characters of text, and a note, are read."""
     text = _read_of([block for block in message.blocks if not is_file(block)])
@@ -194,20 +190,26 @@ def outline_line(message: Message) -> str:
     return f"#{message.number} {message.role}: {defuse(short)}"
 
 
+class Part(NamedTuple):
+    """A run of messages, and its tokens once serialised."""
+
+    messages: Sequence[Message]
+    tokens: int
+
+
 def split(
     messages: Sequence[Message], room: int, factor: Factor, counter: TokenCounter
-) -> list[list[Message]]:
-    """Runs of messages of at most `room` real tokens once serialised, each of at least one
-    message; a call stays with its results."""
-    parts: list[list[Message]] = [[]]
-    used = 0
+) -> list[Part]:
+    """Runs of messages of at most `room` tokens once serialised, each of at least one message; a
+    call stays with its results."""
+    parts = [Part([], 0)]
     for message in messages:
-        size = serialised_tokens(message, factor, counter)
-        if parts[-1] and used + size > room and not message.holds_tool_results:
-            parts.append([])
-            used = 0
-        parts[-1].append(message)
-        used += size
+        size = factor.apply(counter.count(serialise(message)))
+        run, used = parts[-1]
+        if run and used + size > room and not message.holds_tool_results:
+            parts.append(Part([message], size))
+        else:
+            parts[-1] = Part([*run, message], used + size)
     return parts
 
 

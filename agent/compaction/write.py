@@ -4,14 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import cut
+from agent.compaction.choice import (
+    max_tokens,
+    previous_chapters,
+    text_fits,
+)
 from agent.compaction.job import (
+    Ask,
     Job,
     Result,
-    Writer,
+    raw_tokens,
 )
 from agent.compaction.requests import (
     HEADINGS,
-    PROMPT,
     Form,
     serialised_request,
 )
@@ -23,46 +28,23 @@ from agent.context.request import Request
 from agent.messages import Message, plain_text
 from agent.model.reply import Reply
 
-# Share of the writing model's prompt limit that the chapters shown with a part take.
-PREVIOUS_SHARE = 0.20
 CUT = ("max_tokens", "model_context_window_exceeded")
-# Many models think before they write, and their thinking counts as output.
-THINKING_TOKENS = 8_000
 
 
 class SummaryRejected(Exception):
-    """What the model wrote is no summary; the text says why."""
+    """What the model wrote cannot be used, or it cannot be asked: the text says why."""
 
 
 async def write_part(job: Job, result: Result, messages: Sequence[Message], form: Form) -> str:
     """A chapter of some messages by the summary model."""
-    previous = previous_chapters(job, result)
+    previous = previous_chapters(job, result.chapters)
 
     def build(form: Form) -> Request:
         return serialised_request(
-            messages, previous, form, model=job.writer.model, max_tokens=max_tokens(job, form)
+            messages, previous, form, model=job.writer.name, max_tokens=max_tokens(job, form)
         )
 
     return await write_text(job, result, build, form, messages)
-
-
-def previous_chapters(job: Job, result: Result) -> str:
-    """The newest chapters that leave room for what is to be read: with a summary model of a small
-    window not all do."""
-    limits = job.writer.limits
-    room = int(limits.prompt_limit * PREVIOUS_SHARE)
-    texts: list[str] = []
-    for chapter in reversed(result.chapters):
-        room -= limits.factor.apply(job.counter.count(chapter.text))
-        if room < 0:
-            break
-        texts.insert(0, chapter.text)
-    return "\n\n".join(texts)
-
-
-def max_tokens(job: Job, form: Form) -> int:
-    """Twice what is asked for, as what is a little too long is cut by code, and the thinking."""
-    return min(2 * form.tokens + THINKING_TOKENS, job.writer.limits.reserve)
 
 
 async def write_text(
@@ -74,26 +56,24 @@ async def write_text(
     previous: str = "",
 ) -> str:
     """`write` by the summary model, of a text request that fits its window."""
-    (message,) = build(form).messages
-    limits = job.writer.limits
-    text = PROMPT + plain_text(message["content"])
-    if limits.factor.apply(job.counter.count(text)) > limits.prompt_limit:
+    if not text_fits(job, build(form)):
         raise SummaryRejected("the request would not fit the window")
-    return await write(job, result, job.writer, build, form, source, previous)
+    return await write(job, result, job.ask, build, form, source, previous)
 
 
 async def write(
     job: Job,
     result: Result,
-    writer: Writer,
+    ask: Ask | None,
     build: Callable[[Form], Request],
     form: Form,
     source: Sequence[Message],
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited; one corrective retry where it is no summary."""
+    assert ask, "a job without `ask` can only be looked at"
     for attempt in range(2):
-        reply = await writer.client.complete(build(form))
+        reply = await ask(build(form))
         result.calls += 1
         try:
             text = verify(reply, source, previous)
@@ -104,8 +84,7 @@ async def write(
             continue
         text, findings = audit(text, Source(source, previous))
         result.findings += findings
-        most = int(2 * form.tokens / job.context.limits.factor.value)
-        return cut(text, most, job.counter)
+        return cut(text, raw_tokens(job, 2 * form.tokens), job.counter)
     raise AssertionError  # the loop returns or raises
 
 

@@ -29,7 +29,7 @@ from agent.context.request import (
 )
 from agent.limits import Limits
 from agent.messages import Message, plain_text
-from agent.tokens import TokenCounter
+from agent.tokens import RawTokens, RealTokens, TokenCounter
 
 BASE_PROMPT = """\
 You are a helpful assistant in a conversation that may have been going on for a long time. \
@@ -74,42 +74,45 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Estimated real tokens of a context's parts."""
+    """Estimated tokens of a context's parts."""
 
-    system: int
-    summary: int
-    conversation: int
-    tools: int = 0
+    system: RealTokens
+    summary: RealTokens
+    conversation: RealTokens
+    tools: RealTokens = RealTokens(0)
 
     @property
-    def fixed(self) -> int:
+    def fixed(self) -> RealTokens:
         """What stands before the messages."""
-        return self.system + self.tools + self.summary
+        return RealTokens(self.system + self.tools + self.summary)
 
     @property
-    def total(self) -> int:
-        return self.fixed + self.conversation
+    def total(self) -> RealTokens:
+        return RealTokens(self.fixed + self.conversation)
 
 
 def measure(context: Context, counter: TokenCounter) -> Size:
     """Estimate a context's size. Messages carry their counts, so the cost is two short texts and
     a sum."""
     factor = context.limits.factor
-    conversation = sum(sent_tokens(m, context.limits) for m in pruned(context, counter))
+    messages = pruned(context, counter)
     opening = [message for message in (context.first, context.prompt) if message]
-    conversation += sum(sent_tokens(message, context.limits) for message in opening)
+    conversation = sum(sent_tokens(m, context.limits) for m in [*opening, *messages])
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
     tools = sum(_count(counter, json.dumps(tool, ensure_ascii=False)) for tool in context.tools)
     summary = sum(_count(counter, text) for text in summary_texts(context.summary))
     return Size(
-        factor.apply(system), factor.apply(summary), conversation, tools=factor.apply(tools)
+        factor.apply(RawTokens(system)),
+        factor.apply(RawTokens(summary)),
+        RealTokens(conversation),
+        tools=factor.apply(RawTokens(tools)),
     )
 
 
 @lru_cache(maxsize=256)
-def _count(counter: TokenCounter, text: str) -> int:
+def _count(counter: TokenCounter, text: str) -> RawTokens:
     """The parts that stay the same from turn to turn are counted once."""
     return counter.count(text)
 
@@ -123,7 +126,10 @@ def pruned(context: Context, counter: TokenCounter | None = None) -> list[Messag
 
 
 def trim(
-    context: Context, counter: TokenCounter, used: int | None = None, most: int | None = None
+    context: Context,
+    counter: TokenCounter,
+    used: RealTokens | None = None,
+    most: RealTokens | None = None,
 ) -> Context:
     """Leave out the oldest whole turns, then the protected first message, until the prompt fits
     the window, or has at most so many tokens.
@@ -132,8 +138,8 @@ def trim(
     the metered size, where it is known better than the estimate. The last turn always stays.
     """
     limits, messages = context.limits, context.messages
-    most = limits.prompt_limit if most is None else most
-    excess = max(measure(context, counter).total, used or 0) - most
+    size = max(measure(context, counter).total, used or 0)
+    excess = size - (limits.prompt_limit if most is None else most)
     # A prompt that came with results belongs to the turn of the calls.
     starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
     sizes = [sent_tokens(message, limits) for message in pruned(context, counter)]

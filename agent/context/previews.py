@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent.context.history import text_block
 from agent.limits import Limits
 from agent.messages import Block, Message, is_served, placed
+from agent.tokens import RawTokens, RealTokens
 
 # Bytes of the note between a preview's head and tail.
 NOTE_BYTES = 140
@@ -18,9 +19,9 @@ RESULT_TOKENS = 25_000
 FILLED = 0.85
 
 
-def sent_tokens(message: Message, limits: Limits) -> int:
+def sent_tokens(message: Message, limits: Limits) -> RealTokens:
     """Real tokens of a message as it is sent: at most those of its preview."""
-    return min(limits.factor.apply(message.tokens), preview_limit(message, limits))
+    return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
 
 def preview_limit(message: Message, limits: Limits) -> int:
@@ -30,11 +31,11 @@ def preview_limit(message: Message, limits: Limits) -> int:
     return min(limit, RESULT_TOKENS) if message.holds_tool_results else limit
 
 
-def result_room(limits: Limits, calls: int) -> int:
+def result_room(limits: Limits, calls: int) -> RawTokens:
     """Raw tokens that each of so many calls of a round may return, for their results to be sent
     whole together."""
     limit = min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
-    return int(limit * FILLED / limits.factor.value / max(1, calls))
+    return limits.factor.raw(limit * FILLED / max(1, calls))
 
 
 def previewed(message: Message, limits: Limits) -> Message:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agent.context.previews import sent_tokens
 from agent.limits import Limits
 from agent.messages import Block, Message, result_text
-from agent.tokens import TokenCounter
+from agent.tokens import RealTokens, TokenCounter
 
 HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
 KEEP_MESSAGES = 6  # the newest ones keep their results whole
@@ -16,11 +16,10 @@ WORTH_IT = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """A batch: results up to message `through` are previewed from now on, which frees `freed` real
-    tokens."""
+    """A batch: results up to message `through` are previewed from now on, which frees `freed`."""
 
     through: int
-    freed: int
+    freed: RealTokens
 
 
 def preview(text: str, head: int, tail: int, where: str = "") -> str:
@@ -76,4 +75,4 @@ def plan_pruning(
     )
     if not old or freed < WORTH_IT * limits.budget:
         return None
-    return Pruning(old[-1].number, freed)
+    return Pruning(old[-1].number, RealTokens(freed))

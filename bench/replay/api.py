@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from agent.context.request import Request
+from agent.limits import Prices
 from agent.messages import Usage
 from agent.model.reply import (
     Reply,
@@ -32,26 +33,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens."""
-
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
-
-    def of(self, usage: Usage) -> float:
-        """US dollars of one call."""
-        return (
-            usage.input_tokens * self.input
-            + usage.output_tokens * self.output
-            + usage.cache_read_input_tokens * self.cache_read
-            + usage.cache_creation_input_tokens * self.cache_write
-            + usage.ephemeral_1h_input_tokens * (2 * self.input - self.cache_write)
-        ) / 1_000_000
 
 
 @dataclass
@@ -86,7 +67,7 @@ class ScriptedApi:
             self.unchanged += _continues(self._before[1], body)
         self._before = (version, body)
         usage = self._call(body, text)
-        self.dollars += self.prices.of(Usage.from_api(usage))
+        self.dollars += self.prices.dollars(Usage.from_api(usage))
         return usage
 
     def summarise(self, request: Request, at: float) -> Reply:
@@ -96,7 +77,7 @@ class ScriptedApi:
         now, self.clock.now = self.clock.now, at
         usage = self._call(body, text)
         self.clock.now = now
-        cost = self.prices.of(Usage.from_api(usage))
+        cost = self.prices.dollars(Usage.from_api(usage))
         self.dollars += cost
         self.summary_dollars += cost
         self.summary_calls += 1

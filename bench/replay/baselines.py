@@ -11,7 +11,7 @@ from agent.context.request import (
     CACHE_SECONDS,
     Ttl,
 )
-from bench.replay.api import Prices
+from agent.limits import Prices
 from demo.api.tokens import (
     MESSAGE_OVERHEAD_BYTES,
     tokens_of_bytes,

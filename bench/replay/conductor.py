@@ -1,8 +1,7 @@
 """One conversation, turn by turn, through the engine's own functions and without a database.
 
-Decisions are `agent.compaction.plan`'s; what is mirrored here is the order in which
-`chat.services.requests` and `chat.services.preparations` ask for them. `bench.replay.services` plays
-the same turns through those services, and the requests must come out the same, byte for byte.
+All decisions are `agent.engine`'s. `bench.replay.services` plays the same turns through the
+product's services, and the requests must come out the same, byte for byte.
 """
 
 import asyncio
@@ -17,49 +16,49 @@ from typing import Any
 from agent.compaction.chapters import (
     Chapter,
     Summary,
-    render,
 )
-from agent.compaction.job import (
-    Job,
-    Result,
-    Writer,
-)
-from agent.compaction.ladder import summarise
-from agent.compaction.plan import (
+from agent.compaction.job import Job
+from agent.compaction.policy import (
     Attempt,
-    Plan,
+    Engine,
     Policy,
-    State,
     Trigger,
-    compacted,
-    due,
-    plan,
-    protected_first,
     resting_until,
-    wants_pause,
-    wants_preparation,
-    wants_swap,
 )
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import (
     Context,
-    Size,
     assemble,
     measure,
-    trim,
 )
-from agent.context.pruning import plan_pruning
 from agent.context.request import (
     CACHE_SECONDS,
     cache_ttl,
 )
-from agent.limits import Limits
+from agent.engine import (
+    Compact,
+    Compacted,
+    Metered,
+    Prune,
+    Report,
+    Rest,
+    Send,
+    Swap,
+    Trim,
+    compact,
+    meter,
+    next_step,
+    pause_to_use,
+    plan_next,
+    to_send,
+    wants_preparation,
+)
+from agent.limits import Limits, Model
 from agent.messages import Block, Message, Role, Usage
-from agent.tokens import TokenCounter
+from agent.tokens import RawTokens, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import Exchange
 
-IDLE_MARGIN_SECONDS = 30.0
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -67,20 +66,18 @@ class RememberingCounter(TokenCounter):
     """Counts a text once: the replays repeat texts, and each request measures the summary."""
 
     @lru_cache(maxsize=20_000)  # noqa: B019 - it lives as long as the benchmark
-    def count(self, text: str) -> int:
+    def count(self, text: str) -> RawTokens:
         return super().count(text)
 
 
 @dataclass
 class Preparation:
-    """A summary that is being written until virtual second `ends`; no chapters: it failed."""
+    """A summary that is being written until virtual second `ends`; None: it failed."""
 
-    in_pause: bool
-    plan: Plan
+    trigger: Trigger
     turn: int
     ends: float
-    result: Result | None
-    summary: Summary
+    written: Compacted | None
 
 
 @dataclass
@@ -92,7 +89,7 @@ class Tally:
     blocking_after_large: int = 0  # where the turn itself added over a tenth of the budget
     trimmed: int = 0
     failures: list[str] = field(default_factory=list)
-    engines: dict[str, int] = field(default_factory=dict)
+    engines: dict[Engine, int] = field(default_factory=dict)
     depth: int = 0
     tokens_after: list[int] = field(default_factory=list)
     resting: int = 0
@@ -119,8 +116,7 @@ class Conductor:
         self.tally = Tally()
         self._first: Message | None = None
         self._pruned_through = 0
-        self._reported: Usage | None = None
-        self._reported_messages = 0  # messages that the report covers
+        self._report: Report | None = None
         self._preparation: Preparation | None = None
         self._pause_at: float | None = None
         self._attempts: list[tuple[float, bool, int]] = []  # (ended, failed, turn), newest first
@@ -133,7 +129,7 @@ class Conductor:
         self._advance(gap)
         self._turns += 1
         self._add("user", [_text(exchange.user)])
-        size = self.messages[-1].tokens
+        size: int = self.messages[-1].tokens
         for number, output in enumerate(exchange.tools):
             call_id = f"toolu_{len(self.messages)}_{number}"
             call = {"type": "tool_use", "id": call_id, "name": "run", "input": {"n": number}}
@@ -141,54 +137,64 @@ class Conductor:
             result = {"type": "tool_result", "tool_use_id": call_id, "content": output}
             self._add("user", [result])
             size += self.messages[-1].tokens
-        context = self._opening(large=self.limits.factor.apply(size) > self.limits.budget / 10)
+        context = self._opening(
+            large=self.limits.factor.apply(RawTokens(size)) > self.limits.budget / 10
+        )
         self._ask(context, exchange.answer)
         self._follow_up()
         self.tally.dollars.append(self.api.dollars)
 
     def _opening(self, *, large: bool) -> Context:
-        """`requests.begin_answer` and what the turn makes of it: the context to send."""
-        self._relieve()
-        trigger = self._due()
-        if trigger and not (self._fits and self._writing):
-            if self._rests():
-                self.tally.resting += 1
-            else:
-                self._compact_now(trigger, large=large)
-        context = self.context
-        if not self._fits:
-            context = trim(context, self.counter, self.used)
-            self.tally.trimmed += bool(context.omitted)
+        """The engine's steps up to the context to send."""
+        while True:
+            match next_step(self.metered, self.policy, self, self.counter):
+                case Swap():
+                    self._swap()
+                case Prune(pruning):
+                    self._pruned_through, self._report = pruning.through, None
+                case Compact(trigger):
+                    self._compact_now(trigger, large=large)
+                    break
+                case Rest():
+                    self.tally.resting += 1
+                    break
+                case Send() | Trim():
+                    break
+        context = to_send(self.metered, self.counter)
+        self.tally.trimmed += bool(context.omitted)
         return context
 
     def _ask(self, context: Context, answer: str) -> None:
         size = measure(context, self.counter)
-        raw = sum(m.tokens for m in context.messages)
-        raw += int(size.fixed / self.limits.factor.value)
+        raw = sum(m.tokens for m in context.messages) + self.limits.factor.raw(size.fixed)
         version = (self.tally.compactions, self._pruned_through, context.omitted)
         usage = Usage.from_api(self.api.answer(assemble(context), answer, version))
         self._add("assistant", [_text(answer)])
-        self._reported, self._reported_messages = usage, len(self.messages)
-        self.limits = replace(self.limits, factor=self.limits.factor.learn(raw, usage.prompt))
+        self._report = Report(len(self.messages), usage)
+        self.limits = replace(
+            self.limits, factor=self.limits.factor.learn(RawTokens(raw), usage.prompt)
+        )
 
     def _follow_up(self) -> None:
         """`preparing.prepare_if_due` and `preparing.pause_wanted`, after a reply."""
         self._pause_at = None
-        if wants_preparation(self.used, self.limits, self.policy) and self._begin(in_pause=False):
+        used = self.metered.used
+        if wants_preparation(used, self.limits, self.policy) and self._begin(Trigger.PREPARED):
             return
-        returned = any(pause > CACHE_SECONDS["5m"] for pause in self._pauses)
-        if wants_pause(self.used, self.limits, self.policy, returned=returned):
-            self._pause_at = self.api.clock.now + self._cached_seconds - IDLE_MARGIN_SECONDS
+        pauses, cached = self._pauses, self._cached_seconds
+        seconds = pause_to_use(used, self.limits, self.policy, pauses=pauses, cached=cached)
+        if seconds is not None:
+            self._pause_at = self.api.clock.now + seconds
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes, until the user's next message."""
         later = self.api.clock.now + seconds
         if self._pause_at is not None and self._pause_at < later:
             self.api.clock.now = self._pause_at
-            self._begin(in_pause=True)
+            self._begin(Trigger.IDLE)
         self.api.clock.now = later
         done = self._preparation
-        if done and done.result is None and done.ends <= later:
+        if done and done.written is None and done.ends <= later:
             self._attempts.insert(0, (done.ends, True, done.turn))
             self._preparation = None
 
@@ -216,46 +222,37 @@ class Conductor:
 
     @property
     def _cached_seconds(self) -> float:
-        hour = self._reported is not None and self._reported.ephemeral_1h_input_tokens
+        hour = self._report is not None and self._report.usage.ephemeral_1h_input_tokens
         return CACHE_SECONDS["1h" if hour else "5m"]
 
     @property
-    def size(self) -> Size:
-        return measure(self.context, self.counter)
+    def metered(self) -> Metered:
+        return meter(self.context, self.counter, self._report)
+
+    # --- What `next_step` asks --------------------------------------------------------------------
+
+    asked = False  # these models have no tool for it
 
     @property
-    def used(self) -> int:
-        """The meter: the last report that still holds, and an estimate of what is newer."""
-        if self._reported is None:
-            return self.size.total
-        newer = self.messages[self._reported_messages :]
-        return self._reported.total + sum(self.limits.factor.apply(m.tokens) for m in newer)
+    def rounds(self) -> int:
+        tail = self.messages[self.through :]
+        return sum(any(b["type"] == "tool_use" for b in m.blocks) for m in tail)
 
     @property
-    def _warm(self) -> bool:
-        """Whether the server still has the last request: by the time of its reply."""
-        if self._reported is None:
+    def warm(self) -> bool:
+        """By the time of the last reply."""
+        if self._report is None:
             return False
-        return self.api.clock.now - self.times[self._reported_messages - 1] < self._cached_seconds
+        return self.api.clock.now - self.times[self._report.number - 1] < self._cached_seconds
 
-    @property
-    def _fits(self) -> bool:
-        return self.used <= self.limits.prompt_limit
+    def prepared(self) -> Trigger | None:
+        done = self._preparation
+        return done.trigger if done and done.written and not self.is_writing() else None
 
-    @property
-    def _writing(self) -> bool:
+    def is_writing(self) -> bool:
         return self._preparation is not None and self._preparation.ends > self.api.clock.now
 
-    @property
-    def _ready(self) -> Preparation | None:
-        return None if self._writing else self._preparation
-
-    def _due(self) -> Trigger | None:
-        tail = self.messages[self.through :]
-        rounds = sum(any(b["type"] == "tool_use" for b in m.blocks) for m in tail)
-        return due(State(self.used, self.limits, rounds), self.policy)
-
-    def _rests(self) -> bool:
+    def breaker_open(self) -> bool:
         attempts = [
             Attempt(EPOCH + timedelta(seconds=ended), failed, self._turns - turn)
             for ended, failed, turn in self._attempts[: self.policy.breaker_failures]
@@ -265,114 +262,79 @@ class Conductor:
 
     # --- Compaction -------------------------------------------------------------------------------
 
-    def _relieve(self) -> None:
-        """`preparing.relieve`: swap a prepared summary in, or prune."""
+    def _swap(self) -> None:
         began = time.perf_counter()
-        trigger, prepared = self._due(), self._ready
-        if prepared and wants_swap(trigger, warm=self._warm, in_pause=prepared.in_pause):
-            self._commit(prepared)
-            self.tally.locks.append(1000 * (time.perf_counter() - began))
-            return
-        if not trigger:
-            return
-        pruning = plan_pruning(
-            self.context.messages,
-            self._pruned_through,
-            self.limits,
-            self.counter,
-        )
-        if pruning:
-            self._pruned_through, self._reported = pruning.through, None
+        assert self._preparation
+        self._commit(self._preparation)
+        self.tally.locks.append(1000 * (time.perf_counter() - began))
 
     def _compact_now(self, trigger: Trigger, *, large: bool) -> None:
         """The turn waits: for the summary that is being written, or for a new one."""
         began = self.api.clock.now
-        prepared = self._preparation if self._writing else self._write(trigger, in_pause=False)
+        prepared = self._preparation if self.is_writing() else self._write(trigger)
         if prepared is None:
             return
         self.api.clock.now = max(began, prepared.ends)
         self.tally.locks.append(1000 * (self.api.clock.now - began))
         self.tally.blocking += not large
         self.tally.blocking_after_large += large
-        if prepared.result is None:
+        if prepared.written is None:
             self._attempts.insert(0, (prepared.ends, True, prepared.turn))
             self._preparation = None
             return
         self._commit(prepared)
 
-    def _begin(self, *, in_pause: bool) -> bool:
-        if not self.policy.enabled or self._preparation or self._rests():
+    def _begin(self, trigger: Trigger) -> bool:
+        if not self.policy.enabled or self._preparation or self.breaker_open():
             return False
-        self._preparation = self._write("auto", in_pause=in_pause)
+        self._preparation = self._write(trigger)
         return self._preparation is not None
 
-    def _write(self, trigger: Trigger, *, in_pause: bool) -> Preparation | None:
+    def _write(self, trigger: Trigger) -> Preparation | None:
         """`tasks.compact`: a new state of the summary, there when its calls have been answered."""
-        context, size = self.context, self.size
-        planned = plan(
-            context.messages,
-            self.policy,
-            self.limits,
-            fixed=size.fixed,
-            first=protected_first(context, self.policy),
-            trigger=trigger,
-        )
+        metered = self.metered
+        in_background = trigger in (Trigger.PREPARED, Trigger.IDLE)
+        planned = plan_next(metered, self.policy, Trigger.AUTO if in_background else trigger)
         if planned is None:
             return None
         caller = Caller(self.api, self.api.clock.now)
-        prices = self.api.prices
-        writer = Writer(caller, self.model, self.limits, prices.input, prices.cache_read)
+        model = Model(self.model, self.limits, self.api.prices)
         job = Job(
-            context=context,
+            context=metered.context,
             plan=planned,
             chapters=self.chapters,
-            used=self.used,
+            used=metered.used,
             policy=self.policy,
             counter=self.counter,
-            own=writer,
-            writer=writer,
-            warm=self._warm,
+            own=model,
+            writer=model,
+            warm=self.warm,
+            ask=caller.complete,
+            ask_own=caller.complete,
             originals=self._originals,
         )
-        result: Result | None = None
-        summary = Summary()
+        written: Compacted | None = None
         try:
-            result = asyncio.run(summarise(job))
-            self.tally.failures += result.failures
-            summary = self._rendered(result.chapters)
-            after = compacted(context, planned, summary, self.policy)
-            if measure(after, self.counter).total >= job.used:
-                self.tally.failures.append("not smaller")
-                result = None
+            written = asyncio.run(compact(job))
+            self.tally.failures += map(str, written.result.failures)
         except SummaryRejected as error:
             self.tally.failures.append(str(error))
-        return Preparation(in_pause, planned, self._turns, caller.ends, result, summary)
+        return Preparation(trigger, self._turns, caller.ends, written)
 
     async def _originals(self, first: int, through: int) -> Sequence[Message]:
         return self.messages[first - 1 : through]
 
-    def _rendered(self, chapters: Sequence[Chapter]) -> Summary:
-        pins, index = self.policy.pins_and_index(self.limits)
-        factor = self.limits.factor.value
-        return render(
-            chapters,
-            pin_tokens=int(pins / factor),
-            index_tokens=int(index / factor),
-            counter=self.counter,
-        )
-
     def _commit(self, prepared: Preparation) -> None:
-        assert prepared.result is not None
-        context = compacted(self.context, prepared.plan, prepared.summary, self.policy)
-        self.chapters = prepared.result.chapters
+        assert prepared.written
+        result, context = prepared.written.result, prepared.written.context
+        self.chapters = result.chapters
         self.summary, self.through = context.summary, context.summary_through
         self._first = self.messages[0] if self.policy.keep_first_message else None
-        self._reported, self._preparation = None, None
+        self._report, self._preparation = None, None
         self._attempts.insert(0, (prepared.ends, False, prepared.turn))
-        engine = prepared.result.engine
-        self.tally.engines[engine] = self.tally.engines.get(engine, 0) + 1
+        self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
-        self.tally.tokens_after.append(self.used)
+        self.tally.tokens_after.append(self.metered.used)
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
         tokens = self.counter.count_blocks(blocks)

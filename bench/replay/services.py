@@ -13,6 +13,7 @@ from unittest.mock import patch
 from asgiref.sync import async_to_sync
 
 from agent.limits import Limits
+from agent.tokens import RawTokens
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conductor import EPOCH
 from bench.replay.conversations import Exchange
@@ -107,8 +108,8 @@ class ServicesReplay:
             if swapped:
                 self.held_cpu.append(cpu)
         loaded = opening.loaded
-        raw = sum(m.tokens for m in loaded.context.messages)
-        raw += int(loaded.size.fixed / loaded.limits.factor.value)
+        raw: int = sum(m.tokens for m in loaded.context.messages)
+        raw += loaded.limits.factor.raw(loaded.size.fixed)
         usage = self.api.answer(
             model_server.request_for(loaded.context),
             exchange.answer,
@@ -119,7 +120,7 @@ class ServicesReplay:
             blocks=[{"type": "text", "text": exchange.answer}],
             stop_reason="end_turn",
             usage=usage,
-            raw_prompt=raw,
+            raw_prompt=RawTokens(raw),
         )
         after = endings.finish(turn.pk, ending)
         assert after is not None
@@ -132,7 +133,6 @@ class ServicesReplay:
 
     def _compact(self, turn_id: int, opening: Any) -> float:
         """Let the turn wait, as `chat.live.runner` does; virtual seconds."""
-        from chat.models import Compaction
         from chat.queries import summaries
         from chat.services import compactions
 
@@ -143,7 +143,7 @@ class ServicesReplay:
             compaction = compactions.begin(
                 opening.loaded,
                 planned,
-                Compaction.Trigger(opening.compact),
+                opening.compact,
                 turn_id=turn_id,
                 previous=opening.loaded.conversation.compaction,
             )
@@ -183,8 +183,7 @@ class ServicesReplay:
         if isinstance(done.outcome, Exception):
             compactions.fail(done.task.compaction.pk, str(done.outcome))
             return
-        result, summary, tokens_after = done.outcome
-        compaction_jobs.complete(done.task, result, summary, tokens_after=tokens_after)
+        compaction_jobs.complete(done.task, done.outcome)
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes: summaries end, a pause is used."""

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.compaction.plan import (
-    AUTO,
-    ENGINES,
+from agent.compaction.policy import (
+    REASON_WORDS,
+    Engine,
 )
 from chat.admin.actions import RERUN, REVERT, confirmed
 from chat.admin.base import (
@@ -48,7 +48,7 @@ STATES = {
     if status != Compaction.Status.COMPLETED
 }
 # How a summary came to be written, from the best way to the last resort.
-WRITTEN = (*(engine for engine in ENGINES if engine != AUTO), "edited")
+WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
 # Lists of the audit, in words.
 FINDINGS = {
     "failures": "What was tried before, and why it failed",
@@ -191,7 +191,7 @@ class CompactionAdmin(ReadOnlyAdmin):
             "How it was made",
             {
                 "fields": (
-                    ("model", "engine", "engine_reason"),
+                    ("model", "engine", "reason"),
                     ("prompt_version", "previous", "replaces"),
                     ("took", "started_at", "finished_at"),
                     ("worker_pid", "lease_expires"),
@@ -256,6 +256,13 @@ class CompactionAdmin(ReadOnlyAdmin):
         after = f"{row.tokens_after:,}" if row.status == Compaction.Status.COMPLETED else "–"
         return f"{row.tokens_before:,} → {after}"
 
+    @admin.display(description="Engine reason")
+    def reason(self, row: Compaction) -> str:
+        words = REASON_WORDS.get(row.engine_reason, row.engine_reason)
+        compared = row.audit.get("dollars") or {}
+        prices = ", ".join(f"{engine} {money(dollars)}" for engine, dollars in compared.items())
+        return f"{words} ({prices})" if prices else words
+
     # --- One compaction ---------------------------------------------------------------------------
 
     def render_change_form(
@@ -306,9 +313,16 @@ def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
         lines = compaction.audit.get(name)
         if isinstance(lines, list) and lines:
             if name == "dropped":
-                words += ": reported" if compaction.engine == "edited" else ": dropped"
-            found.append((words, [str(line).lstrip("-*+ ") for line in lines]))
+                words += ": reported" if compaction.engine == Engine.EDITED else ": dropped"
+            found.append((words, [_finding(line) for line in lines]))
     return found
+
+
+def _finding(line: str | dict[str, str]) -> str:
+    """A bullet of the summary, or what was tried and why it failed."""
+    if isinstance(line, dict):
+        return f"{line['step']}: {line['cause']}"
+    return line.lstrip("-*+ ")
 
 
 def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,11 @@ from agent.compaction.chapters import (
     PINS_HEADING,
     Summary,
 )
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+    Trigger,
+)
 from agent.compaction.verify import UNVERIFIED
 from chat.html import markdown
 from chat.html.failsafe import drawn
@@ -58,10 +63,10 @@ def render_divider(compaction: Compaction) -> str:
         "chat/_divider.html",
         {
             "compaction": compaction,
-            "edited": compaction.trigger == Compaction.Trigger.EDIT,
+            "edited": compaction.trigger == Trigger.EDIT,
             "before": format_tokens(compaction.tokens_before),
             "after": format_tokens(compaction.tokens_after),
-            "trigger": TRIGGER_WORDS[Compaction.Trigger(compaction.trigger)],
+            "trigger": TRIGGER_WORDS[Trigger(compaction.trigger)],
             "note": note,
             "parts": parts,
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
@@ -73,43 +78,38 @@ def render_divider(compaction: Compaction) -> str:
 
 # How a compaction came about, as the divider tells it.
 TRIGGER_WORDS = {
-    Compaction.Trigger.AUTO: gettext_lazy("auto"),
-    Compaction.Trigger.MANUAL: gettext_lazy("manual"),
-    Compaction.Trigger.PREPARED: gettext_lazy("prepared in the background"),
-    Compaction.Trigger.IDLE: gettext_lazy("prepared during a pause"),
-    Compaction.Trigger.OVERFLOW: gettext_lazy("the model’s window was full"),
-    Compaction.Trigger.ITERATIONS: gettext_lazy("after many tool calls"),
-    Compaction.Trigger.TOOL: gettext_lazy("asked for by the assistant"),
-    Compaction.Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
-    Compaction.Trigger.EDIT: gettext_lazy("edited by you"),
+    Trigger.AUTO: gettext_lazy("auto"),
+    Trigger.MANUAL: gettext_lazy("manual"),
+    Trigger.PREPARED: gettext_lazy("prepared in the background"),
+    Trigger.IDLE: gettext_lazy("prepared during a pause"),
+    Trigger.OVERFLOW: gettext_lazy("the model’s window was full"),
+    Trigger.ITERATIONS: gettext_lazy("after many tool calls"),
+    Trigger.TOOL: gettext_lazy("asked for by the assistant"),
+    Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
+    Trigger.EDIT: gettext_lazy("edited by you"),
 }
 
 
 def compaction_note(compaction: Compaction) -> str:
     """Where a summary was not written the usual way: how, and why; else ""."""
-    if compaction.engine == "extract":
-        if compaction.engine_reason == "by setting":
+    failures = compaction.audit.get("failures") or []
+    if compaction.engine == Engine.EXTRACT:
+        if compaction.engine_reason == Reason.BY_SETTING:
             return gettext("Written by rule, as the settings say.")
         return gettext("Written by rule, because no model could: {cause}").format(
-            cause=_cause(compaction.engine_reason)
+            cause=gettext(failures[-1]["cause"])
         )
-    failures = compaction.audit.get("failures") or []
     if not failures:
         return ""
-    if compaction.engine == "without oversized messages":
+    if compaction.engine == Engine.WITHOUT_OVERSIZED:
         return gettext(
             "Very long messages were read only in part: all of them would not have fitted."
         )
-    if compaction.engine == "chunks":
+    if compaction.engine == Engine.CHUNKS:
         return gettext("Read in several parts: all at once would not have fitted.")
     return gettext("Written at the second attempt. The first failed: {cause}").format(
-        cause=_cause(failures[0])
+        cause=gettext(failures[0]["cause"])
     )
-
-
-def _cause(failure: str) -> str:
-    """A rung's failure without the rung's name."""
-    return (failure.partition(": ")[2] or failure).strip()
 
 
 def summary_parts(text: str) -> list[Part]:

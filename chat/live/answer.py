@@ -12,13 +12,14 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
+from agent.compaction.policy import Trigger
 from agent.context.assemble import (
     Context,
     measure,
     rounds_as_text,
-    trim,
 )
 from agent.context.request import Request
+from agent.engine import to_send
 from agent.errors import AgentError
 from agent.loop import Result, continued, converse, last_request, run_calls
 from agent.model.api_errors import TOO_LONG_WORDS
@@ -29,6 +30,7 @@ from agent.model.reply import (
     Reply,
     outcome,
 )
+from agent.tokens import RawTokens
 from chat.db import in_db_at_last, unbroken
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
@@ -76,7 +78,7 @@ class Answering:
         self._live = live
         self._begun = begun
         self._answers = answers
-        self._raw_prompt = 0
+        self._raw_prompt = RawTokens(0)
         self._listed = False
         self._overflows = 0  # compactions after the API had called a prompt too long
         self._most: int | None = None  # tokens that the API takes, where its window is smaller
@@ -163,13 +165,13 @@ class Answering:
             return False
         if await self._may_compact(loaded):
             self._overflows += 1
-            if await compact_within(self._live.turn_id, loaded, "overflow"):
+            if await compact_within(self._live.turn_id, loaded, Trigger.OVERFLOW):
                 return True
         if self._most is not None:
             return False
-        refused = self._trimmed(loaded)
+        refused = self._to_send(loaded)
         self._most = int(min(loaded.used, loaded.limits.prompt_limit) * _share_taken(error))
-        return self._trimmed(loaded) != refused
+        return self._to_send(loaded) != refused
 
     async def _may_compact(self, loaded: Loaded) -> bool:
         policy = loaded.policy
@@ -187,9 +189,7 @@ class Answering:
         if final:
             request = last_request(request)
             model_server.require_valid(request)
-        self._raw_prompt = int(
-            measure(context, model_server.counter()).total / loaded.limits.factor.value
-        )
+        self._raw_prompt = loaded.limits.factor.raw(measure(context, model_server.counter()).total)
         sent = request
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
@@ -211,7 +211,7 @@ class Answering:
 
     async def _fitting(self, loaded: Loaded) -> Context:
         """The context, trimmed on whole turns where it would not fit the window."""
-        context = self._trimmed(loaded)
+        context = self._to_send(loaded)
         if context is loaded.context:
             return context
         turn_id = self._live.turn_id
@@ -228,13 +228,8 @@ class Answering:
             )
         return context
 
-    def _trimmed(self, loaded: Loaded) -> Context:
-        most = loaded.limits.prompt_limit
-        if self._most is not None:
-            most = min(most, self._most)
-        if loaded.used <= most:
-            return loaded.context
-        return trim(loaded.context, model_server.counter(), loaded.used, most)
+    def _to_send(self, loaded: Loaded) -> Context:
+        return to_send(loaded.metered, model_server.counter(), self._most)
 
     async def _stream(self, request: Request) -> None:
         reply = self._live.reply
@@ -269,7 +264,7 @@ class Answering:
             usage=reply.raw_usage,
             paused=reply.paused,
             # What the server had written before it paused was part of the prompt too.
-            raw_prompt=0 if reply.paused.total else self._raw_prompt,
+            raw_prompt=RawTokens(0) if reply.paused.total else self._raw_prompt,
         )
 
 

@@ -8,7 +8,7 @@ import structlog
 from channels.layers import get_channel_layer
 from django.conf import settings
 
-from agent.compaction.plan import Trigger
+from agent.compaction.policy import Trigger
 from chat import tasks
 from chat.db import UNAVAILABLE, in_db, in_db_at_last
 from chat.live.enqueuing import enqueue
@@ -74,9 +74,8 @@ def _find_or_begin(
     if planned is None:
         return None, False
     previous = loaded.conversation.compaction
-    kind = Compaction.Trigger(trigger)
     begun = compactions.begin(
-        loaded, planned, kind, turn_id=turn_id, previous=previous, focus=focus
+        loaded, planned, trigger, turn_id=turn_id, previous=previous, focus=focus
     )
     return begun, True
 

@@ -1,13 +1,21 @@
 """The versions of a conversation's summary."""
 
+from enum import StrEnum
+
 from django.db import models
 from django.db.models import F, Q
 
+from agent.compaction.policy import Trigger
 from chat.models.conversation import (
     Conversation,
     Message,
     Turn,
 )
+
+
+def _choices(values: type[StrEnum]) -> list[tuple[str, str]]:
+    """An enum of the engine's as a field's choices."""
+    return [(value.value, value.name.replace("_", " ").title()) for value in values]
 
 
 class Compaction(models.Model):
@@ -18,16 +26,7 @@ class Compaction(models.Model):
     `Conversation.compressed_*` holds its rendered text.
     """
 
-    class Trigger(models.TextChoices):
-        AUTO = "auto"
-        MANUAL = "manual"
-        PREPARED = "prepared"
-        IDLE = "idle"
-        OVERFLOW = "overflow"
-        ITERATIONS = "iterations"
-        TOOL = "tool"
-        MODEL_SWITCH = "model_switch"
-        EDIT = "edit"
+    Trigger = Trigger
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -61,7 +60,7 @@ class Compaction(models.Model):
     first = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
     through = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="compactions")
     messages = models.PositiveIntegerField(help_text="How many messages it read.")
-    trigger = models.CharField(max_length=12, choices=Trigger)
+    trigger = models.CharField(max_length=12, choices=_choices(Trigger))
     focus = models.TextField(blank=True)
     engine = models.CharField(max_length=40, blank=True, help_text="The request builder.")
     engine_reason = models.CharField(max_length=200, blank=True)

@@ -2,10 +2,8 @@
 
 from django.db import models
 
+from agent.limits import Prices
 from agent.messages import Usage
-
-# To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
-HOUR_PREMIUM = 2 / 1.25 - 1
 
 
 class ModelProfile(models.Model):
@@ -51,12 +49,12 @@ class ModelProfile(models.Model):
     def __str__(self) -> str:
         return self.display_name or self.name
 
+    @property
+    def prices(self) -> Prices:
+        return Prices(
+            self.input_price, self.output_price, self.cache_read_price, self.cache_write_price
+        )
+
     def price(self, usage: Usage) -> float:
         """US dollars for one call's usage."""
-        return (
-            usage.input_tokens * self.input_price
-            + usage.output_tokens * self.output_price
-            + usage.cache_read_input_tokens * self.cache_read_price
-            + usage.cache_creation_input_tokens * self.cache_write_price
-            + usage.ephemeral_1h_input_tokens * self.cache_write_price * HOUR_PREMIUM
-        ) / 1_000_000
+        return self.prices.dollars(usage)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.compaction.chapters import Summary
-from agent.compaction.plan import (
+from agent.compaction.policy import (
     Policy,
     State,
     Trigger,
@@ -26,15 +26,16 @@ from agent.compaction.plan import (
 from agent.context.assemble import (
     Context,
     Size,
-    measure,
 )
 from agent.context.request import (
     CACHE_SECONDS,
     cache_ttl,
 )
+from agent.engine import Metered, Report, meter
 from agent.limits import Limits
 from agent.messages import Message as AgentMessage
 from agent.messages import Role, Usage
+from agent.tokens import RawTokens, RealTokens
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import (
     limits_for,
@@ -60,25 +61,38 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """A conversation as its next request sees it. `used` is the meter in real tokens."""
+    """A conversation as its next request sees it."""
 
     conversation: Conversation
     profile: ModelProfile
     policy: Policy
-    context: Context
-    size: Size
-    used: int
-    estimated: bool
+    metered: Metered
     rows: Sequence[Message]  # those of `context.messages`, in order
 
     @property
+    def context(self) -> Context:
+        return self.metered.context
+
+    @property
     def limits(self) -> Limits:
-        return self.context.limits
+        return self.metered.limits
+
+    @property
+    def size(self) -> Size:
+        return self.metered.size
+
+    @property
+    def used(self) -> RealTokens:
+        return self.metered.used
+
+    @property
+    def fits(self) -> bool:
+        return self.metered.fits
 
     @property
     def last_reply(self) -> Message | None:
         """The newest reply whose reported usage still describes the context."""
-        return next((row for row in reversed(self.rows) if _reports(row, self.conversation)), None)
+        return _last_reply(self.rows, self.conversation)
 
     @property
     def warm(self) -> bool:
@@ -101,11 +115,7 @@ class Loaded:
         return pauses(self.rows)
 
     @property
-    def fits(self) -> bool:
-        return self.used <= self.limits.prompt_limit
-
-    @property
-    def _rounds(self) -> int:
+    def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
         return sum(
@@ -116,7 +126,7 @@ class Loaded:
 
     def due(self) -> Trigger | None:
         """Whether the next request needs a compaction, and why."""
-        return due(State(self.used, self.limits, self._rounds), self.policy)
+        return due(State(self.used, self.limits, self.rounds), self.policy)
 
 
 def policy_for(conversation: Conversation) -> Policy:
@@ -172,18 +182,9 @@ def load_for(conversation: Conversation, profile: ModelProfile | None = None) ->
         show_thinking=profile.show_thinking,
         cache_ttl=cache_ttl(pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
     )
-    size = measure(context, counter())
-    used, estimated = _meter(conversation, rows, context.limits, size)
-    return Loaded(
-        conversation=conversation,
-        profile=profile,
-        policy=policy,
-        context=context,
-        size=size,
-        used=used,
-        estimated=estimated,
-        rows=rows,
-    )
+    reply = _last_reply(rows, conversation)
+    metered = meter(context, counter(), _report(reply) if reply else None)
+    return Loaded(conversation, profile, policy, metered, rows)
 
 
 def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | None:
@@ -213,30 +214,23 @@ def agent_message(row: Message) -> AgentMessage:
     return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted)
 
 
-def _sent_tokens(row: Message) -> int:
-    """Raw tokens of what is sent of a message."""
-    return 0 if row.stop_reason == Message.REFUSED else row.tokens
+def _sent_tokens(row: Message) -> RawTokens:
+    """Of what is sent of a message."""
+    return RawTokens(0 if row.stop_reason == Message.REFUSED else row.tokens)
 
 
-def _meter(
-    conversation: Conversation, rows: Sequence[Message], limits: Limits, size: Size
-) -> tuple[int, bool]:
-    """Context tokens, and whether they are only estimated: the last reply's reported usage plus an
-    estimate of what came after; an estimate of everything where no report is still valid."""
-    newer = 0
-    in_turn = bool(rows) and agent_message(rows[-1]).holds_tool_results
-    for row in reversed(rows):
-        if row.usage and _reports(row, conversation):
-            usage = Usage.from_api(row.usage)
-            details = row.usage.get("output_tokens_details") or {}
-            if row.status != Message.Status.COMPLETE:
-                # The report came with the first event, before most of the text.
-                return usage.prompt + limits.factor.apply(_sent_tokens(row)) + newer, True
-            # Thinking is sent again within a turn, but not when that is over.
-            thinking = 0 if in_turn else int(details.get("thinking_tokens") or 0)
-            return usage.total - thinking + newer, newer > 0
-        newer += limits.factor.apply(_sent_tokens(row))
-    return size.total, True
+def _last_reply(rows: Sequence[Message], conversation: Conversation) -> Message | None:
+    return next((row for row in reversed(rows) if _reports(row, conversation)), None)
+
+
+def _report(row: Message) -> Report:
+    details = (row.usage or {}).get("output_tokens_details") or {}
+    return Report(
+        row.number,
+        Usage.from_api(row.usage),
+        thinking=int(details.get("thinking_tokens") or 0),
+        complete=row.status == Message.Status.COMPLETE,
+    )
 
 
 def _reports(row: Message, conversation: Conversation) -> bool:
@@ -262,7 +256,7 @@ def usage_event(loaded: Loaded) -> dict[str, Any]:
         "window": limits.window,
         "ratio": loaded.used / limits.budget,
         "trigger": loaded.policy.trigger_tokens(limits) / limits.budget,
-        "estimated": loaded.estimated,
+        "estimated": loaded.metered.estimated,
         "automatic": loaded.policy.enabled,
         "held": loaded.policy.held,
         "note": note,

@@ -1,11 +1,17 @@
 """Looking at a compaction before it is asked for. Writes nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
+from agent.attachments import text_ids, with_files
+from agent.compaction.choice import choose
+from agent.compaction.plan import Plan
+from agent.compaction.policy import Engine
+from agent.messages import Usage
 from chat.models import Conversation
 from chat.queries import (
+    attachments,
     model_server,
     summaries,
 )
@@ -13,12 +19,12 @@ from chat.queries.conversation import (
     Loaded,
     load,
 )
-from chat.queries.model_profiles import profile_for
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `/compact` would do: message numbers and counts, estimated tokens, US dollars."""
+    """What `/compact` would do: message numbers and counts, estimated tokens, US dollars, and how
+    the summary would be written; None: it is prepared already."""
 
     first: int
     through: int
@@ -27,7 +33,7 @@ class Preview:
     tokens_before: int
     tokens_after: int
     cost: float
-    warm: bool
+    engine: Engine | None
 
 
 def preview(conversation: Conversation) -> Preview:
@@ -38,18 +44,18 @@ def preview(conversation: Conversation) -> Preview:
     """
     loaded = load(conversation.pk)
     limits, counter = loaded.limits, model_server.counter()
+    cost, engine = 0.0, None
     if prepared := summaries.ready(loaded.conversation):
-        through = prepared.through.number
-        planned = summaries.divided(loaded.context.messages, through)
+        planned = summaries.divided(loaded.context.messages, prepared.through.number)
         chapter = limits.factor.apply(counter.count(prepared.summary)) - loaded.size.summary
     else:
         planned = summaries.plan_or_refuse(loaded)
         chapter = loaded.policy.chapter_tokens(limits, loaded.size.summary)
+        cost, engine = _choice(loaded, planned)
     read = sum(limits.factor.apply(message.tokens) for message in planned.summarise)
     tokens_after = max(0, loaded.used - read) + chapter
-    cost, warm = (0.0, loaded.warm) if prepared else _price(loaded, read, chapter)
     if loaded.warm:
-        cost += tokens_after * loaded.profile.cache_write_price
+        cost += loaded.profile.price(Usage(cache_creation_input_tokens=tokens_after))
     return Preview(
         first=planned.summarise[0].number,
         through=planned.summarise[-1].number,
@@ -57,16 +63,21 @@ def preview(conversation: Conversation) -> Preview:
         kept=len(planned.keep),
         tokens_before=loaded.used,
         tokens_after=tokens_after,
-        cost=cost / 1_000_000,
-        warm=warm,
+        cost=cost,
+        engine=engine,
     )
 
 
-def _price(loaded: Loaded, read: int, chapter: int) -> tuple[float, bool]:
-    """Millionths of a dollar for a chapter from `read` tokens of messages, and whether they would
-    be read from the cache: as the engine chooses, whichever costs less."""
-    own = loaded.profile
-    writer = profile_for(settings.SUMMARY_MODEL) if settings.SUMMARY_MODEL else own
-    serialised = read * writer.input_price + chapter * writer.output_price
-    cached = loaded.used * own.cache_read_price + chapter * own.output_price
-    return (cached, True) if loaded.warm and cached <= serialised else (serialised, False)
+def _choice(loaded: Loaded, planned: Plan) -> tuple[float, Engine]:
+    """US dollars of writing the summary, and how: as the worker will choose."""
+    conversation = loaded.conversation
+    files = attachments.read([each for m in planned.summarise for each in text_ids(m.blocks)])
+    choice = choose(
+        summaries.job_for(
+            loaded,
+            replace(planned, summarise=with_files(planned.summarise, files)),
+            summaries.chapters_of(conversation.compaction),
+            model=settings.SUMMARY_MODEL or conversation.model,
+        )
+    )
+    return choice.price, choice.engine

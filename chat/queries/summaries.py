@@ -7,40 +7,53 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-    render,
-)
-from agent.compaction.plan import (
-    Plan,
-    Trigger,
-    plan,
-    protected_first,
-)
+from agent.compaction.chapters import Chapter
+from agent.compaction.job import Job
+from agent.compaction.plan import Plan
+from agent.compaction.policy import Trigger
+from agent.engine import plan_next
+from agent.limits import Model
 from agent.messages import Message
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.models import Message as Row
 from chat.queries import model_server
 from chat.queries.conversation import Loaded
+from chat.queries.model_profiles import (
+    limits_for,
+    profile_for,
+)
 
 
-def plan_for(loaded: Loaded, trigger: Trigger = "auto") -> Plan | None:
+def plan_for(loaded: Loaded, trigger: Trigger = Trigger.AUTO) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
-    return plan(
-        loaded.context.messages,
-        loaded.policy,
-        loaded.limits,
-        fixed=loaded.size.fixed,
-        first=protected_first(loaded.context, loaded.policy),
-        trigger=trigger,
+    return plan_next(loaded.metered, loaded.policy, trigger)
+
+
+def job_for(
+    loaded: Loaded, planned: Plan, chapters: list[Chapter], *, model: str, focus: str = ""
+) -> Job:
+    """A compaction as the engine sees it, to be looked at: the worker adds who writes it. `model`:
+    the id of the one that writes."""
+    own = loaded.profile
+    writer = own if model == own.name else profile_for(model)
+    return Job(
+        context=loaded.context,
+        plan=planned,
+        chapters=chapters,
+        used=loaded.used,
+        policy=loaded.policy,
+        counter=model_server.counter(),
+        own=Model(own.name, loaded.limits, own.prices),
+        writer=Model(writer.name, limits_for(writer, loaded.conversation), writer.prices),
+        warm=loaded.warm,
+        focus=focus,
     )
 
 
 def plan_or_refuse(loaded: Loaded) -> Plan:
     """What a compaction by hand would do; Refused where there is too little to summarise."""
-    planned = plan_for(loaded, "manual")
+    planned = plan_for(loaded, Trigger.MANUAL)
     if planned is not None:
         return planned
     if not loaded.rows and not loaded.context.summary:
@@ -98,15 +111,3 @@ def messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[R
     return Row.objects.filter(
         conversation=conversation_id, active=True, position__range=(first, last)
     ).order_by("position")
-
-
-def rendered(chapters: list[Chapter], loaded: Loaded) -> Summary:
-    """Chapters as they are injected, pins and index within the conversation's budgets."""
-    factor = loaded.limits.factor.value
-    pins, index = loaded.policy.pins_and_index(loaded.limits)
-    return render(
-        chapters,
-        pin_tokens=int(pins / factor),
-        index_tokens=int(index / factor),
-        counter=model_server.counter(),
-    )

@@ -6,12 +6,9 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-)
-from agent.compaction.job import Result
+from agent.compaction.chapters import Chapter
 from agent.compaction.plan import Plan
+from agent.engine import Compacted
 from agent.model.client import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import events
@@ -123,12 +120,13 @@ def charge(compaction: Compaction, spent: Spent) -> None:
     )
 
 
-def complete(task: Task, result: Result, summary: Summary, *, tokens_after: int) -> bool:
+def complete(task: Task, written: Compacted) -> bool:
     """Store a written summary: as the current version where a turn waits for it, else as ready.
 
     Where the conversation's current version or the covered messages changed meanwhile, the
     compaction fails instead: False.
     """
+    result = written.result
     with transaction.atomic():
         # Not against a turn that just begins another one and has the compaction locked.
         conversations = Conversation.objects.select_for_update(no_key=True)
@@ -142,11 +140,11 @@ def complete(task: Task, result: Result, summary: Summary, *, tokens_after: int)
             compaction,
             Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
-            summary=summary.text,
+            summary=written.summary.text,
             engine=result.engine,
-            engine_reason=result.reason[:200],
+            engine_reason=result.reason,
             audit=result.audit,
-            tokens_after=tokens_after,
+            tokens_after=written.tokens,
         ):
             if waited_for:
                 make_current(conversation, compaction, new=True)

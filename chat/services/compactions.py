@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.plan import Plan
+from agent.compaction.policy import Trigger
 from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import events
@@ -58,7 +59,7 @@ CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")
 def begin(
     loaded: Loaded,
     planned: Plan,
-    trigger: Compaction.Trigger,
+    trigger: Trigger,
     *,
     turn_id: int | None,
     previous: Compaction | None,

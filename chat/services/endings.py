@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
 from agent.messages import Block, Usage, plain_text, sound_text
-from agent.tokens import Factor
+from agent.tokens import Factor, RawTokens
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.protocol import events
 from chat.protocol.broadcast import (
@@ -48,7 +48,7 @@ class Ending:
     stop_reason: str = ""
     usage: dict[str, Any] | None = None
     paused: Usage = Usage()
-    raw_prompt: int = 0
+    raw_prompt: RawTokens = RawTokens(0)
     error: AgentError | None = None
     first_delta: float | None = None
     rounds: int | None = None

@@ -1,6 +1,7 @@
 """Summaries before they are needed: written in the background, swapped in without a wait."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
@@ -8,20 +9,15 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.plan import (
+from agent.compaction.policy import (
     Attempt,
+    Trigger,
     resting_until,
-    wants_pause,
-    wants_preparation,
-    wants_swap,
 )
-from agent.context.pruning import plan_pruning
-from agent.context.request import CACHE_SECONDS
+from agent.context.pruning import Pruning
+from agent.engine import pause_to_use, wants_preparation
 from chat.models import Compaction, Conversation, Turn
-from chat.queries import (
-    model_server,
-    summaries,
-)
+from chat.queries import summaries
 from chat.queries.conversation import (
     Loaded,
     load,
@@ -30,25 +26,25 @@ from chat.services import compactions
 
 log = structlog.get_logger(__name__)
 
-# Before the cache expires, with time left to write a summary on it.
-IDLE_MARGIN_SECONDS = 30.0
-
 
 def prepare_if_due(loaded: Loaded) -> int | None:
     """After a reply: begin a preparation where the context nears its trigger; its id, or None."""
     if not wants_preparation(loaded.used, loaded.limits, loaded.policy):
         return None
-    return _begin(loaded, Compaction.Trigger.PREPARED)
+    return _begin(loaded, Trigger.PREPARED)
 
 
 def pause_wanted(loaded: Loaded) -> tuple[int, float] | None:
     """After a reply: whether a pause should be used, as (number of the last message, seconds to
-    wait for); only for large contexts of users who have come back after a pause before."""
-    # After a pause before that had outlived the short cache.
-    returned = any(pause > CACHE_SECONDS["5m"] for pause in loaded.pauses)
-    if not wants_pause(loaded.used, loaded.limits, loaded.policy, returned=returned):
-        return None
-    return loaded.rows[-1].number, loaded.cached_seconds - IDLE_MARGIN_SECONDS
+    wait for)."""
+    seconds = pause_to_use(
+        loaded.used,
+        loaded.limits,
+        loaded.policy,
+        pauses=loaded.pauses,
+        cached=loaded.cached_seconds,
+    )
+    return None if seconds is None else (loaded.rows[-1].number, seconds)
 
 
 def prepare_in_pause(conversation_id: UUID, head: int) -> int | None:
@@ -56,10 +52,10 @@ def prepare_in_pause(conversation_id: UUID, head: int) -> int | None:
     loaded = load(conversation_id)
     if not loaded.rows or loaded.rows[-1].number != head:
         return None
-    return _begin(loaded, Compaction.Trigger.IDLE)
+    return _begin(loaded, Trigger.IDLE)
 
 
-def _begin(loaded: Loaded, trigger: Compaction.Trigger) -> int | None:
+def _begin(loaded: Loaded, trigger: Trigger) -> int | None:
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=loaded.conversation.pk)
         busy = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).exists()
@@ -82,31 +78,39 @@ def _begin(loaded: Loaded, trigger: Compaction.Trigger) -> int | None:
     return compaction.pk
 
 
-def relieve(loaded: Loaded) -> Loaded:
-    """Make room for the next request without a wait: swap a prepared summary in, or prune. The
-    conversation as it is then."""
+@dataclass(frozen=True)
+class TurnSituation:
+    """What `agent.engine.next_step` asks about a turn and its conversation."""
+
+    turn: Turn
+    loaded: Loaded
+
+    @property
+    def asked(self) -> bool:
+        return self.turn.compaction_wanted
+
+    @property
+    def rounds(self) -> int:
+        return self.loaded.rounds
+
+    @property
+    def warm(self) -> bool:
+        return self.loaded.warm
+
+    def prepared(self) -> Trigger | None:
+        row = summaries.ready(self.loaded.conversation)
+        return Trigger(row.trigger) if row else None
+
+    def is_writing(self) -> bool:
+        return summaries.running(self.loaded.conversation) is not None
+
+    def breaker_open(self) -> bool:
+        return rests(self.loaded)
+
+
+def prune(loaded: Loaded, pruning: Pruning) -> Loaded:
+    """Send old tool results as previews from now on. The conversation as it is then."""
     conversation = loaded.conversation
-    due = loaded.due()
-    large = loaded.used >= loaded.policy.idle_tokens(loaded.limits)
-    may_swap = due or (large and not loaded.warm)
-    prepared = summaries.ready(conversation) if may_swap else None
-    in_pause = prepared is not None and prepared.trigger == Compaction.Trigger.IDLE
-    if (
-        prepared
-        and wants_swap(due, warm=loaded.warm, in_pause=in_pause)
-        and (swapped := compactions.commit_ready(loaded))
-    ):
-        return swapped
-    if not due:
-        return loaded
-    pruning = plan_pruning(
-        loaded.context.messages,
-        conversation.pruned_through,
-        loaded.limits,
-        model_server.counter(),
-    )
-    if pruning is None:
-        return loaded
     Conversation.objects.filter(pk=conversation.pk).update(
         pruned_through=pruning.through, meter_valid_from=conversation.next_number
     )
@@ -116,7 +120,7 @@ def relieve(loaded: Loaded) -> Loaded:
 
 def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
     """Without those that one long turn of many rounds had good reason for: the last counts."""
-    by_rounds = (Compaction.Trigger.ITERATIONS, Compaction.Trigger.TOOL)
+    by_rounds = (Trigger.ITERATIONS, Trigger.TOOL)
     turns = set()
     for row in rows:
         if row.status == Compaction.Status.COMPLETED and row.trigger in by_rounds:
@@ -131,7 +135,7 @@ def rests(loaded: Loaded, *, unseen: bool = False) -> bool:
     the unseen ones only: what a turn waits for ends in an extract at the worst."""
     conversation = loaded.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
-        trigger__in=(Compaction.Trigger.MANUAL, Compaction.Trigger.EDIT)
+        trigger__in=(Trigger.MANUAL, Trigger.EDIT)
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
     if not unseen:

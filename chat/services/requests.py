@@ -8,21 +8,23 @@ from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
-from agent.compaction.plan import Trigger
+from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
+from agent.engine import Compact, Prune, Rest, Send, Swap, Trim, next_step
 from chat.models import Message, Turn
 from chat.protocol import events
 from chat.protocol.broadcast import (
     conversation_group,
     emit,
 )
-from chat.queries import summaries
+from chat.queries import model_server
 from chat.queries.conversation import (
     Loaded,
     load_for,
     usage_event,
 )
 from chat.services import (
+    compactions,
     memories,
     preparations,
 )
@@ -86,17 +88,11 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
     loaded = load_for(turn.conversation)
     if turn.status == Turn.Status.QUEUED:
         loaded = memories.told(loaded)
-    if may_compact and turn.compaction_wanted:
-        Turn.objects.filter(pk=turn.pk).update(compaction_wanted=False)
-        if not preparations.rests(loaded):
-            return Opening(turn, loaded, compact="tool", focus=turn.focus)
-        set_notice(turn.pk, RESTS_NOTICE)
-    if may_compact and loaded.policy.enabled:
-        loaded = preparations.relieve(loaded)
-        if (trigger := loaded.due()) and not _can_wait(loaded):
-            if not preparations.rests(loaded):
-                return Opening(turn, loaded, compact=trigger)
-            set_notice(turn.pk, RESTS_NOTICE)
+    if may_compact:
+        loaded, trigger = _make_room(turn, loaded)
+        if trigger:
+            focus = turn.focus if trigger == Trigger.TOOL else ""
+            return Opening(turn, loaded, compact=trigger, focus=focus)
     message = None if turn.status == Turn.Status.QUEUED else open_answer(turn.pk)
     if message is None:
         head = loaded.rows[-1] if loaded.rows else head_of(loaded.conversation)
@@ -109,6 +105,23 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
     return Opening(turn, loaded, message)
 
 
-def _can_wait(loaded: Loaded) -> bool:
-    """Whether a preparation is being written and the request still fits without it."""
-    return loaded.fits and summaries.running(loaded.conversation) is not None
+def _make_room(turn: Turn, loaded: Loaded) -> tuple[Loaded, Trigger | None]:
+    """Take the engine's steps that need no wait. The conversation as it is then, and why it has to
+    be compacted before the request, if it has."""
+    if turn.compaction_wanted:
+        Turn.objects.filter(pk=turn.pk).update(compaction_wanted=False)
+    while True:
+        situation = preparations.TurnSituation(turn, loaded)
+        match next_step(loaded.metered, loaded.policy, situation, model_server.counter()):
+            case Swap():
+                # None: what it covers has changed, and nothing is prepared any more.
+                loaded = compactions.commit_ready(loaded) or loaded
+            case Prune(pruning):
+                loaded = preparations.prune(loaded, pruning)
+            case Compact(trigger):
+                return loaded, trigger
+            case Rest():
+                set_notice(turn.pk, RESTS_NOTICE)
+                return loaded, None
+            case Send() | Trim():
+                return loaded, None

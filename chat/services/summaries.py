@@ -12,7 +12,15 @@ from agent.compaction.chapters import (
     SEPARATOR,
     Chapter,
 )
-from agent.compaction.plan import Plan
+from agent.compaction.plan import (
+    Plan,
+    rendered,
+)
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+    Trigger,
+)
 from agent.compaction.requests import PROMPT_VERSION
 from agent.compaction.verify import (
     Source,
@@ -27,6 +35,7 @@ from chat.protocol.broadcast import (
     emit,
 )
 from chat.queries import (
+    model_server,
     summaries,
     tree,
 )
@@ -60,7 +69,7 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
         compaction = compactions.begin(
             loaded,
             planned,
-            Compaction.Trigger.MANUAL,
+            Trigger.MANUAL,
             turn_id=turn.pk,
             previous=loaded.conversation.compaction,
             focus=focus,
@@ -85,14 +94,14 @@ def open_model_switch(
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
         loaded = load(conversation_id)
-        planned = summaries.plan_for(loaded, "model_switch")
+        planned = summaries.plan_for(loaded, Trigger.MODEL_SWITCH)
         if not loaded.policy.enabled or loaded.fits or planned is None:
             return None
         turn = _open(conversation, owner)
         compaction = compactions.begin(
             loaded,
             planned,
-            Compaction.Trigger.MODEL_SWITCH,
+            Trigger.MODEL_SWITCH,
             turn_id=turn.pk,
             previous=loaded.conversation.compaction,
             model=old_model,
@@ -116,7 +125,7 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tupl
         compaction = compactions.begin(
             loaded,
             Plan(covered, loaded.context.messages),
-            Compaction.Trigger.MANUAL,
+            Trigger.MANUAL,
             turn_id=turn.pk,
             previous=_unedited(old).previous,
             focus=old.focus,
@@ -127,7 +136,7 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tupl
 
 def _unedited(version: Compaction) -> Compaction:
     """The version as a model wrote it: an edit covers the same messages again."""
-    while version.trigger == Compaction.Trigger.EDIT and version.previous:
+    while version.trigger == Trigger.EDIT and version.previous:
         version = version.previous
     return version
 
@@ -153,7 +162,7 @@ def edit(compaction_id: int, text: str) -> Compaction:
         chapters = _edited(summaries.chapters_of(old), text)
         rows = summaries.messages_between(conversation.pk, 0, old.through.position)
         _, findings = audit(text, Source([agent_message(row) for row in rows]))
-        summary = summaries.rendered(chapters, loaded)
+        summary = rendered(chapters, loaded.policy, loaded.limits, model_server.counter())
         compactions.discard_preparations(conversation)
         version = Compaction.objects.create(
             conversation=conversation,
@@ -162,9 +171,9 @@ def edit(compaction_id: int, text: str) -> Compaction:
             first=old.first,
             through=old.through,
             messages=old.messages,
-            trigger=Compaction.Trigger.EDIT,
-            engine="edited",
-            engine_reason="by the user",
+            trigger=Trigger.EDIT,
+            engine=Engine.EDITED,
+            engine_reason=Reason.BY_USER,
             model=old.model,
             prompt_version=PROMPT_VERSION,
             status=Compaction.Status.COMPLETED,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.compaction.policy import Trigger
 from agent.errors import ToolError
 from chat.db import in_db
 from chat.protocol.frames import MAX_FOCUS
@@ -13,7 +14,7 @@ from chat.tools.scope import Scope
 
 async def compact_context(scope: Scope, input: dict[str, Any]) -> str:
     def ask() -> None:
-        if summaries.plan_for(load(scope.conversation_id), "tool") is None:
+        if summaries.plan_for(load(scope.conversation_id), Trigger.TOOL) is None:
             raise ToolError("There is too little to compact yet.")
         rounds.want_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from agent.compaction.plan import (
+from agent.compaction.policy import (
     PRESETS,
     Policy,
 )

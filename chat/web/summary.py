@@ -6,10 +6,11 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import trigger_client_event
 
+from agent.compaction.policy import Engine
 from agent.compaction.verify import UNVERIFIED
 from chat.errors import Refused
 from chat.html.divider import render_divider
@@ -25,6 +26,22 @@ from chat.web.forms import (
     CompactForm,
     SummaryForm,
 )
+
+# How the summary will be written, by its engine; None: it is prepared already.
+HOW = {
+    None: gettext_lazy("The summary is ready already."),
+    Engine.WARM_PREFIX: gettext_lazy(
+        "The model’s cache is warm: the older messages are read at the cached price."
+    ),
+    Engine.SERIALISED: gettext_lazy("The older messages are read as text, at the full price."),
+    Engine.CHUNKS: gettext_lazy(
+        "The older messages are read as text in several parts: all at once would not fit."
+    ),
+    Engine.WITHOUT_OVERSIZED: gettext_lazy(
+        "The older messages are read in several parts, and very long ones not as a whole."
+    ),
+    Engine.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
+}
 
 
 @login_required
@@ -43,6 +60,7 @@ def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
         "before": format_tokens(preview.tokens_before),
         "after": format_tokens(preview.tokens_after),
         "price": format_money(preview.cost),
+        "how": HOW[preview.engine],
     }
     return render(request, "chat/_compact.html", context)
 

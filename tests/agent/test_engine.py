@@ -14,20 +14,19 @@ from agent.compaction.chapters import (
     Summary,
     render,
 )
-from agent.compaction.job import (
-    Job,
-    Writer,
-)
+from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import (
+    compacted,
+    plan,
+    protected_first,
+)
+from agent.compaction.policy import (
     ENGINES,
     Policy,
     State,
     Trigger,
-    compacted,
     due,
-    plan,
-    protected_first,
 )
 from agent.compaction.requests import HEADINGS
 from agent.context.assemble import (
@@ -39,7 +38,7 @@ from agent.context.assemble import (
 from agent.context.pruning import plan_pruning
 from agent.context.request import Request
 from agent.errors import AgentError
-from agent.limits import Limits
+from agent.limits import Limits, Model, Prices
 from agent.messages import Block, Message, Usage, plain_text
 from agent.model.reply import Reply
 from agent.model.rules import violations
@@ -157,7 +156,8 @@ class Conversation:
         if made is None:
             return False
         assert [*made.summarise, *made.keep] == list(context.messages)
-        writer = Writer(Summariser(self.limits, self.chance), "claude-test", self.limits, 2.0, 0.2)
+        writer = Model("claude-test", self.limits, Prices(2.0, cache_read=0.2))
+        ask = Summariser(self.limits, self.chance).complete
         chapters = self.versions[-1][1] if self.versions else []
         job = Job(
             context=context,
@@ -169,6 +169,8 @@ class Conversation:
             own=writer,
             writer=writer,
             warm=self.chance.random() < 0.5,
+            ask=ask,
+            ask_own=ask,
             originals=self.originals,
         )
         written = asyncio.run(summarise(job))
@@ -250,7 +252,7 @@ steps = st.one_of(
 policies = st.builds(
     Policy,
     keep_first_message=st.booleans(),
-    engine=st.sampled_from(["auto", *ENGINES]),
+    engine=st.sampled_from(ENGINES),
     input_characters=st.sampled_from([0, 0, 20_000]),
 )
 

@@ -12,15 +12,17 @@ from agent.compaction.chapters import (
     render,
 )
 from agent.compaction.plan import (
-    TARGET_OF_TRIGGER,
     Plan,
+    compacted,
+    plan,
+    protected_first,
+)
+from agent.compaction.policy import (
+    TARGET_OF_TRIGGER,
     Policy,
     State,
     Trigger,
-    compacted,
     due,
-    plan,
-    protected_first,
 )
 from agent.compaction.requests import (
     cap,

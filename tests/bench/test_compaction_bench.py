@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.compaction.plan import Policy
+from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
 from agent.context.request import CACHE_SECONDS
 from bench import compaction

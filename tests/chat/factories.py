@@ -20,11 +20,20 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.plan import Plan
+from agent.compaction.plan import (
+    Plan,
+    rendered,
+)
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+    Trigger,
+)
+from agent.engine import Compacted
 from agent.messages import Block, Usage, plain_text
+from agent.tokens import RealTokens
 from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.queries import summaries
 from chat.queries.conversation import load
 from chat.queries.model_server import (
     counter,
@@ -163,7 +172,7 @@ def make_compaction(
     *,
     through: int | None = None,
     status: Compaction.Status = Compaction.Status.COMPLETED,
-    trigger: Compaction.Trigger = Compaction.Trigger.MANUAL,
+    trigger: Trigger = Trigger.MANUAL,
     focus: str = "",
     error: str = "The model server is not reachable.",
     usage: Usage | None = None,
@@ -196,12 +205,13 @@ def make_compaction(
             chapter = Chapter(text, planned.summarise[0].number, planned.summarise[-1].number)
             result = Result(
                 chapters=[*job.chapters, chapter],
-                engine="serialised",
-                reason="by the factory",
+                engine=Engine.SERIALISED,
+                reason=Reason.NOT_CACHED,
             )
             compaction_jobs.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
-            summary = summaries.rendered(result.chapters, loaded)
-            assert compaction_jobs.complete(job, result, summary, tokens_after=loaded.used // 2)
+            summary = rendered(result.chapters, loaded.policy, loaded.limits, counter())
+            after = RealTokens(loaded.used // 2)
+            assert compaction_jobs.complete(job, Compacted(result, summary, loaded.context, after))
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
             endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))

@@ -11,19 +11,20 @@ from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
 from agent.compaction.plan import (
+    Plan,
+    plan,
+    protected_first,
+)
+from agent.compaction.policy import (
     ENGINES,
     Attempt,
-    Plan,
     Policy,
     State,
     due,
-    plan,
-    protected_first,
     resting_until,
-    wants_pause,
-    wants_preparation,
 )
 from agent.compaction.rungs import RUNGS
+from agent.engine import pause_to_use, wants_preparation
 from agent.messages import Message
 from config.compaction_policy import (
     VARIABLES,
@@ -112,7 +113,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "pin_tokens": (lambda p: p.pins_and_index(LIMITS)[0], 1_000, 200),
     "index_tokens": (lambda p: p.pins_and_index(LIMITS)[1], 2_000, 300),
     "prepare_ratio": (lambda p: wants_preparation(100_000, LIMITS, p), False, True),
-    "idle_ratio": (lambda p: wants_pause(100_000, LIMITS, p, returned=True), True, False),
+    "idle_ratio": (lambda p: pause_to_use(100_000, LIMITS, p, pauses=[600], cached=300), 270, None),
     "breaker_failures": (rests(failed=True, number=2, after=1), False, True),
     "breaker_turns": (rests(failed=False, number=3, after=1), False, True),
     "breaker_seconds": (rests(failed=True, number=3, after=90), True, False),

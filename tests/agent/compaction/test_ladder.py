@@ -11,21 +11,22 @@ from agent.compaction.chapters import (
     Summary,
     render,
 )
+from agent.compaction.choice import choose
 from agent.compaction.extract import NOTE
 from agent.compaction.job import (
     Job,
     Result,
-    Writer,
 )
-from agent.compaction.ladder import (
-    choose,
-    summarise,
-)
+from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin
 from agent.compaction.plan import (
     Plan,
-    Policy,
     compacted,
+)
+from agent.compaction.policy import (
+    Engine,
+    Policy,
+    Reason,
 )
 from agent.compaction.requests import HEADINGS
 from agent.compaction.write import SummaryRejected
@@ -34,7 +35,7 @@ from agent.context.assemble import (
     assemble,
     measure,
 )
-from agent.limits import Limits
+from agent.limits import Limits, Model, Prices
 from agent.messages import Block, Message
 from agent.model.client import Client
 from agent.model.reply import Reply
@@ -84,7 +85,7 @@ def job(client: Client, messages: Sequence[Message] = HISTORY, cut: int = 4, **v
     context = Context(
         model="claude-test", limits=limits, messages=list(messages), **values.pop("context", {})
     )
-    writer = Writer(client, "claude-test", limits, input_price=2.0, cache_read_price=0.1)
+    writer = Model("claude-test", limits, Prices(input=2.0, cache_read=0.1))
     defaults: dict[str, Any] = {
         "chapters": [],
         "used": 5_000,
@@ -92,6 +93,8 @@ def job(client: Client, messages: Sequence[Message] = HISTORY, cut: int = 4, **v
         "counter": COUNTER,
         "own": writer,
         "writer": writer,
+        "ask": client.complete,
+        "ask_own": client.complete,
     }
     return Job(context=context, plan=Plan(messages[:cut], messages[cut:]), **(defaults | values))
 
@@ -102,7 +105,7 @@ def prompt(request: RecordedRequest) -> str:
 
 
 def failed_rungs(written: Result) -> list[str]:
-    return [failure.split(":")[0] for failure in written.failures]
+    return [failure.step for failure in written.failures]
 
 
 async def test_a_cold_prefix_is_serialised(client: Client, server: DemoServer) -> None:
@@ -258,11 +261,16 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
 
 
 def test_the_cheaper_request_that_fits_is_chosen_and_says_why(client: Client) -> None:
-    assert choose(job(client, warm=True, used=600))[0] == "warm prefix"
-    engine, reason = choose(job(client, warm=True, used=150_000))
-    assert (engine, "serialised" in reason) == ("serialised", True)
-    assert choose(job(client, warm=True, used=199_000))[0] == "serialised"
-    assert choose(job(client, policy=Policy(engine="extract"))) == ("extract", "by setting")
+    def chosen(**values: Any) -> tuple[Engine, Reason]:
+        choice = choose(job(client, **values))
+        return choice.engine, choice.reason
+
+    assert chosen(warm=True, used=600) == (Engine.WARM_PREFIX, Reason.PRICE)
+    assert chosen(warm=True, used=150_000) == (Engine.SERIALISED, Reason.PRICE)
+    assert chosen(warm=True, used=199_000) == (Engine.SERIALISED, Reason.TOO_LARGE)
+    assert chosen(used=600) == (Engine.SERIALISED, Reason.NOT_CACHED)
+    by_rule = Policy(engine=Engine.EXTRACT)
+    assert chosen(policy=by_rule) == (Engine.EXTRACT, Reason.BY_SETTING)
 
 
 async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
@@ -272,7 +280,7 @@ async def test_a_warm_prefix_by_setting_is_not_sent_where_it_would_not_fit(
     server.script.reply(GOOD)
     written = await summarise(job(client, policy=Policy(engine="warm prefix"), used=199_000))
     assert written.engine == "serialised"
-    assert "would not fit the window" in written.failures[0]
+    assert "would not fit" in written.failures[0].cause
     assert len(server.script.requests) == 1
 
 
@@ -291,7 +299,7 @@ async def test_what_is_written_again_is_read_from_the_messages_and_not_from_the_
 def test_the_price_of_a_transcript_is_that_of_the_previews_in_it(client: Client) -> None:
     log = "line of a log\n" * 30_000
     history = [user(1), message(2, "user", [result("t1", log)]), *HISTORY[2:]]
-    assert choose(job(client, history, warm=True, used=120_000))[0] == "serialised"
+    assert choose(job(client, history, warm=True, used=120_000)).engine == "serialised"
 
 
 def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(client: Client) -> None:
@@ -299,8 +307,8 @@ def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(clien
 
     def chosen(factor: float) -> str:
         limits = replace(LIMITS, factor=Factor(factor, 0))
-        reader = Writer(client, "claude-summary", limits, input_price=2.0)
-        return choose(job(client, warm=True, used=30_000, writer=reader))[0]
+        reader = Model("claude-summary", limits, Prices(input=2.0))
+        return choose(job(client, warm=True, used=30_000, writer=reader)).engine
 
     assert [chosen(1.0), chosen(3.0)] == ["serialised", "warm prefix"]
 

@@ -7,13 +7,15 @@ import pytest
 from agent.compaction.chapters import Summary
 from agent.compaction.plan import (
     Plan,
+    compacted,
+    plan,
+    protected_first,
+)
+from agent.compaction.policy import (
     Policy,
     State,
     Trigger,
-    compacted,
     due,
-    plan,
-    protected_first,
 )
 from agent.context.assemble import assemble
 from agent.limits import Limits

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent.compaction.plan import (
+from agent.compaction.plan import plan
+from agent.compaction.policy import (
     Attempt,
     Policy,
     State,
     due,
-    plan,
     resting_until,
 )
 from agent.limits import Limits

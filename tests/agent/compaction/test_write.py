@@ -11,15 +11,14 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.job import (
     Job,
     Result,
-    Writer,
 )
 from agent.compaction.ladder import (
     describe,
     summarise,
 )
-from agent.compaction.plan import (
+from agent.compaction.plan import Plan
+from agent.compaction.policy import (
     MAX_CHAPTERS,
-    Plan,
     Policy,
 )
 from agent.compaction.requests import (
@@ -45,7 +44,7 @@ from agent.context.pruning import (
     preview,
 )
 from agent.errors import AgentError
-from agent.limits import Limits
+from agent.limits import Limits, Model
 from agent.messages import Message
 from agent.model.client import (
     Client,
@@ -101,7 +100,7 @@ async def run(
     **options: Any,
 ) -> Result:
     """Summarise it all; the summary model's window may be another than the conversation's."""
-    writer = Writer(client, "claude-summary", limits_of(writers or window))
+    writer = Model("claude-summary", limits_of(writers or window))
     options.setdefault("policy", Policy(extract_on_failure=False))
     return await summarise(
         Job(
@@ -112,6 +111,8 @@ async def run(
             counter=COUNTER,
             own=writer,
             writer=writer,
+            ask=client.complete,
+            ask_own=client.complete,
             **options,
         )
     )

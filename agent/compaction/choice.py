@@ -1,0 +1,213 @@
+"""How a summary will be written: by setting, or the cheapest way that fits. Pure, so that who looks
+before compacting is told what will run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.compaction.chapters import Chapter
+from agent.compaction.job import (
+    Failure,
+    Job,
+    instruction_tokens,
+    next_form,
+    tokens_of,
+)
+from agent.compaction.policy import (
+    REASON_WORDS,
+    Engine,
+    Reason,
+)
+from agent.compaction.requests import (
+    PROMPT,
+    Form,
+    Part,
+    cap,
+    serialised_request,
+    shortened,
+    split,
+    warm_instruction,
+)
+from agent.context.assemble import measure
+from agent.context.request import Request
+from agent.messages import Message, Usage, plain_text
+from agent.tokens import RealTokens
+
+# The ways to ask a model, from the best to the last resort.
+LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED)
+# Share of the writing model's prompt limit that one part takes: the second is for estimates that
+# were too low.
+CHUNK_SHARES = (0.40, 0.15)
+MARGIN = 1.2
+# Of the same limit: the chapters shown with a part, and all parts' records when they are merged.
+PREVIOUS_SHARE = 0.20
+RECORDS_SHARE = 0.40
+SMALLEST_RECORD = 150  # tokens; more parts than that allows are given up
+# Many models think before they write, and their thinking counts as output.
+THINKING_TOKENS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The `engine` to begin with and why. `skipped`: those before it that do not fit; `dollars`:
+    what those that were compared cost, estimated."""
+
+    engine: Engine
+    reason: Reason
+    skipped: Sequence[Failure] = ()
+    dollars: Mapping[Engine, float] = field(default_factory=dict)
+
+    @property
+    def price(self) -> float:
+        """US dollars of writing, estimated."""
+        return self.dollars.get(self.engine, 0.0)
+
+
+def choose(job: Job) -> Choice:
+    """The first way: the one that is set, else the warm prefix where it is cached, fits and costs
+    no more; where that does not fit, the next one that does, down to the extract."""
+    if job.policy.engine != Engine.AUTO:
+        return _first_fitting(job, job.policy.engine, Reason.BY_SETTING)
+    if not job.warm:
+        return _first_fitting(job, Engine.SERIALISED, Reason.NOT_CACHED)
+    if why := why_not(job, Engine.WARM_PREFIX):
+        return _first_fitting(job, Engine.SERIALISED, why)
+    other = _first_fitting(job, Engine.SERIALISED, Reason.PRICE)
+    dollars = {Engine.WARM_PREFIX: estimate(job, Engine.WARM_PREFIX), **other.dollars}
+    if other.engine == Engine.EXTRACT or dollars[Engine.WARM_PREFIX] <= other.price:
+        return Choice(Engine.WARM_PREFIX, Reason.PRICE, dollars=dollars)
+    return replace(other, dollars=dollars)
+
+
+def _first_fitting(job: Job, first: Engine, reason: Reason) -> Choice:
+    skipped: list[Failure] = []
+    for engine in ladder(first):
+        why = why_not(job, engine)
+        if why is None:
+            return Choice(engine, reason, skipped, {engine: estimate(job, engine)})
+        skipped.append(Failure(engine, REASON_WORDS[why]))
+        reason = why
+    return Choice(Engine.EXTRACT, reason, skipped)
+
+
+def ladder(first: Engine) -> Sequence[Engine]:
+    """A way to ask a model and those after it; of the extract none."""
+    return LADDER[LADDER.index(first) :] if first in LADDER else ()
+
+
+def why_not(job: Job, engine: Engine) -> Reason | None:
+    """Why an engine's requests cannot be sent; None where they can."""
+    if engine == Engine.WARM_PREFIX:
+        return _why_not_warm(job)
+    parts = parts_for(job, engine)
+    if engine == Engine.SERIALISED and len(parts) > 1:
+        return Reason.TOO_LARGE
+    form = part_form(job, job.chapters, len(parts))
+    if form is None:
+        return Reason.TOO_MANY_PARTS
+    return None if all(_fits(job, part, form) for part in parts) else Reason.TOO_LARGE
+
+
+def _why_not_warm(job: Job) -> Reason | None:
+    if job.plan.summarise[0].number <= job.context.summary_through:
+        return Reason.NOT_IN_PREFIX
+    # The meter may know better than the estimate, or know less of what came last.
+    used = max(job.used, measure(job.context, job.counter).total)
+    fits = used + _warm_tokens(job) <= job.own.limits.prompt_limit
+    return None if fits else Reason.TOO_LARGE
+
+
+def _warm_tokens(job: Job) -> RealTokens:
+    """Of the instruction after a warm prefix."""
+    form = Form(job.policy.summary_max_tokens, job.focus)
+    instruction = warm_instruction(job.plan.summarise, form)
+    return job.own.limits.factor.apply(job.counter.count(instruction))
+
+
+def _fits(job: Job, part: Part, form: Form) -> bool:
+    """Whether one request can hold a part: counted exactly where it is not far from the limit."""
+    if 2 * part.tokens + instruction_tokens(job) < job.writer.limits.prompt_limit:
+        return True
+    previous = previous_chapters(job, job.chapters)
+    request = serialised_request(
+        part.messages, previous, form, model=job.writer.name, max_tokens=max_tokens(job, form)
+    )
+    return text_fits(job, request)
+
+
+def text_fits(job: Job, request: Request) -> bool:
+    """Whether a request of one text fits the summary model's window."""
+    (message,) = request.messages
+    limits = job.writer.limits
+    text = PROMPT + plain_text(message["content"])
+    return limits.factor.apply(job.counter.count(text)) <= limits.prompt_limit
+
+
+def max_tokens(job: Job, form: Form) -> int:
+    """Of the reply: twice what is asked for, as what is a little too long is cut by code, and the
+    thinking."""
+    return min(2 * form.tokens + THINKING_TOKENS, job.writer.limits.reserve)
+
+
+def previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
+    """The newest chapters that leave room for what is to be read: with a summary model of a small
+    window not all do."""
+    limits = job.writer.limits
+    room = int(limits.prompt_limit * PREVIOUS_SHARE)
+    texts: list[str] = []
+    for chapter in reversed(chapters):
+        room -= limits.factor.apply(job.counter.count(chapter.text))
+        if room < 0:
+            break
+        texts.insert(0, chapter.text)
+    return "\n\n".join(texts)
+
+
+def to_read(job: Job) -> tuple[list[Message], str]:
+    """What a serialised request or its parts may hold of the messages, and the numbers of what is
+    left out: a cheap model's input is capped."""
+    return cap(job.plan.summarise, job.policy.input_characters or 2**62)
+
+
+def parts_for(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
+    """What each request of an engine reads. `share`: of the prompt limit, for one chunk."""
+    limits = job.writer.limits
+    messages, _ = to_read(job)
+    room = limits.prompt_limit * share / MARGIN
+    if engine == Engine.SERIALISED:
+        previous = job.counter.count(previous_chapters(job, job.chapters))
+        room = limits.prompt_limit / MARGIN - instruction_tokens(job)
+        room -= limits.factor.apply(previous)
+    elif engine == Engine.WITHOUT_OVERSIZED:
+        most = int(limits.prompt_limit * CHUNK_SHARES[-1])
+        messages = [shortened(message, most // 2) for message in messages]
+        room = most / MARGIN
+    return split(messages, int(room), limits.factor, job.counter)
+
+
+def part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
+    """Of the record of each of so many parts; None where all together could not be merged."""
+    form = next_form(job, chapters)
+    limits = job.writer.limits
+    # A record may be twice as long as asked for, in tokens of the conversation's model.
+    factor = limits.factor.value / job.context.limits.factor.value
+    most = int(limits.prompt_limit * RECORDS_SHARE / factor / (2 * parts))
+    if most < SMALLEST_RECORD:
+        return None
+    return replace(form, tokens=min(form.tokens, most)) if parts > 1 else form
+
+
+def estimate(job: Job, engine: Engine) -> float:
+    """US dollars of a summary by an engine whose requests fit."""
+    written = next_form(job, job.chapters).tokens
+    if engine == Engine.WARM_PREFIX:
+        cached = job.used if job.warm else 0
+        new = job.used - cached + _warm_tokens(job)
+        return job.own.prices.dollars(Usage(new, written, cache_read_input_tokens=cached))
+    parts = parts_for(job, engine)
+    around = tokens_of(job, job.chapters) + instruction_tokens(job)
+    read = sum(part.tokens for part in parts) + around * len(parts)
+    form = part_form(job, job.chapters, len(parts))
+    if form and len(parts) > 1:  # the parts' records are written, read and merged
+        records = form.tokens * len(parts)
+        read, written = read + records + instruction_tokens(job), written + records
+    return job.writer.prices.dollars(Usage(read, written))

@@ -1,0 +1,196 @@
+"""When to compact, and how: the settings, the triggers and the circuit breaker. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from agent.errors import gettext_noop
+from agent.limits import Limits
+from agent.tokens import RealTokens
+
+
+class Trigger(StrEnum):
+    """Why a compaction begins. The values are stored."""
+
+    AUTO = "auto"
+    MANUAL = "manual"
+    PREPARED = "prepared"  # in the background, near the trigger
+    IDLE = "idle"  # in the background, in a pause
+    OVERFLOW = "overflow"  # the API called the prompt too long
+    ITERATIONS = "iterations"  # many tool rounds
+    TOOL = "tool"  # the model asked for it
+    MODEL_SWITCH = "model_switch"
+    EDIT = "edit"  # by the user's own hand
+
+
+class Engine(StrEnum):
+    """How a summary is written: from the best way to the last resort. The values are stored."""
+
+    AUTO = "auto"  # as a setting: by fit and price
+    WARM_PREFIX = "warm prefix"
+    SERIALISED = "serialised"
+    CHUNKS = "chunks"
+    WITHOUT_OVERSIZED = "without oversized messages"
+    EXTRACT = "extract"  # by rule, without a model
+    EDITED = "edited"  # by the user
+
+
+class Reason(StrEnum):
+    """Why an engine wrote a summary. The values are stored; `REASON_WORDS` are for people."""
+
+    BY_SETTING = "by setting"
+    BY_USER = "by the user"
+    NOT_CACHED = "not cached"
+    NOT_IN_PREFIX = "not in prefix"
+    TOO_LARGE = "too large"
+    TOO_MANY_PARTS = "too many parts"
+    PRICE = "price"
+    FAILURE = "failure"
+
+
+REASON_WORDS: dict[str, str] = {
+    Reason.BY_SETTING: gettext_noop("The settings say so."),
+    Reason.BY_USER: gettext_noop("The user edited it."),
+    Reason.NOT_CACHED: gettext_noop("The server does not cache the conversation now."),
+    Reason.NOT_IN_PREFIX: gettext_noop("Its messages are no longer in the conversation's request."),
+    Reason.TOO_LARGE: gettext_noop("The request would not fit the model's window."),
+    Reason.TOO_MANY_PARTS: gettext_noop("The records of so many parts would not fit."),
+    Reason.PRICE: gettext_noop("It costs less."),
+    Reason.FAILURE: gettext_noop("The way before it failed."),
+}
+# What a site can set.
+ENGINES = tuple(engine for engine in Engine if engine != Engine.EDITED)
+# Context budgets to choose from, in tokens; at most the model's window. At 80 % of a 1M window a
+# turn costs nine times as much as at 80 % of 200k.
+PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
+# After a compaction the context should be at most this share of the trigger, or the next one
+# follows too soon.
+TARGET_OF_TRIGGER = 0.5
+MAX_CHAPTERS = 8  # of one level, before they are merged
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings of compaction. Absolute sizes are tokens, and shrink with small budgets."""
+
+    enabled: bool = True
+    threshold_ratio: float = 0.80  # of the budget
+    threshold_tokens: int = 0  # 0: off
+    every_iterations: int = 0  # tool rounds; 0: off
+    iterations_minimum: int = 20_000  # tokens for rounds to compact; at most 10 % of the budget
+    keep_recent_iterations: int = 3
+    held: bool = False  # after a revert: only the window itself, or the user, compacts
+
+    keep_first_message: bool = True
+    keep_recent_messages: int = 6
+    keep_recent_tokens: int = 32_000
+
+    summary_max_tokens: int = 2_000  # of one chapter: 500 is the compact form
+    summary_total_tokens: int = 16_000  # of all chapters
+    index_tokens: int = 2_000
+    pin_tokens: int = 1_000
+    engine: Engine = Engine.AUTO  # what to begin with
+    input_characters: int = 0  # of the serialised text, for a cheap model; 0: what fits
+    extract_on_failure: bool = True
+
+    prepare_ratio: float = 0.85  # of the trigger: summarise in the background from here on; 0: off
+    idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
+
+    overflow_tries: int = 3
+    breaker_failures: int = 3
+    breaker_turns: int = 3  # so many compactions within so many turns are a loop
+    breaker_seconds: int = 300
+
+    def trigger_tokens(self, limits: Limits) -> int:
+        """Context tokens at which automatic compaction starts."""
+        tokens = int(self.threshold_ratio * limits.budget)
+        return min(tokens, self.threshold_tokens) if self.threshold_tokens else tokens
+
+    def target_tokens(self, limits: Limits) -> int:
+        """Context tokens that a compaction should leave at most."""
+        return int(TARGET_OF_TRIGGER * self.trigger_tokens(limits))
+
+    def iterations_tokens(self, limits: Limits) -> int:
+        """Context tokens from which a number of tool rounds compacts."""
+        return min(self.iterations_minimum, limits.budget // 10)
+
+    def prepare_tokens(self, limits: Limits) -> int:
+        """Context tokens at which the next summary is prepared."""
+        return int(self.prepare_ratio * self.trigger_tokens(limits))
+
+    def idle_tokens(self, limits: Limits) -> int:
+        """Context tokens from which a pause is used for a summary."""
+        return int(self.idle_ratio * self.trigger_tokens(limits))
+
+    def total_tokens(self, limits: Limits) -> int:
+        """All chapters together: at most 15 % of the budget."""
+        return min(self.summary_total_tokens, limits.budget * 15 // 100)
+
+    def chapter_tokens(self, limits: Limits, written: int = 0, room: int | None = None) -> int:
+        """Size of the next chapter where `written` tokens of chapters are there and `room` is left
+        under the target: at most 10 % of the budget, and less the less room is left, so that the
+        total is approached, not passed; down to the compact form."""
+        most = min(self.summary_max_tokens, limits.budget // 10)
+        left = self.total_tokens(limits) - written
+        return max(min(500, most), min(most, left // 4, most if room is None else room))
+
+    def merged_tokens(self, limits: Limits) -> int:
+        """Size of a chapter that replaces several: a twelfth of all, so that there is room for
+        eight of a level beside older ones, and merges do not come early and rewrite facts often."""
+        most = self.chapter_tokens(limits)
+        return max(min(500, most), min(most, self.total_tokens(limits) // 12))
+
+    def pins_and_index(self, limits: Limits) -> tuple[int, int]:
+        """Tokens of pins and of index: at most 3 and 6 % of the budget."""
+        return (
+            min(self.pin_tokens, limits.budget * 3 // 100),
+            min(self.index_tokens, limits.budget * 6 // 100),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What decides whether to compact: metered tokens, and tool rounds since the last one."""
+
+    used: RealTokens
+    limits: Limits
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An ended automatic compaction: when, how, and how many turns ago."""
+
+    ended_at: datetime
+    failed: bool
+    turns_ago: int
+
+
+def due(state: State, policy: Policy) -> Trigger | None:
+    """Whether a request needs a compaction first, and why."""
+    if not policy.enabled:
+        return None
+    if state.used > state.limits.prompt_limit:
+        return Trigger.AUTO
+    if policy.held:
+        return None
+    if state.used >= policy.trigger_tokens(state.limits):
+        return Trigger.AUTO
+    many_rounds = policy.every_iterations and state.iterations >= policy.every_iterations
+    if many_rounds and state.used >= policy.iterations_tokens(state.limits):
+        return Trigger.ITERATIONS
+    return None
+
+
+def resting_until(attempts: Sequence[Attempt], policy: Policy, now: datetime) -> datetime | None:
+    """The end of the breaker's rest, None where automatic compaction may run. `attempts` are the
+    last ones, newest first: after too many failures in a row, or too many within a few turns."""
+    last = attempts[: policy.breaker_failures]
+    if len(last) < policy.breaker_failures:
+        return None
+    looping = last[-1].turns_ago <= policy.breaker_turns
+    if not all(attempt.failed for attempt in last) and not looping:
+        return None
+    until = last[0].ended_at + timedelta(seconds=policy.breaker_seconds)
+    return until if until > now else None

@@ -1,0 +1,279 @@
+"""The one way into the engine: from a conversation as it is to the next step.
+
+Meter the context, ask for the next step, do it, and ask again until the step is to send. Nothing
+here reads a clock, a database or a network; only `compact` asks a model.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.compaction.chapters import Summary
+from agent.compaction.job import (
+    Job,
+    Result,
+)
+from agent.compaction.ladder import summarise
+from agent.compaction.plan import (
+    Plan,
+    compacted,
+    plan,
+    protected_first,
+    rendered,
+)
+from agent.compaction.policy import (
+    Policy,
+    State,
+    Trigger,
+    due,
+)
+from agent.compaction.write import SummaryRejected
+from agent.context.assemble import (
+    Context,
+    Size,
+    measure,
+    trim,
+)
+from agent.context.pruning import (
+    Pruning,
+    plan_pruning,
+)
+from agent.context.request import CACHE_SECONDS
+from agent.limits import Limits
+from agent.messages import Usage
+from agent.tokens import RealTokens, TokenCounter
+
+# Before the cache expires, with time left to write a summary on it.
+PAUSE_MARGIN_SECONDS = 30.0
+
+
+# --- The meter ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the server reported with message `number`, of the context as it still is. `thinking`:
+    tokens of its output that are sent again only while its turn runs. `complete`: the report came
+    at the reply's end, and counts its text."""
+
+    number: int
+    usage: Usage
+    thinking: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """A context with its size. `size` is the estimate of its parts, `used` what the meter says of
+    the whole, and `estimated` whether any of that is an estimate."""
+
+    context: Context
+    size: Size
+    used: RealTokens
+    estimated: bool
+
+    @property
+    def limits(self) -> Limits:
+        return self.context.limits
+
+    @property
+    def fits(self) -> bool:
+        return self.used <= self.limits.prompt_limit
+
+
+def meter(context: Context, counter: TokenCounter, report: Report | None = None) -> Metered:
+    """The last report and an estimate of what is newer; an estimate of everything where no report
+    describes the context any more."""
+    size = measure(context, counter)
+    if report is None:
+        return Metered(context, size, size.total, estimated=True)
+    apply = context.limits.factor.apply
+    newer = sum(apply(m.tokens) for m in context.messages if m.number > report.number)
+    if report.complete:
+        in_turn = context.messages[-1].holds_tool_results
+        used = report.usage.total - (0 if in_turn else report.thinking) + newer
+        return Metered(context, size, RealTokens(used), estimated=newer > 0)
+    # The report came with the first event, before most of the text.
+    own = sum(apply(m.tokens) for m in context.messages if m.number == report.number)
+    return Metered(context, size, RealTokens(report.usage.prompt + own + newer), estimated=True)
+
+
+# --- Before a request -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """The context fits: send it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Make the prepared summary the current one, which takes no wait. Ask again then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Send old tool results as previews from now on. Ask again then."""
+
+    pruning: Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Wait for the summary that is being written, or for a new one. Then `send_or_trim`, however it
+    ended: a turn compacts once before a request."""
+
+    trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A compaction is due, but the circuit breaker is open: say so. `send_or_trim` then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Leave the oldest turns out of this one request, down to `most` tokens."""
+
+    most: RealTokens
+
+
+Step = Send | Swap | Prune | Compact | Rest | Trim
+
+
+class Situation(Protocol):
+    """What decides beside the context. The methods are asked only where it matters: each may cost
+    a query."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether the model asked for a compaction in this turn."""
+
+    @property
+    def rounds(self) -> int:
+        """Tool rounds since the last compaction."""
+
+    @property
+    def warm(self) -> bool:
+        """Whether the server still caches the last request."""
+
+    def prepared(self) -> Trigger | None:
+        """Why a summary was prepared that can become current now; None: there is none."""
+
+    def is_writing(self) -> bool:
+        """Whether a summary is being prepared at this moment."""
+
+    def breaker_open(self) -> bool:
+        """Whether automatic compactions failed, or came, too often of late."""
+
+
+def next_step(
+    metered: Metered, policy: Policy, situation: Situation, counter: TokenCounter
+) -> Step:
+    """What to do before the next request, the cheapest step first: swap, prune, compact, and where
+    none of these is due or possible, send what fits."""
+    if situation.asked and not situation.breaker_open():
+        return Compact(Trigger.TOOL)
+    trigger = due(State(metered.used, metered.limits, situation.rounds), policy)
+    if policy.enabled and _swaps(metered, policy, situation, trigger):
+        return Swap()
+    if trigger and (pruning := _pruning(metered, counter)):
+        return Prune(pruning)
+    if situation.asked:
+        return Rest()
+    # While a summary is being prepared, a context that fits need not wait for it.
+    if trigger and not (metered.fits and situation.is_writing()):
+        return Rest() if situation.breaker_open() else Compact(trigger)
+    return send_or_trim(metered)
+
+
+def _swaps(metered: Metered, policy: Policy, situation: Situation, trigger: Trigger | None) -> bool:
+    """Whether a prepared summary becomes current: where one is due; and where it was made in a
+    pause which outlived the cache, so that the new prefix costs no more than the old one would."""
+    if trigger:
+        return situation.prepared() is not None
+    cold = metered.used >= policy.idle_tokens(metered.limits) and not situation.warm
+    return cold and situation.prepared() == Trigger.IDLE
+
+
+def _pruning(metered: Metered, counter: TokenCounter) -> Pruning | None:
+    context = metered.context
+    return plan_pruning(context.messages, context.pruned_through, context.limits, counter)
+
+
+def send_or_trim(metered: Metered, most: int | None = None) -> Send | Trim:
+    """What to do where nothing can be compacted any more. `most`: tokens that the server takes,
+    where it has said that they are fewer."""
+    limit = metered.limits.prompt_limit
+    limit = limit if most is None else min(limit, most)
+    return Send() if metered.used <= limit else Trim(RealTokens(limit))
+
+
+def to_send(metered: Metered, counter: TokenCounter, most: int | None = None) -> Context:
+    """The context as `send_or_trim` has it sent: itself, or without its oldest turns."""
+    step = send_or_trim(metered, most)
+    if isinstance(step, Send):
+        return metered.context
+    return trim(metered.context, counter, metered.used, step.most)
+
+
+# --- After a reply --------------------------------------------------------------------------------
+
+
+def wants_preparation(used: int, limits: Limits, policy: Policy) -> bool:
+    """After a reply: whether the context is so near its trigger that a summary is prepared."""
+    return policy.prepare_ratio > 0 and used >= policy.prepare_tokens(limits)
+
+
+def pause_to_use(
+    used: int, limits: Limits, policy: Policy, *, pauses: Sequence[float], cached: float
+) -> float | None:
+    """After a reply: in how many seconds a summary is prepared if the user has not come back; None:
+    not at all. Only for large contexts of users who came back after `pauses` (seconds) of which one
+    outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
+    large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
+    returned = any(pause > CACHE_SECONDS["5m"] for pause in pauses)
+    return cached - PAUSE_MARGIN_SECONDS if policy.enabled and large and returned else None
+
+
+# --- A compaction ---------------------------------------------------------------------------------
+
+
+def plan_next(metered: Metered, policy: Policy, trigger: Trigger = Trigger.AUTO) -> Plan | None:
+    """What a compaction would summarise and keep now; None: too little to summarise."""
+    context = metered.context
+    return plan(
+        context.messages,
+        policy,
+        context.limits,
+        fixed=metered.size.fixed,
+        first=protected_first(context, policy),
+        trigger=trigger,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A written summary, and the context with it, of `tokens`."""
+
+    result: Result
+    summary: Summary
+    context: Context
+    tokens: RealTokens
+
+
+Count = Callable[[Context], Awaitable[int | None]]
+
+
+async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> Compacted:
+    """Write the next state of the summary. Stores nothing. `count` asks the server for the size of
+    the new context, where it can tell. Raises AgentError, and SummaryRejected where no summary
+    came of it or the context would not be smaller than it is, or than `before`."""
+    result = await summarise(job)
+    summary = rendered(result.chapters, job.policy, job.context.limits, job.counter)
+    context = compacted(job.context, job.plan, summary, job.policy)
+    counted = await count(context) if count else None
+    tokens = RealTokens(counted) if counted else measure(context, job.counter).total
+    if tokens >= max(job.used, before):
+        raise SummaryRejected("it would not have made the context smaller")
+    return Compacted(result, summary, context, tokens)
