@@ -88,17 +88,13 @@ def _placeholder(block: Block) -> Block:
     }
 
 
-async def filled(body: dict[str, Any], read: Read) -> dict[str, Any]:
+def ids_in(body: Mapping[str, Any]) -> list[str]:
+    """The ids of the files that a request's body refers to."""
+    return [each for message in body["messages"] for each in ids(message["content"])]
+
+
+def filled(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """A request's body with the bytes of its files; a file that is gone becomes a note."""
-    ids = [
-        source["id"]
-        for message in body["messages"]
-        for block in message["content"]
-        if (source := reference(block))
-    ]
-    if not ids:
-        return body
-    files = await read(ids)
     messages = [
         message | {"content": [_filled(block, files) for block in message["content"]]}
         for message in body["messages"]

@@ -1,5 +1,7 @@
 """The errors that a page or a model is shown."""
 
+from enum import StrEnum
+
 
 def gettext_noop(text: str) -> str:
     """Marks words for the translators; whoever shows them looks them up."""
@@ -9,11 +11,38 @@ def gettext_noop(text: str) -> str:
 DAMAGED = gettext_noop("The server sent a damaged stream. Retry.")
 
 
+class ErrorCode(StrEnum):
+    """Why a turn failed; docs/protocol.md says what each means."""
+
+    BAD_KEY = "bad_key"
+    BAD_REQUEST = "bad_request"
+    COMPACTION_FAILED = "compaction_failed"
+    CONNECTION_LOST = "connection_lost"
+    IMPORTED = "imported"
+    INTERNAL = "internal"
+    INTERRUPTED = "interrupted"
+    NO_CREDIT = "no_credit"
+    NOT_ALLOWED = "not_allowed"
+    OVERLOADED = "overloaded"
+    RATE_LIMITED = "rate_limited"
+    REFUSED = "refused"
+    REQUEST_TOO_LARGE = "request_too_large"
+    SERVER_ERROR = "server_error"
+    SERVER_UNREACHABLE = "server_unreachable"
+    STREAM_CUT = "stream_cut"
+    THINKING_REFUSED = "thinking_refused"
+    TIMEOUT = "timeout"
+    TOO_LONG = "too_long"
+    TOO_MANY_ROUNDS = "too_many_rounds"
+    UNKNOWN_MODEL = "unknown_model"
+    UNKNOWN_STOP_REASON = "unknown_stop_reason"
+
+
 class AgentError(Exception):
     """A model call that failed, in words for the person who waits for it.
 
-    `code` is stable (docs/protocol.md lists them), `message` names the cause and the next step and
-    is marked with `gettext_noop`, `said` is what the server said about it in its own words,
+    `code` is stable, `message` names the cause and the next step and is marked with
+    `gettext_noop`, `said` is what the server said about it in its own words,
     `retryable` says whether the same request may succeed later, `retry_after` in how many seconds
     where the server said so, `share_taken` how much of a prompt that was too long its server would
     take (0 to 1), where it told.
@@ -21,7 +50,7 @@ class AgentError(Exception):
 
     def __init__(
         self,
-        code: str,
+        code: ErrorCode,
         message: str,
         *,
         said: str = "",

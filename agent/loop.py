@@ -10,12 +10,11 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from agent.context.request import Request
-from agent.errors import AgentError, ToolError, gettext_noop
+from agent.errors import AgentError, ErrorCode, ToolError, gettext_noop
 from agent.messages import Block, sound, sound_text
 from agent.model.reply import (
     Outcome,
     Reply,
-    outcome,
 )
 from agent.tools import Tool
 
@@ -61,26 +60,35 @@ class Result:
         return block | {"is_error": True} if self.failed else block
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A complete reply, and what the turn does next: never RESEND."""
+
+    reply: Reply
+    outcome: Outcome
+
+
 class Steps(Protocol):
     """What the loop drives."""
 
-    async def ask(self, *, final: bool) -> Reply:
-        """One complete reply, which asks for no continuation; `final`: without more tools."""
+    async def ask(self, *, final: bool) -> Answered:
+        """One complete reply; `final`: without more tools."""
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply and keep their results for the next one."""
 
 
-async def converse(steps: Steps, most_rounds: int) -> Reply:
+async def converse(steps: Steps, most_rounds: int) -> Answered:
     """The last reply of a turn, after at most so many rounds of tools. Raises AgentError."""
     for rounds in count():
         final = rounds >= most_rounds
-        reply = await steps.ask(final=final)
-        if outcome(reply) is not Outcome.TOOLS:
-            return reply
+        answered = await steps.ask(final=final)
+        if answered.outcome is not Outcome.TOOLS:
+            return answered
+        reply = answered.reply
         if not reply.calls:
             raise AgentError(
-                "stream_cut",
+                ErrorCode.STREAM_CUT,
                 gettext_noop("The model stopped to call a tool but named none. Retry."),
                 retryable=True,
             )
@@ -88,7 +96,7 @@ async def converse(steps: Steps, most_rounds: int) -> Reply:
             break
         await steps.use(reply)
     raise AgentError(
-        "too_many_rounds",
+        ErrorCode.TOO_MANY_ROUNDS,
         gettext_noop(
             "The model called tools in too many rounds. What it found is kept; ask it to go on."
         ),

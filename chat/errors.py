@@ -1,17 +1,56 @@
 """What a service refuses to do, and what went wrong, in words for the person who asked."""
 
+from enum import StrEnum
 from typing import Any
 
 from django.utils.translation import gettext
 
 
+class RefusalCode(StrEnum):
+    """docs/protocol.md says what each means."""
+
+    BAD_FRAME = "bad_frame"
+    CONVERSATION_BUSY = "conversation_busy"
+    DOES_NOT_FIT = "does_not_fit"
+    EMPTY_MEMORY = "empty_memory"
+    EMPTY_MESSAGE = "empty_message"
+    EMPTY_SESSION = "empty_session"
+    EMPTY_SUMMARY = "empty_summary"
+    EMPTY_TITLE = "empty_title"
+    FILE_DAMAGED = "file_damaged"
+    FILE_EMPTY = "file_empty"
+    FILE_ENCRYPTED = "file_encrypted"
+    FILE_GONE = "file_gone"
+    FILE_TOO_LARGE = "file_too_large"
+    FILE_TYPE = "file_type"
+    HEAD_CHANGED = "head_changed"
+    INTERNAL = "internal"
+    MEMORY_TOO_LONG = "memory_too_long"
+    MESSAGE_TOO_LONG = "message_too_long"
+    NOT_ASKED = "not_asked"
+    NOT_CURRENT = "not_current"
+    NOT_EDITABLE = "not_editable"
+    NOT_SHOWN = "not_shown"
+    NOTHING_TO_ANSWER = "nothing_to_answer"
+    NOTHING_TO_COMPACT = "nothing_to_compact"
+    NOTHING_TO_RETRY = "nothing_to_retry"
+    NOTHING_TO_STOP = "nothing_to_stop"
+    RATE_LIMITED = "rate_limited"
+    SHUTTING_DOWN = "shutting_down"
+    SUMMARY_TOO_LONG = "summary_too_long"
+    TOO_MANY_FILES = "too_many_files"
+    TOO_MANY_MEMORIES = "too_many_memories"
+    TOO_MANY_PROPOSALS = "too_many_proposals"
+    UNAVAILABLE = "unavailable"
+
+
 class Refused(Exception):
-    """Nothing was changed. `code` is one of docs/protocol.md, `message` names the next step;
+    """Nothing was changed. `code` is for programs, `message` names the next step;
     `retry_after` are the seconds until another try makes sense, where they are known."""
 
     def __init__(
         self,
-        code: str,
+        code: RefusalCode,
         message: str,
         *,
         retryable: bool = False,

@@ -4,6 +4,7 @@ while answers wait in memory, the database.
 Each outage is logged when it begins and when it ends, not once a call; `/metrics` shows it."""
 
 import time
+from enum import StrEnum
 from threading import Lock
 
 import structlog
@@ -11,10 +12,19 @@ import structlog
 log = structlog.get_logger(__name__)
 
 
+class Service(StrEnum):
+    """As the log and `/metrics` name it."""
+
+    CACHE = "cache"
+    CHANNEL_LAYER = "channel_layer"
+    TASK_QUEUE = "task_queue"
+    DATABASE = "database"
+
+
 class Outage:
     """Whether one service is away; `consequence` says what that means meanwhile."""
 
-    def __init__(self, service: str, consequence: str) -> None:
+    def __init__(self, service: Service, consequence: str) -> None:
         self.service = service
         self.consequence = consequence
         self.count = 0
@@ -47,12 +57,14 @@ class Outage:
             since, self._since = self._since, None
         if since is not None:
             log.warning(
-                "outage ended", service=self.service, seconds=round(time.monotonic() - since, 1)
+                "outage ended",
+                service=self.service,
+                seconds=round(time.monotonic() - since, 1),
             )
 
 
-CACHE = Outage("cache", "this process keeps its own")
-LAYER = Outage("channel layer", "events reach the tabs of this process only")
-QUEUE = Outage("task queue", "no compactions and no titles")
-DATABASE = Outage("database", "answers are kept in memory")
+CACHE = Outage(Service.CACHE, "this process keeps its own")
+LAYER = Outage(Service.CHANNEL_LAYER, "events reach the tabs of this process only")
+QUEUE = Outage(Service.TASK_QUEUE, "no compactions and no titles")
+DATABASE = Outage(Service.DATABASE, "answers are kept in memory")
 ALL = (CACHE, LAYER, QUEUE, DATABASE)

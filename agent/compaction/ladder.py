@@ -58,14 +58,22 @@ from agent.compaction.write import (
 from agent.context.assemble import measure
 from agent.context.pruning import shorten
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Message
 from agent.search.values import index_entries
 from agent.tokens import RawTokens
 
 LAST_REQUEST = 500  # characters
 # Errors that no other way of asking would mend.
-HOPELESS = frozenset({"bad_key", "no_credit", "not_allowed", "unknown_model", "rate_limited"})
+HOPELESS = frozenset(
+    {
+        ErrorCode.BAD_KEY,
+        ErrorCode.NO_CREDIT,
+        ErrorCode.NOT_ALLOWED,
+        ErrorCode.UNKNOWN_MODEL,
+        ErrorCode.RATE_LIMITED,
+    }
+)
 
 
 async def summarise(job: Job) -> Result:

@@ -29,7 +29,7 @@ from agent.compaction.write import (
     write_text,
 )
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 
 
 async def _warm(job: Job, result: Result) -> str:
@@ -77,7 +77,7 @@ async def _chunks(job: Job, result: Result) -> str:
         try:
             return await _in_parts(job, result, parts_for(job, Engine.CHUNKS, share))
         except AgentError as error:
-            if error.code != "too_long" or share == CHUNK_SHARES[-1]:
+            if error.code != ErrorCode.TOO_LONG or share == CHUNK_SHARES[-1]:
                 raise
     raise AssertionError  # the loop returns or raises
 

@@ -1,7 +1,9 @@
 """One Messages API call, and for how long the server keeps its prompt."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from agent.context.history import THINKING
@@ -13,9 +15,10 @@ CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two l
 
 @dataclass(frozen=True)
 class Request:
-    """One Messages API call. `once`: no later prompt begins like this one, so that writing it to
-    the prompt cache, a quarter dearer than reading it, would be for nothing. `final`: the model
-    may not call the tools, which stay declared so that the prompt begins as before."""
+    """One Messages API call. `once`: no later prompt begins like this one, or the server keeps
+    none, so that writing it to the prompt cache, a quarter dearer than reading it, would be for
+    nothing. `final`: the model may not call the tools, which stay declared so that the prompt
+    begins as before."""
 
     model: str
     max_tokens: int
@@ -28,9 +31,15 @@ class Request:
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
 
-    def body(self, *, caching: bool = True) -> dict[str, Any]:
-        """The JSON body without `stream`; `caching` puts breakpoints after the static system
-        prompt, the last chapter and the last message (3 of the API's 4)."""
+    @cached_property
+    def data(self) -> bytes:
+        """The body as it is sent, to be streamed: encoded once, since it takes some 5 ms a
+        megabyte."""
+        return encoded(self.body())
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
+        static system prompt, the last chapter and the last message (3 of the API's 4)."""
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self.max_tokens,
@@ -43,7 +52,7 @@ class Request:
                 body["tool_choice"] = {"type": "none"}
         if self.show_thinking:
             body["thinking"] = {"type": "adaptive", "display": "summarized"}
-        if not caching or self.once:
+        if self.once:
             return body
         control = {"type": "ephemeral"}
         if self.cache_ttl != "5m":
@@ -55,6 +64,13 @@ class Request:
         if final["type"] not in THINKING:
             body["messages"][-1]["content"] = [*before, final | {"cache_control": control}]
         return body
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """A body as it is sent, to be streamed."""
+    streamed = {**body, "stream": True}
+    text = json.dumps(streamed, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode()
 
 
 def cache_ttl(pauses: Sequence[float]) -> Ttl:

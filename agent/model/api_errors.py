@@ -9,7 +9,7 @@ import aiohttp
 import anthropic
 import httpx2
 
-from agent.errors import AgentError, gettext_noop
+from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.model.overflow import (
     MOST_READ,
     says_too_long,
@@ -40,7 +40,7 @@ async def translated() -> AsyncIterator[None]:
         raise status_error(error) from error
     except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
         raise AgentError(
-            "timeout",
+            ErrorCode.TIMEOUT,
             gettext_noop("The model's server did not answer in time. Retry."),
             retryable=True,
         ) from error
@@ -57,7 +57,7 @@ def connection_error(error: Exception) -> AgentError:
     while cause is not None:
         if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
             return AgentError(
-                "server_unreachable",
+                ErrorCode.SERVER_UNREACHABLE,
                 gettext_noop(
                     "The model's server cannot be reached. Check the network and "
                     "ANTHROPIC_BASE_URL, then retry."
@@ -66,7 +66,7 @@ def connection_error(error: Exception) -> AgentError:
             )
         cause = cause.__cause__
     return AgentError(
-        "connection_lost",
+        ErrorCode.CONNECTION_LOST,
         gettext_noop("The connection to the model's server was lost. Retry."),
         retryable=True,
     )
@@ -75,17 +75,17 @@ def connection_error(error: Exception) -> AgentError:
 # By status; some bodies have no error type.
 REFUSALS = {
     401: (
-        "bad_key",
+        ErrorCode.BAD_KEY,
         gettext_noop(
             "The API key was not accepted. An administrator has to set a valid "
             "ANTHROPIC_API_KEY and restart the server."
         ),
     ),
-    402: ("no_credit", gettext_noop("The API account has no credit left.")),
-    403: ("not_allowed", gettext_noop("The API key may not do this.")),
-    404: ("unknown_model", gettext_noop("The server does not know this model or address.")),
+    402: (ErrorCode.NO_CREDIT, gettext_noop("The API account has no credit left.")),
+    403: (ErrorCode.NOT_ALLOWED, gettext_noop("The API key may not do this.")),
+    404: (ErrorCode.UNKNOWN_MODEL, gettext_noop("The server does not know this model or address.")),
     413: (
-        "request_too_large",
+        ErrorCode.REQUEST_TOO_LARGE,
         gettext_noop("The request is over the server's size limit. Send less at once."),
     ),
 }
@@ -106,7 +106,7 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
     if status in TOO_LONG_STATUSES and (too_long := _too_long(told)):
         return too_long
     if status == 400 and THINKING_REFUSED.search(said):
-        return AgentError("thinking_refused", REFUSED, said=said)
+        return AgentError(ErrorCode.THINKING_REFUSED, REFUSED, said=said)
     if status == 401:
         said = ""  # a proxy may repeat the key
     if "credit balance" in said:
@@ -114,13 +114,15 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
     if status in REFUSALS:
         return AgentError(*REFUSALS[status], said=said)
     if status == 429:
-        return AgentError("rate_limited", RATE_LIMITED, retryable=True, retry_after=wait)
+        return AgentError(ErrorCode.RATE_LIMITED, RATE_LIMITED, retryable=True, retry_after=wait)
     if status == 529:
-        return AgentError("overloaded", OVERLOADED, retryable=True, retry_after=wait)
+        return AgentError(ErrorCode.OVERLOADED, OVERLOADED, retryable=True, retry_after=wait)
     if status >= 500 or status == 408:
         shown = f"{status} {said}".rstrip()
-        return AgentError("server_error", FAILED, said=shown, retryable=True, retry_after=wait)
-    return AgentError("bad_request", REFUSED, said=said)
+        return AgentError(
+            ErrorCode.SERVER_ERROR, FAILED, said=shown, retryable=True, retry_after=wait
+        )
+    return AgentError(ErrorCode.BAD_REQUEST, REFUSED, said=said)
 
 
 def stream_error(event: Event) -> AgentError:
@@ -128,14 +130,14 @@ def stream_error(event: Event) -> AgentError:
     told = _told(event)
     kind, said = told.get("type", ""), str(told.get("message") or "")[:SHOWN]
     if kind == "overloaded_error":
-        return AgentError("overloaded", OVERLOADED, retryable=True)
+        return AgentError(ErrorCode.OVERLOADED, OVERLOADED, retryable=True)
     if kind == "rate_limit_error":
-        return AgentError("rate_limited", RATE_LIMITED, retryable=True)
+        return AgentError(ErrorCode.RATE_LIMITED, RATE_LIMITED, retryable=True)
     if too_long := _too_long(told):
         return too_long
     if kind == "invalid_request_error":
-        return AgentError("bad_request", REFUSED, said=said)
-    return AgentError("server_error", FAILED_MIDWAY, said=said, retryable=True)
+        return AgentError(ErrorCode.BAD_REQUEST, REFUSED, said=said)
+    return AgentError(ErrorCode.SERVER_ERROR, FAILED_MIDWAY, said=said, retryable=True)
 
 
 def _told(body: object) -> dict[str, Any]:
@@ -158,7 +160,7 @@ def _too_long(told: dict[str, Any]) -> AgentError | None:
     if not says_too_long(said):
         return None
     shown = str(told.get("message") or "").strip()[:SHOWN]
-    return AgentError("too_long", TOO_LONG_WORDS, said=shown, share_taken=share_taken(said))
+    return AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS, said=shown, share_taken=share_taken(said))
 
 
 def retry_after(headers: httpx2.Headers) -> float | None:

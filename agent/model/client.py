@@ -11,14 +11,14 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx2
-from anthropic import AsyncAnthropic, DefaultAioHttpClient
+from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
-from agent.attachments import Read, filled
-from agent.context.request import Request
-from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.attachments import Read, filled, ids_in
+from agent.context.request import Request, encoded
+from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import (
     stream_error,
@@ -38,6 +38,12 @@ COUNT_SECONDS = 10.0
 RETRY_SECONDS = (0.5, 2.0)
 # What a server asks for beyond this, the user decides about.
 LONGEST_WAIT_SECONDS = 2.0
+PASSING = (
+    ErrorCode.OVERLOADED,
+    ErrorCode.SERVER_ERROR,
+    ErrorCode.CONNECTION_LOST,
+    ErrorCode.RATE_LIMITED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ class EventDecoder:
         A damaged one was cut off, and gives nothing."""
         error = self.error
         events = self.feed(b"\n\n")
-        if self.error and self.error.code == "stream_cut":
+        if self.error and self.error.code == ErrorCode.STREAM_CUT:
             self.error = error
         return events
 
@@ -98,7 +104,7 @@ class EventDecoder:
             kind = text_if_any(event, "type") if isinstance(event, dict) else ""
         except (ValueError, RecursionError):
             self._ended = True
-            self.error = AgentError("stream_cut", DAMAGED, retryable=True)
+            self.error = AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
             return None
         if not kind and isinstance(event, dict) and "error" in event:
             kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
@@ -167,18 +173,17 @@ class Client:
         self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
     ) -> AsyncGenerator[list[Event]]:
         """Batches of events, each with all that had arrived. Raises AgentError."""
+        data = await self._data(request)
         attempt = 0
         while True:
             started = False
             try:
-                body = await filled(request.body(caching=self._caching), self._read)
-                create = self._sdk.messages.with_streaming_response.create
-                async with translated(), create(**body, stream=True) as response:
+                async with translated(), aclosing(await self._post(data)) as response:
                     if not _streams(response):
                         yield await _whole(response)
                         return
                     decoder = EventDecoder()
-                    async for chunk in response.iter_bytes():
+                    async for chunk in response.aiter_bytes():
                         if events := decoder.feed(chunk):
                             started = started or any(
                                 e["type"] == "content_block_start" for e in events
@@ -199,10 +204,35 @@ class Client:
             await asyncio.sleep(wait)
             attempt += 1
 
+    async def _data(self, request: Request) -> bytes:
+        """The bytes to send, files and all. In a thread: encoding would stop the loop."""
+        request = self._as_cached(request)
+        body = request.body()
+        if not (ids := ids_in(body)):
+            return await asyncio.to_thread(lambda: request.data)
+        files = await self._read(ids)
+        return await asyncio.to_thread(lambda: encoded(filled(body, files)))
+
+    def _as_cached(self, request: Request) -> Request:
+        """The request for a server that may have no prompt cache."""
+        return request if self._caching or request.once else replace(request, once=True)
+
+    async def _post(self, data: bytes) -> httpx2.Response:
+        """The response as it comes in. The SDK's own method would encode the body again."""
+        response = await self._sdk.post(
+            "/v1/messages",
+            cast_to=httpx2.Response,
+            content=data,
+            stream=True,
+            stream_cls=AsyncStream[Any],
+        )
+        return cast(httpx2.Response, response)  # as `cast_to` says
+
     async def complete(self, request: Request) -> Reply:
         """One whole reply. It streams too, so that long replies need no long timeout and a
         cancelled task ends the call."""
-        self._check(request)
+        request = self._as_cached(request)
+        await asyncio.to_thread(self._check, request)
         reply = Reply()
 
         def restart(error: AgentError) -> None:
@@ -228,20 +258,20 @@ class Client:
         """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
-        body = await filled(request.body(caching=False), self._read)
+        body = replace(request, once=True).body()
+        if ids := ids_in(body):
+            body = filled(body, await self._read(ids))
         del body["max_tokens"]
         try:
             async with translated():
-                counted = _object(
-                    await self._sdk.messages.with_raw_response.count_tokens(
-                        **body, timeout=COUNT_SECONDS
-                    )
+                counted = await self._sdk.messages.with_raw_response.count_tokens(
+                    **body, timeout=COUNT_SECONDS
                 )
+                tokens = _object(counted.http_response).get("input_tokens")
         except AgentError as error:
-            if error.code == "unknown_model":
+            if error.code == ErrorCode.UNKNOWN_MODEL:
                 self._uncounted.add(request.model)
             return None
-        tokens = counted.get("input_tokens")
         return tokens if isinstance(tokens, int) else None
 
     async def probe(self, request: Request) -> int | None:
@@ -255,7 +285,8 @@ class Client:
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
         async with translated():
-            page = _object(await self._sdk.models.with_raw_response.list(limit=100))
+            listed = await self._sdk.models.with_raw_response.list(limit=100)
+            page = _object(listed.http_response)
         return [
             ModelInfo(
                 name=model["id"],
@@ -267,16 +298,16 @@ class Client:
         ]
 
 
-def _streams(response: Any) -> bool:
+def _streams(response: httpx2.Response) -> bool:
     """Whether a server streams as it was asked to: some answer at once, with a content type of
     their own, and what stands in front of them with a page."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind not in ("application/json", "text/html")
 
 
-async def _whole(response: Any) -> list[Event]:
+async def _whole(response: httpx2.Response) -> list[Event]:
     """The events of a reply that came at once. Raises AgentError for anything else."""
-    await response.read()
+    await response.aread()
     body = _object(response)
     if "error" in body:
         raise stream_error(body)
@@ -286,10 +317,10 @@ async def _whole(response: Any) -> list[Event]:
     return message_events(body)
 
 
-def _object(response: Any) -> dict[str, Any]:
+def _object(response: httpx2.Response) -> dict[str, Any]:
     """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
     try:
-        value = response.http_response.json()
+        value = response.json()
     except ValueError:
         value = None
     if not isinstance(value, dict):
@@ -299,7 +330,7 @@ def _object(response: Any) -> dict[str, Any]:
 
 def _not_the_api() -> AgentError:
     return AgentError(
-        "server_error",
+        ErrorCode.SERVER_ERROR,
         gettext_noop(
             "The model's server sent an answer that is not of the Messages API. Check "
             "ANTHROPIC_BASE_URL."
@@ -311,7 +342,7 @@ def require_end(reply: Reply) -> None:
     """A stream may end early without an error of its own."""
     if not reply.complete:
         raise AgentError(
-            "stream_cut",
+            ErrorCode.STREAM_CUT,
             gettext_noop(
                 "The answer was cut off: the server closed the stream before the end. Retry."
             ),
@@ -321,10 +352,9 @@ def require_end(reply: Reply) -> None:
 
 def retry_wait(error: AgentError, attempt: int) -> float | None:
     """Seconds until the next try of a call without output; None: ask the user instead."""
-    passing = ("overloaded", "server_error", "connection_lost", "rate_limited")
-    if not error.retryable or error.code not in passing:
+    if not error.retryable or error.code not in PASSING:
         return None
     wait = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
     if error.retry_after is None:
-        return None if error.code == "rate_limited" else wait
+        return None if error.code == ErrorCode.RATE_LIMITED else wait
     return max(wait, error.retry_after) if error.retry_after <= LONGEST_WAIT_SECONDS else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from agent.errors import DAMAGED, AgentError, gettext_noop
+from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
 from agent.messages import Block, Usage, joins, sound
 from agent.model.event_rules import (
     checked_block,
@@ -90,7 +90,7 @@ class Reply:
         try:
             return self._apply(event)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise AgentError("stream_cut", DAMAGED, retryable=True) from error
+            raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True) from error
 
     @staticmethod
     def thought(event: Event) -> str:
@@ -203,7 +203,7 @@ def outcome(reply: Reply) -> Outcome:
     result = OUTCOMES.get(reply.stop_reason)
     if result is None:
         raise AgentError(
-            "unknown_stop_reason",
+            ErrorCode.UNKNOWN_STOP_REASON,
             gettext_noop(
                 "The model stopped for a reason that Everlong does not know. What it wrote is kept."
             ),
@@ -211,7 +211,7 @@ def outcome(reply: Reply) -> Outcome:
         )
     if result is Outcome.FAIL:
         raise AgentError(
-            "refused",
+            ErrorCode.REFUSED,
             gettext_noop("The model declined to answer this. Rephrase or change the request."),
             said=str((reply.stop_details or {}).get("category") or ""),
         )
@@ -223,7 +223,7 @@ def message_events(message: dict[str, Any]) -> list[Event]:
     not a message."""
     content = message.get("content")
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
-        raise AgentError("stream_cut", DAMAGED, retryable=True)
+        raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
     events: list[Event] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(content):
         at = {"index": index}

@@ -80,10 +80,11 @@ class ServicesReplay:
             endings,
             preparations,
             requests,
-            turns,
         )
 
-        turn = turns.post_message(
+        before = self._version()
+        began, began_cpu = time.perf_counter(), time.thread_time()
+        opening = requests.send_message(
             self._user,
             self._id,
             text=exchange.user,
@@ -91,10 +92,8 @@ class ServicesReplay:
             expected_head=None,
             owner="bench",
         )
-        assert turn is not None
-        before = self._version()
-        began, began_cpu = time.perf_counter(), time.thread_time()
-        opening = requests.begin_answer(turn.pk)
+        assert opening is not None
+        turn = opening.turn
         taken = 1000 * (time.perf_counter() - began)
         cpu = 1000 * (time.thread_time() - began_cpu)
         if opening.compact:
@@ -122,7 +121,7 @@ class ServicesReplay:
             usage=usage,
             raw_prompt=RawTokens(raw),
         )
-        after = endings.finish(turn.pk, ending)
+        after = endings.end_turn(turn.pk, ending)
         assert after is not None
         self._pause = None
         if prepared := preparations.prepare_if_due(after):

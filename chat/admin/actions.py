@@ -16,9 +16,9 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
 from chat.admin.base import link, list_url, page_url
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.live.runner import runner
-from chat.models import Compaction, Turn
+from chat.models import Compaction
 from chat.services import summaries
 
 log = structlog.get_logger(__name__)
@@ -41,16 +41,16 @@ class Action:
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:
     if runner.draining:
-        raise Refused("draining", "The server is restarting. Try again in a moment.")
-    turn, new = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
+        raise Refused(RefusalCode.SHUTTING_DOWN, "The server is restarting. Try again in a moment.")
+    begun = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
     # In a sync view, this runs in the event loop that serves the request: the runner's.
-    async_to_sync(_start)(turn, new)
-    return new
+    async_to_sync(_start)(begun)
+    return begun.compaction_id
 
 
-async def _start(turn: Turn, compaction_id: int) -> None:
+async def _start(begun: summaries.Begun) -> None:
     # A context of its own: the turn outlives the request, and must not be bound to its threads.
-    contextvars.Context().run(runner.start, turn, compaction_id)
+    contextvars.Context().run(runner.start, begun)
 
 
 def _revert(compaction: Compaction, user_id: int | None) -> int:
@@ -112,7 +112,7 @@ def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action)
         shown = action.run(row, request.user.pk)
     except Refused as refusal:
         reason = refusal.message
-        if refusal.code == "conversation_busy":
+        if refusal.code == RefusalCode.CONVERSATION_BUSY:
             reason = "An answer or a compaction is running there. Try again when it is done."
         page.message_user(request, format_html("{}: {}", name, reason), messages.ERROR)
         return row.pk

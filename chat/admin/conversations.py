@@ -16,10 +16,7 @@ from chat.html.figures import format_money as money
 from chat.html.figures import format_tokens
 from chat.html.plot import context_plot
 from chat.models import Compaction, Conversation, Message, ModelProfile
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.queries.conversation import load
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 # How far back from the newest message a reply's usage is looked for.
@@ -177,7 +174,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
         context |= {
             "usage": _usage(obj),
-            "plot": context_plot(obj, usage_event(load(obj.pk))),
+            "plot": context_plot(load(obj.pk)),
             "summary": summary_html(obj.pk, obj.compressed_context or ""),
             "compactions": [row_of(row, obj) for row in rows[:MAX_COMPACTIONS]],
             "compactions_url": list_url(Compaction, conversation=obj.pk),

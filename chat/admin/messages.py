@@ -144,7 +144,7 @@ class TurnAdmin(ReadOnlyAdmin):
         ("process", "lease_expires", "stop_requested"),
         ("created_at", "finished_at", "duration"),
         "focus",
-        "notice",
+        "notice_words",
         "error_words",
     )
 
@@ -163,6 +163,10 @@ class TurnAdmin(ReadOnlyAdmin):
     @admin.display(description="Error")
     def error_code(self, row: Turn) -> str:
         return str((row.error or {}).get("code", "")) or "–"
+
+    @admin.display(description="Notice")
+    def notice_words(self, row: Turn) -> str:
+        return row.notice_text or "–"
 
     @admin.display(description="Error")
     def error_words(self, row: Turn) -> str:

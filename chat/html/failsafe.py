@@ -32,6 +32,6 @@ def drawn(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn]) -> 
     except _NO_FAULT:
         raise
     except BaseException as error:
-        metrics.count("not_drawn")
+        metrics.count(metrics.Fault.NOT_DRAWN)
         log.exception("could not be drawn", what=what, error=type(error).__name__)
         return source()

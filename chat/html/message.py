@@ -53,7 +53,7 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
     turn = message.turn if message.role == Message.Role.ASSISTANT else None
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
-        state = f"{turn.status}:{crc32(turn.notice.encode())}" if turn else ""
+        state = f"{turn.status}:{turn.notice}:{crc32(turn.notice_about.encode())}" if turn else ""
         # The neighbours too: one of them may be deleted and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
         key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
@@ -119,7 +119,7 @@ def _message_context(
     elif unfinished:
         context["error"] = _error(turn, message)
     if message.stop_reason != "tool_use":
-        context["notice"] = turn.notice
+        context["notice"] = turn.notice_text
     return context
 
 

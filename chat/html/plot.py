@@ -1,7 +1,6 @@
 """How the context filled over the last answers, and what each compaction freed, as an SVG."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.template.loader import render_to_string
 
@@ -9,6 +8,7 @@ from agent.messages import Usage
 from chat.html.failsafe import drawn
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
+from chat.queries.conversation import Loaded
 
 MOST = 120  # answers
 WIDTH, HEIGHT = 320, 88
@@ -26,13 +26,14 @@ class Plot:
     ticks: list[tuple[float, int]]  # the scale: heights and their tokens
 
 
-def context_plot(conversation: Conversation, usage: dict[str, Any]) -> str:
-    """The SVG for a conversation and its `context.usage`; "" where nothing was reported yet."""
-    return drawn("plot", lambda: _svg(conversation, usage), str)
+def context_plot(loaded: Loaded) -> str:
+    """The SVG for a conversation; "" where nothing was reported yet."""
+    trigger = loaded.policy.trigger_tokens(loaded.limits)
+    return drawn("plot", lambda: _svg(loaded.conversation, trigger), str)
 
 
-def _svg(conversation: Conversation, usage: dict[str, Any]) -> str:
-    plot = _plot(conversation, usage)
+def _svg(conversation: Conversation, trigger: int) -> str:
+    plot = _plot(conversation, trigger)
     if plot is None:
         return ""
     context = {
@@ -41,14 +42,14 @@ def _svg(conversation: Conversation, usage: dict[str, Any]) -> str:
         "last": plot.line[-1],
         "ticks": [(y, format_tokens(tokens)) for y, tokens in plot.ticks],
         "answers": len(plot.line),
-        "trigger": format_tokens(int(usage["trigger"] * usage["budget"])),
+        "trigger": format_tokens(trigger),
         "width": WIDTH,
         "height": HEIGHT,
     }
     return render_to_string("chat/_plot.html", context)
 
 
-def _plot(conversation: Conversation, usage: dict[str, Any]) -> Plot | None:
+def _plot(conversation: Conversation, trigger: int) -> Plot | None:
     rows = conversation.messages.filter(active=True, role=Message.Role.ASSISTANT).order_by(
         "-position"
     )
@@ -59,7 +60,6 @@ def _plot(conversation: Conversation, usage: dict[str, Any]) -> Plot | None:
     ]
     if len(answers) < 2:
         return None
-    trigger = usage["trigger"] * usage["budget"]
     top = int(max(trigger, *(tokens for _, tokens in answers)) * 1.05)
     step = WIDTH / (len(answers) - 1)
 

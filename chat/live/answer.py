@@ -20,8 +20,8 @@ from agent.context.assemble import (
 )
 from agent.context.request import Request
 from agent.engine import to_send
-from agent.errors import AgentError
-from agent.loop import Result, continued, converse, last_request, run_calls
+from agent.errors import AgentError, ErrorCode
+from agent.loop import Answered, Result, continued, converse, run_calls
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
 from agent.model.reply import (
@@ -30,12 +30,13 @@ from agent.model.reply import (
     Reply,
     outcome,
 )
-from agent.tokens import RawTokens
+from agent.tokens import RawTokens, RealTokens
 from chat.db import in_db_at_last, unbroken
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_within
 from chat.models import Turn
+from chat.models.notices import Notice
 from chat.queries import model_server
 from chat.queries.conversation import Loaded
 from chat.services import (
@@ -57,26 +58,17 @@ REST_SECONDS = 0.03
 REST_PER_ANSWER = 0.001
 MAX_REST_SECONDS = 0.1
 
-CUT_NOTICE = gettext_noop("The answer reached its length limit. Ask to continue.")
-LAST_ROUND_NOTICE = gettext_noop(
-    "The limit of tool calls for one answer was reached; the model was asked to answer with what "
-    "it had. Ask it to go on if something is missing."
-)
-TRIMMED_NOTICE = gettext_noop(
-    "The oldest messages were left out of this request because it would not fit. "
-    "They are still here."
-)
 ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
 MARGIN = 0.95  # of what it says: what is left out is only estimated
 
 
 class Answering:
-    """One answer: the steps that `agent.loop.converse` drives. `begun` is its first request, where
-    that was loaded already; `answers` tells how many answers run."""
+    """One answer: the steps that `agent.loop.converse` drives. `begun` is its first request;
+    `answers` tells how many answers run."""
 
-    def __init__(self, live: LiveTurn, begun: Opening | None, answers: Callable[[], int]) -> None:
+    def __init__(self, live: LiveTurn, begun: Opening, answers: Callable[[], int]) -> None:
         self._live = live
-        self._begun = begun
+        self._begun: Opening | None = begun
         self._answers = answers
         self._raw_prompt = RawTokens(0)
         self._listed = False
@@ -85,26 +77,26 @@ class Answering:
 
     async def run(self) -> Ending:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
-        reply = await converse(self, settings.MAX_TOOL_ROUNDS)
-        if outcome(reply) in (Outcome.CUT, Outcome.OVERFLOW, Outcome.RESEND):
-            await in_db_at_last(services.set_notice, self._live.turn_id, CUT_NOTICE)
-        return self._ending(reply)
+        answered = await converse(self, settings.MAX_TOOL_ROUNDS)
+        if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
+            await in_db_at_last(services.set_notice, self._live.turn_id, Notice.CUT)
+        return self._ending(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
 
-    async def ask(self, *, final: bool) -> Reply:
+    async def ask(self, *, final: bool) -> Answered:
         """Compact first if that is due, then ask the model; where the API says that the prompt is
         too long, make room and ask again."""
         opening = await self._open()
         self._conversation = opening.loaded.conversation
         if final:
-            await in_db_at_last(services.set_notice, self._live.turn_id, LAST_ROUND_NOTICE)
+            await in_db_at_last(services.set_notice, self._live.turn_id, Notice.LAST_ROUND)
         as_text = False
         while True:
             try:
                 return await self._reply(opening, final=final, as_text=as_text)
             except AgentError as error:
-                if error.code == "thinking_refused" and not as_text:
+                if error.code == ErrorCode.THINKING_REFUSED and not as_text:
                     log.warning("thinking was refused", turn=self._live.turn_id, said=error.said)
                     await in_db_at_last(services.void_thinking, self._live.turn_id)
                     as_text = True
@@ -161,7 +153,7 @@ class Answering:
     async def _made_room(self, loaded: Loaded, error: AgentError) -> bool:
         """Whether the next try is shorter, after the API refused a prompt as too long: thanks to a
         compaction, else, once in a turn, without the oldest messages."""
-        if error.code != "too_long":
+        if error.code != ErrorCode.TOO_LONG:
             return False
         if await self._may_compact(loaded):
             self._overflows += 1
@@ -179,18 +171,16 @@ class Answering:
             return False
         return not await in_db_at_last(preparations.rests, loaded)
 
-    async def _reply(self, opening: Opening, *, final: bool, as_text: bool) -> Reply:
+    async def _reply(self, opening: Opening, *, final: bool, as_text: bool) -> Answered:
         """One request and its continuations, streamed to the browsers."""
         live, loaded, message = self._live, opening.loaded, opening.message
         assert message is not None
         live.begin_message(message.pk, message.number)
-        context = await self._fitting(loaded)
-        request = model_server.request_for(rounds_as_text(context) if as_text else context)
-        if final:
-            request = last_request(request)
-            model_server.require_valid(request)
-        self._raw_prompt = loaded.limits.factor.raw(measure(context, model_server.counter()).total)
-        sent = request
+        context, tokens = await self._fitting(loaded)
+        self._raw_prompt = loaded.limits.factor.raw(tokens)
+        sent = request = await asyncio.to_thread(
+            model_server.request_for, rounds_as_text(context) if as_text else context, final=final
+        )
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
             await self._stream(sent)
@@ -200,33 +190,36 @@ class Answering:
             if ended is Outcome.RESEND and next_prompt + sent.max_tokens > loaded.limits.window:
                 ended = Outcome.OVERFLOW
             if ended is Outcome.OVERFLOW and not live.length:
-                raise AgentError("too_long", TOO_LONG_WORDS)
+                raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
-                return reply
+                return Answered(reply, ended)
             sent, live.reply = continued(request, reply), reply.resumed()
-            model_server.require_valid(sent, resumed=True)
+            await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
-            "too_many_rounds", gettext_noop("The model's server paused too often. Ask to go on.")
+            ErrorCode.TOO_MANY_ROUNDS,
+            gettext_noop("The model's server paused too often. Ask to go on."),
         )
 
-    async def _fitting(self, loaded: Loaded) -> Context:
-        """The context, trimmed on whole turns where it would not fit the window."""
+    async def _fitting(self, loaded: Loaded) -> tuple[Context, RealTokens]:
+        """The context, trimmed on whole turns where it would not fit the window, and its estimated
+        tokens."""
         context = self._to_send(loaded)
         if context is loaded.context:
-            return context
+            return context, loaded.size.total
         turn_id = self._live.turn_id
         if context.omitted:
-            await in_db_at_last(services.note_trimmed, turn_id, TRIMMED_NOTICE)
+            await in_db_at_last(services.note_trimmed, turn_id)
             log.warning("request trimmed", turn=turn_id, omitted=context.omitted)
-        if measure(context, model_server.counter()).total > loaded.limits.prompt_limit:
+        tokens = measure(context, model_server.counter()).total
+        if tokens > loaded.limits.prompt_limit:
             raise AgentError(
-                "too_long",
+                ErrorCode.TOO_LONG,
                 gettext_noop(
                     "The last message alone does not fit the model. Shorten it, or choose a model "
                     "with a larger window."
                 ),
             )
-        return context
+        return context, tokens
 
     def _to_send(self, loaded: Loaded) -> Context:
         return to_send(loaded.metered, model_server.counter(), self._most)

@@ -12,11 +12,8 @@ from chat.live.live_turn import (
     LiveTurn,
     Question,
 )
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    send,
-)
+from chat.protocol.broadcast import conversation_group, send
+from chat.protocol.events import QuestionAsked, QuestionClosed
 from chat.services import mcp_servers
 
 DECLINED = (
@@ -38,14 +35,14 @@ async def ask(live: LiveTurn, server: str, call: Block) -> None:
     live.questions[call_id] = question
     group, name = conversation_group(live.conversation_id), f"call-{call_id}"
     try:
-        await send(group, events.question_asked(name, html))
+        await send(group, QuestionAsked(name, html))
         async with asyncio.timeout(settings.MCP_ASK_SECONDS):
             decision = await question.decision
     except TimeoutError as error:
         raise ToolError(NOT_ANSWERED) from error
     finally:
         live.questions.pop(call_id, None)
-        await send(group, events.question_closed(name))
+        await send(group, QuestionClosed(name))
     if decision == "deny":
         raise ToolError(DECLINED)
     if decision == "always":

@@ -2,10 +2,10 @@
 and no ORM call happens in here."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -19,12 +19,10 @@ from django.utils.translation import gettext, gettext_noop
 from accounts.models import User
 from accounts.sessions import signs_in
 from chat.db import UNAVAILABLE, in_db, why_unavailable
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.live import (
     consent,
-)
-from chat.live import (
-    snapshot as snapshots,
+    snapshot,
 )
 from chat.live.peers import (
     decide_elsewhere,
@@ -33,14 +31,9 @@ from chat.live.peers import (
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.outages import DATABASE, LAYER
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    SESSION_DOUBT,
-    Event,
-    bind_loop,
-    conversation_group,
-    user_group,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import SESSION_DOUBT, bind_loop, conversation_group, user_group
+from chat.protocol.events import Error, Event, MessageCreated, SiteState, encode
 from chat.protocol.frames import (
     CancelCompaction,
     Compact,
@@ -191,11 +184,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except UNAVAILABLE as error:
             DATABASE.began(error)
             words = gettext(why_unavailable(error))
-            await self._send_error(Refused("unavailable", words, retryable=True), client_id)
+            await self._send_error(
+                Refused(RefusalCode.UNAVAILABLE, words, retryable=True), client_id
+            )
         except Exception:
             log.exception("frame failed", conversation=str(self.conversation_id))
             words = gettext("Something went wrong; your text is kept. Try again.")
-            await self._send_error(Refused("internal", words, retryable=True), client_id)
+            await self._send_error(Refused(RefusalCode.INTERNAL, words, retryable=True), client_id)
 
     async def _handle(self, frame: Frame) -> None:
         match frame:
@@ -203,21 +198,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._post(frame)
             case Compact(focus):
                 self._refuse_if_draining()
-                turn, compaction_id = await in_db(
+                await runner.begin(
                     summaries.open_turn,
                     self.user,
                     self.conversation_id,
                     focus=focus,
                     owner=runner.owner,
                 )
-                runner.start(turn, compaction_id)
             case StopTurn():
                 await self._stop()
             case DecideCall():
                 await self._decide(frame)
             case CancelCompaction():
                 if not await in_db(compactions.cancel, self.conversation_id):
-                    raise Refused("nothing_to_stop", gettext("No compaction is running."))
+                    raise Refused(RefusalCode.NOTHING_TO_STOP, gettext("No compaction is running."))
             case Sync():
                 await self._send_snapshot()
 
@@ -226,7 +220,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         send: Callable[..., requests.Opening | None] = (
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
-        opening = await in_db(
+        opening = await runner.begin(
             send,
             self.user,
             self.conversation_id,
@@ -234,22 +228,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             client_id=frame.client_id,
             expected_head=frame.expected_head,
             owner=runner.owner,
-            files=frame.files,
+            files=frame.attachments,
             pasted=frame.pasted,
         )
-        if opening:
-            runner.start(opening.turn, opening=opening)
-        else:
+        if opening is None:
             # A repeat: show what came of the first, and that it is stored.
             await self._send_snapshot()
-            await self.send(text_data=await in_db(self._stored, frame.client_id))
+            await self._tell(await in_db(self._stored, frame.client_id))
 
-    def _stored(self, client_id: str) -> str:
+    def _stored(self, client_id: str) -> MessageCreated:
         """`message.created` of the message with a client's id, without the HTML: the page loads
         what it lacks by the snapshot, and the message may be on another branch by now."""
         rows = Message.objects.filter(conversation=self.conversation_id)
-        event = events.message_created(rows.get(client_id=client_id)) | {"html": ""}
-        return json.dumps(event)
+        return replace(from_rows.message_created(rows.get(client_id=client_id)), html="")
 
     async def _stop(self) -> None:
         if live := runner.live(self.conversation_id):
@@ -259,49 +250,51 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE).first
         )
         if turn is None:
-            raise Refused("nothing_to_stop", gettext("No answer is being written."))
+            raise Refused(RefusalCode.NOTHING_TO_STOP, gettext("No answer is being written."))
         await stop_elsewhere(turn)
 
     async def _decide(self, frame: DecideCall) -> None:
         live = runner.live(self.conversation_id)
         if live and live.turn_id == frame.turn_id:
-            done = consent.decide(live, frame.call_id, frame.decision)
+            done = consent.decide(live, frame.id, frame.decision)
         else:
             mine = Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE)
             turn = await in_db(mine.filter(pk=frame.turn_id).first)
             done = turn is not None
             if turn:
-                await decide_elsewhere(turn, frame.call_id, frame.decision)
+                await decide_elsewhere(turn, frame.id, frame.decision)
         if not done:
-            raise Refused("not_asked", gettext("This does not wait for your decision any more."))
+            raise Refused(
+                RefusalCode.NOT_ASKED, gettext("This does not wait for your decision any more.")
+            )
 
     async def _send_snapshot(self) -> None:
         async with self._sending:
-            snapshot = await snapshots.snapshot(self.conversation_id)
-            await self.send(text_data=json.dumps(snapshot, default=str))
+            await self._tell(await snapshot.snapshot(self.conversation_id))
 
     async def _send_state(self) -> None:
-        text = gettext(LATE) if LAYER.lasts else ""
-        await self.send(text_data=json.dumps({"type": "site.state", "text": text}))
+        await self._tell(SiteState(gettext(LATE) if LAYER.lasts else ""))
 
     async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
-        event: Event = {
-            "type": "error",
-            "code": refusal.code,
-            "message": refusal.message,
-            "retryable": refusal.retryable,
-        }
-        if refusal.retry_after is not None:
-            event["retry_after"] = refusal.retry_after
-        if client_id is not None:
-            event["client_id"] = client_id
-        await self.send(text_data=json.dumps(event))
+        await self._tell(
+            Error(
+                code=refusal.code,
+                message=refusal.message,
+                retryable=refusal.retryable,
+                retry_after=refusal.retry_after,
+                client_id=client_id,
+            )
+        )
+
+    async def _tell(self, event: Event) -> None:
+        """Send an event to this tab alone."""
+        await self.send(text_data=encode(event))
 
     @staticmethod
     def _refuse_if_draining() -> None:
         if runner.draining:
             raise Refused(
-                "shutting_down",
+                RefusalCode.SHUTTING_DOWN,
                 gettext("The server is restarting; your text is kept. Send it in a moment."),
                 retryable=True,
             )

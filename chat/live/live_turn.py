@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 from uuid import UUID
 
 from agent.messages import Block
@@ -17,10 +16,9 @@ from chat.html.markdown_stream import (
     utf16_length,
 )
 from chat.html.tool_row import render_call
-from chat.protocol.broadcast import (
-    conversation_group,
-    send,
-)
+from chat.protocol.broadcast import conversation_group, send
+from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
+from chat.protocol.parts import LiveAnswer, LiveText
 
 
 @dataclass
@@ -91,13 +89,23 @@ class LiveTurn:
             self.first_delta = perf_counter() - self._began
         offset, self.length = self.length, self.length + utf16_length(text)
         self.tail += text
-        await self._send({"type": "turn.delta", "offset": offset, "text": text})
+        await self._send(
+            TurnDelta(self.turn_id, self.message_id, self._next_seq(), offset=offset, text=text)
+        )
         for piece in self._markdown.cut(text):
             block = await self._rendered(piece)
             self.tail = _after(self.tail, block.through - self.through)
             self.through = block.through
             self.html.append(block.html)
-            await self._send({"type": "turn.block", "through": block.through, "html": block.html})
+            await self._send(
+                TurnBlock(
+                    self.turn_id,
+                    self.message_id,
+                    self._next_seq(),
+                    through=block.through,
+                    html=block.html,
+                )
+            )
 
     async def _rendered(self, piece: Piece) -> FinishedBlock:
         """A piece as HTML: in a thread where it would hold up the loop, and with it every other
@@ -112,26 +120,29 @@ class LiveTurn:
         text = clean_text(text)
         offset = utf16_length(self.thinking)
         self.thinking += text
-        await self._tell({"type": "turn.thinking", "offset": offset, "text": text})
+        await self._send(TurnThinking(self.turn_id, self.message_id, offset=offset, text=text))
 
     async def begin_block(self, block: Block) -> None:
         """Show that a tool is being called, while the arguments still come."""
         if block["type"].endswith("tool_use"):
-            self.rows.append(render_call(block))
-            names = {"id": block["id"], "name": block["name"]}
-            await self._tell({"type": "tool.started", "html": self.rows[-1]} | names)
+            html = render_call(block)
+            self.rows.append(html)
+            await self._send(
+                ToolStarted(
+                    self.turn_id, self.message_id, id=block["id"], name=block["name"], html=html
+                )
+            )
 
-    async def _send(self, event: dict[str, Any]) -> None:
+    def _next_seq(self) -> int:
         self.seq += 1
-        await self._tell(event | {"seq": self.seq})
+        return self.seq
 
-    async def _tell(self, event: dict[str, Any]) -> None:
-        group = conversation_group(self.conversation_id)
-        await send(group, event | {"turn_id": self.turn_id, "message_id": self.message_id})
+    async def _send(self, event: Event) -> None:
+        await send(conversation_group(self.conversation_id), event)
 
-    def snapshot(self) -> dict[str, Any]:
-        """What a page needs to show the answer so far (docs/protocol.md)."""
-        return {
+    def snapshot(self) -> LiveAnswer:
+        """What a page needs to show the answer so far."""
+        text: LiveText = {
             "message_id": self.message_id,
             "number": self.number,
             "seq": self.seq,
@@ -140,8 +151,9 @@ class LiveTurn:
             "text": self.tail,
             "thinking": self.thinking,
             "rows": "".join(self.rows),
-            "questions": "".join(question.html for question in self.questions.values()),
         }
+        questions = "".join(question.html for question in self.questions.values())
+        return {"text": text, "questions": questions}
 
 
 def _whole_pairs(text: str) -> tuple[str, str]:

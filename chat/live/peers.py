@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from channels.layers import get_channel_layer
@@ -11,6 +10,7 @@ from chat.db import in_db
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.models import Turn
+from chat.protocol.parts import LiveAnswer
 from chat.services import turns
 
 ANSWER_SECONDS = 1.0
@@ -43,7 +43,7 @@ async def obey(
             await layer.send(message["reply_to"], {"type": "told", "live": told})
 
 
-async def ask_owner(turn: Turn) -> dict[str, Any] | None:
+async def ask_owner(turn: Turn) -> LiveAnswer | None:
     """The live text of a turn that another process runs; None if it does not answer."""
     channel = await get_channel_layer().new_channel()
     await _send(turn, action="tell", reply_to=channel)
@@ -52,7 +52,7 @@ async def ask_owner(turn: Turn) -> dict[str, Any] | None:
             told = await get_channel_layer().receive(channel)
     except TimeoutError:
         return None
-    live: dict[str, Any] | None = told["live"]
+    live: LiveAnswer | None = told["live"]
     return live
 
 

@@ -8,37 +8,37 @@ import contextvars
 import os
 import socket
 import uuid
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec
 from uuid import UUID
 
 import structlog
 from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import shown_text
 from agent.model.reply import Reply
 from chat import tasks
-from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, why_unavailable
+from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, unbroken, why_unavailable
 from chat.live.answer import Answering
 from chat.live.enqueuing import enqueue
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import obey
 from chat.live.waiting import wait_for
 from chat.models import Compaction, Turn
+from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
-from chat.protocol.broadcast import (
-    bind_loop,
-    conversation_group,
-    send,
-)
+from chat.protocol.broadcast import bind_loop, conversation_group, send
+from chat.protocol.events import TurnNotice
 from chat.queries.conversation import Loaded
 from chat.services import (
     compactions,
     endings,
     preparations,
+    summaries,
 )
 from chat.services import sweep as sweeping
 from chat.services import turns as services
@@ -48,11 +48,13 @@ from chat.services.turns import TurnEnded
 
 log = structlog.get_logger(__name__)
 
+P = ParamSpec("P")
+Begun = Opening | summaries.Begun
+
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
-UNSTORED = gettext_noop("The answer is kept in memory and stored as soon as that is possible.")
 INTERNAL = AgentError(
-    "internal",
+    ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
     retryable=True,
 )
@@ -69,18 +71,29 @@ class Runner:
         self._keeper: asyncio.Task[None] | None = None
         self._control: asyncio.Task[None] | None = None
 
-    def start(
-        self, turn: Turn, compaction_id: int | None = None, *, opening: Opening | None = None
-    ) -> None:
-        """Run a stored turn: an answer, from its `opening` where it was begun already, or the
-        compaction that was begun with it."""
+    async def begin(
+        self, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
+    ) -> Begun | None:
+        """Store the beginning of a turn and run it, or neither: also where who asked for it leaves
+        meanwhile. What `store` returns; with None nothing runs."""
+        return await unbroken(self._begin(partial(store, *args, **kwargs)))
+
+    async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
+        begun = await in_db(store)
+        if begun:
+            self.start(begun)
+        return begun
+
+    def start(self, begun: Begun) -> None:
+        """Run a turn whose beginning is stored."""
         bind_loop()
+        turn = begun.turn
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
-        if compaction_id is None:
-            work = Answering(live, opening, lambda: len(self._live)).run()
+        if isinstance(begun, Opening):
+            work = Answering(live, begun, lambda: len(self._live)).run()
         else:
-            work = self._compact(compaction_id)
+            work = self._compact(begun.compaction_id)
         # In a context of its own: the turn outlives the request that started it.
         live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
         if self._keeper is None:
@@ -173,7 +186,7 @@ class Runner:
         told = False
         while True:
             try:
-                loaded = await in_db(compactions.end_turn, live.turn_id, ending)
+                loaded = await in_db(endings.end_turn, live.turn_id, ending)
             except UNAVAILABLE as error:
                 DATABASE.began(error)
                 if not told:
@@ -190,9 +203,11 @@ class Runner:
 
     @staticmethod
     async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
-        text = " ".join([gettext(why_unavailable(error)), gettext(UNSTORED)])
-        notice = {"type": "turn.notice", "turn_id": live.turn_id, "text": text}
-        await send(conversation_group(live.conversation_id), notice)
+        text = notice_text(Notice.UNSTORED, gettext(why_unavailable(error)))
+        await send(
+            conversation_group(live.conversation_id),
+            TurnNotice(live.turn_id, Notice.UNSTORED, text),
+        )
         return True
 
     async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
@@ -240,7 +255,9 @@ class Runner:
                 return Ending(Turn.Status.COMPLETED)
             case Compaction.Status.CANCELLED:
                 return Ending(Turn.Status.CANCELLED)
-        return Ending(Turn.Status.FAILED, error=AgentError("compaction_failed", ended.error))
+        return Ending(
+            Turn.Status.FAILED, error=AgentError(ErrorCode.COMPACTION_FAILED, ended.error)
+        )
 
     # --- Keeping ----------------------------------------------------------------------------------
 

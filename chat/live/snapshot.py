@@ -1,68 +1,61 @@
 """The `snapshot` event: all that a page needs to be right, whatever it has missed."""
 
-from typing import Any
+from dataclasses import replace
 from uuid import UUID
-
-from django.utils import timezone
 
 from chat.db import in_db
 from chat.html.questions import render_proposal
 from chat.live.peers import ask_owner
 from chat.live.runner import runner
 from chat.models import Compaction, Message, Turn
-from chat.protocol import events
+from chat.protocol import from_rows
+from chat.protocol.events import Snapshot
+from chat.protocol.parts import LiveAnswer, LiveText, TurnState
 from chat.queries.conversation import (
     head_number,
     load,
-    usage_event,
 )
 from chat.services import memories
 
 
-async def snapshot(conversation_id: UUID) -> dict[str, Any]:
-    """The event of docs/protocol.md, with the live text from the process that writes it."""
-    event, turn = await in_db(_stored, conversation_id)
+async def snapshot(conversation_id: UUID) -> Snapshot:
+    """The event, with the live text from the process that writes it."""
+    stored, turn = await in_db(_stored, conversation_id)
     if turn is None:
-        return event
+        return stored
     live = runner.live(conversation_id)
     if live is not None and live.turn_id == turn.pk:
-        told: dict[str, Any] | None = live.snapshot()
+        told: LiveAnswer | None = live.snapshot()
     elif turn.owner != runner.owner:
         told = await ask_owner(turn)
     else:
         told = None
-    if told is None:
-        told = await in_db(_checkpoint, turn)
-    event["questions"] += told.pop("questions", "")
-    event["turn"] |= told
-    return event
+    text = told["text"] if told else await in_db(_checkpoint, turn)
+    state: TurnState = {**text, "turn_id": turn.pk, "kind": turn.kind, "status": turn.status}
+    questions = stored.questions + (told["questions"] if told else "")
+    return replace(stored, turn=state, questions=questions)
 
 
-def _stored(conversation_id: UUID) -> tuple[dict[str, Any], Turn | None]:
+def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
+    """What the database knows, without the turn; and that turn."""
     loaded = load(conversation_id)
     turn = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE).first()
     compaction = Compaction.objects.filter(
         conversation=conversation_id, status=Compaction.Status.RUNNING
     ).first()
-    event: dict[str, Any] = {
-        "type": "snapshot",
-        "conversation_id": str(conversation_id),
-        "title": str(loaded.conversation),
-        "head": head_number(conversation_id),
-        "turn": None,
-        "compaction": None,
-        "usage": usage_event(loaded),
-        "questions": "".join(map(render_proposal, memories.proposals_of(loaded.conversation))),
-    }
-    if turn:
-        event["turn"] = {"turn_id": turn.pk, "kind": turn.kind, "status": turn.status}
-    if compaction:
-        elapsed = (timezone.now() - compaction.created_at).total_seconds()
-        event["compaction"] = events.compaction_started(compaction) | {"elapsed": elapsed}
+    event = Snapshot(
+        conversation_id=str(conversation_id),
+        title=str(loaded.conversation),
+        head=head_number(conversation_id),
+        turn=None,
+        compaction=from_rows.compaction_started(compaction) if compaction else None,
+        usage=from_rows.context_usage(loaded),
+        questions="".join(map(render_proposal, memories.proposals_of(loaded.conversation))),
+    )
     return event, turn
 
 
-def _checkpoint(turn: Turn) -> dict[str, Any]:
+def _checkpoint(turn: Turn) -> LiveText:
     """The stored text of a turn whose owner does not answer."""
     message = Message.objects.filter(turn=turn, status=Message.Status.STREAMING).first()
     return {
@@ -74,5 +67,4 @@ def _checkpoint(turn: Turn) -> dict[str, Any]:
         "text": message.text if message else "",
         "thinking": "",
         "rows": "",
-        "questions": "",
     }

@@ -14,6 +14,7 @@ from chat.db import UNAVAILABLE, in_db, in_db_at_last
 from chat.live.enqueuing import enqueue
 from chat.models import Compaction
 from chat.protocol.broadcast import conversation_group
+from chat.protocol.events import CompressionCompleted
 from chat.queries import summaries
 from chat.queries.conversation import Loaded
 from chat.services import compactions
@@ -84,7 +85,7 @@ async def _wait_for_end(layer: Any, channel: str) -> None:
     """Until a compaction's end is announced on the channel, or for a second."""
     try:
         async with asyncio.timeout(POLL_SECONDS):
-            while (await layer.receive(channel)).get("name") != "CompressionCompleted":
+            while (await layer.receive(channel)).get("name") != CompressionCompleted.type:
                 pass
     except TimeoutError:
         pass

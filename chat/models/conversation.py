@@ -8,6 +8,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from chat.models.notices import Notice, notice_text
+
 
 class Conversation(models.Model):
     """One thread. The `compressed_*` fields describe the active branch and are written together
@@ -138,7 +140,10 @@ class Turn(models.Model):
     error = models.JSONField(
         null=True, blank=True, help_text="{code, message, retryable, retry_after}"
     )
-    notice = models.TextField(blank=True, help_text="A degraded mode, in words for the page.")
+    notice = models.CharField(
+        max_length=20, blank=True, help_text="The code of a degraded mode: see chat.models.notices."
+    )
+    notice_about = models.TextField(blank=True, help_text="What the notice names.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -160,6 +165,11 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} turn {self.pk} ({self.status})"
+
+    @property
+    def notice_text(self) -> str:
+        """Its notice in the reader's language; "" where it has none."""
+        return notice_text(Notice(self.notice), self.notice_about) if self.notice else ""
 
 
 class Message(models.Model):

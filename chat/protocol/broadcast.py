@@ -4,17 +4,19 @@ The layer delivers at most once. Events are doorbells; whoever misses one asks f
 """
 
 import asyncio
-import json
-from typing import Any
+from collections.abc import Callable
 from uuid import UUID
 
+import structlog
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
-from chat.protocol.local_layer import LocalChannelLayer
+from chat.html.failsafe import drawn
+from chat.protocol.events import Event, encode
+from chat.protocol.local_layer import RESYNC, LocalChannelLayer, Message
 
-Event = dict[str, Any]
+log = structlog.get_logger(__name__)
 
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
 
@@ -45,6 +47,22 @@ def emit(group: str, event: Event) -> None:
     transaction.on_commit(lambda: _deliver(group, message), robust=True)
 
 
+def emit_later(group: str, make: Callable[[], Event]) -> None:
+    """`emit` for an event that takes a while to make, as all with HTML do: it is made after the
+    commit too. Rendering takes up to 100 ms, in which nobody else could write to SQLite. Where it
+    cannot be made, which is logged, the sockets send a snapshot: what it tells of is stored."""
+
+    def tell() -> None:
+        try:
+            message = drawn("event", lambda: _message(make()), lambda: RESYNC)
+        except DatabaseError:  # away since the commit
+            log.exception("event could not be read", group=group)
+            message = RESYNC
+        _deliver(group, message)
+
+    transaction.on_commit(tell, robust=True)
+
+
 def doubt_sessions(user_id: int) -> None:
     """When the current transaction commits, let every socket of a user check its session. What ends
     a session must not fail for a channel layer that is away: sockets check by themselves too."""
@@ -58,12 +76,12 @@ async def send(group: str, event: Event) -> None:
     await get_channel_layer().group_send(group, _message(event))
 
 
-def _message(event: Event) -> Event:
+def _message(event: Event) -> Message:
     # Encoded once for all sockets.
-    return {"type": "relay", "name": event["type"], "frame": json.dumps(event, default=str)}
+    return {"type": "relay", "name": event.type, "frame": encode(event)}
 
 
-def _deliver(group: str, message: Event) -> None:
+def _deliver(group: str, message: Message) -> None:
     layer = get_channel_layer()
     if isinstance(layer, LocalChannelLayer):
         layer.deliver(group, message)

@@ -1,127 +1,285 @@
-"""The server's events of docs/protocol.md, made from rows."""
+"""What the server sends over the socket: one type for each event of docs/protocol.md.
 
-from typing import Any
+These are data and render nothing. `chat.protocol.from_rows` makes those that hold HTML.
+"""
 
-from django.utils.translation import gettext
+import json
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
-from agent.messages import Block
-from chat.errors import in_words
-from chat.html.divider import (
-    compaction_note,
-    render_divider,
-)
-from chat.html.message import (
-    render_message,
-    whole_row_url,
-)
-from chat.html.questions import render_proposal
-from chat.html.tool_row import render_call
-from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
-from chat.queries.tree import newest_variant
-
-Event = dict[str, Any]
+from chat.protocol.parts import Breakdown, Totals, TurnState
 
 
-def message_created(message: Message) -> Event:
-    return {
-        "type": "message.created",
-        "id": message.pk,
-        "number": message.number,
-        "role": message.role,
-        "status": message.status,
-        "client_id": message.client_id,
-        "html": render_message(message, newest_variant(message)),
-    }
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`type` is the event's name in its frame."""
+
+    type: ClassVar[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event as its frame says it; events in its fields stay as they are."""
+        return {"type": self.type} | {each.name: getattr(self, each.name) for each in fields(self)}
 
 
-def turn_started(turn: Turn) -> Event:
-    return {"type": "turn.started", "turn_id": turn.pk, "kind": turn.kind}
+def encode(event: Event) -> str:
+    """An event's frame."""
+    return json.dumps(event, default=_as_dict)
 
 
-def tool_finished(message: Message, call: Block) -> Event:
-    """Of a message that is read with its turn."""
-    ended = message.calls[call["id"]]
-    return {
-        "type": "tool.finished",
-        "turn_id": message.turn_id,
-        "message_id": message.pk,
-        "id": call["id"],
-        "name": call["name"],
-        "failed": ended["failed"],
-        "seconds": ended["seconds"],
-        "html": render_call(call, ended, whole_row_url(message, call["id"])),
-    }
+def _as_dict(value: object) -> dict[str, Any]:
+    if not isinstance(value, Event):
+        raise TypeError(f"An event cannot hold a {type(value).__name__}.")
+    return value.as_dict()
 
 
-def turn_finished(turn: Turn, message: Message | None) -> Event:
-    return {
-        "type": "turn.finished",
-        "turn_id": turn.pk,
-        "kind": turn.kind,
-        "status": turn.status,
-        "message_id": message.pk if message else None,
-        "html": render_message(message, newest_variant(message)) if message else "",
-        "stop_reason": message.stop_reason if message else "",
-        "usage": message.usage if message else None,
-        "error": in_words(turn.error),
-    }
+# --- The context ----------------------------------------------------------------------------------
 
 
-def conversation_updated(conversation: Conversation) -> Event:
-    return {
-        "type": "conversation.updated",
-        "id": str(conversation.pk),
-        "title": str(conversation),
-    }
+@dataclass(frozen=True, slots=True)
+class ContextUsage(Event):
+    """How full the context is. `ratio` and `trigger` are shares of the budget."""
+
+    type = "context.usage"
+    used: int
+    budget: int
+    window: int
+    ratio: float
+    trigger: float
+    estimated: bool
+    automatic: bool
+    held: bool
+    note: str
+    breakdown: Breakdown
+    totals: Totals
 
 
-def proposal_asked(proposal: MemoryProposal) -> Event:
-    return question_asked(f"memory-{proposal.pk}", render_proposal(proposal))
+# --- Compactions ----------------------------------------------------------------------------------
 
 
-def proposal_closed(proposal: MemoryProposal) -> Event:
-    return question_closed(f"memory-{proposal.pk}")
+@dataclass(frozen=True, slots=True)
+class CompressionStarted(Event):
+    """`elapsed` seconds ago."""
+
+    type = "CompressionStarted"
+    conversation_id: str
+    compaction_id: int
+    trigger: str
+    messages: int
+    tokens_before: int
+    elapsed: float
 
 
-def question_asked(question_id: str, html: str) -> Event:
-    return {"type": "question.asked", "id": question_id, "html": html}
+@dataclass(frozen=True, slots=True)
+class CompressionProgress(Event):
+    type = "CompressionProgress"
+    conversation_id: str
+    compaction_id: int
+    text: str
 
 
-def question_closed(question_id: str) -> Event:
-    return {"type": "question.closed", "id": question_id}
+@dataclass(frozen=True, slots=True)
+class CompressionCompleted(Event):
+    """Of each CompressionStarted there is exactly one."""
+
+    type = "CompressionCompleted"
+    conversation_id: str
+    compaction_id: int
+    success: bool
+    error: str
+    cancelled: bool
+    tokens_before: int
+    tokens_after: int
+    trigger: str
+    engine: str
+    note: str
+    after_message_id: int
+    html: str
 
 
-def compaction_started(compaction: Compaction) -> Event:
-    return _compaction("CompressionStarted", compaction) | {
-        "trigger": compaction.trigger,
-        "messages": compaction.messages,
-        "tokens_before": compaction.tokens_before,
-    }
+@dataclass(frozen=True, slots=True)
+class CompactionReverted(Event):
+    type = "compaction.reverted"
+    id: int
 
 
-def compaction_progress(compaction: Compaction, text: str) -> Event:
-    return _compaction("CompressionProgress", compaction) | {"text": text}
+# --- The turn that runs ---------------------------------------------------------------------------
 
 
-def compaction_completed(compaction: Compaction) -> Event:
-    success = compaction.status == Compaction.Status.COMPLETED
-    return _compaction("CompressionCompleted", compaction) | {
-        "success": success,
-        "error": gettext(compaction.error),
-        "cancelled": compaction.status == Compaction.Status.CANCELLED,
-        "tokens_before": compaction.tokens_before,
-        "tokens_after": compaction.tokens_after,
-        "trigger": compaction.trigger,
-        "engine": compaction.engine,
-        "note": compaction_note(compaction) if success else "",
-        "after_message_id": compaction.through_id,
-        "html": render_divider(compaction) if success else "",
-    }
+@dataclass(frozen=True, slots=True)
+class TurnStarted(Event):
+    type = "turn.started"
+    turn_id: int
+    kind: str
 
 
-def _compaction(kind: str, compaction: Compaction) -> Event:
-    return {
-        "type": kind,
-        "conversation_id": str(compaction.conversation_id),
-        "compaction_id": compaction.pk,
-    }
+@dataclass(frozen=True, slots=True)
+class TurnDelta(Event):
+    """Text to append at `offset`, in UTF-16 units."""
+
+    type = "turn.delta"
+    turn_id: int
+    message_id: int | None
+    seq: int
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBlock(Event):
+    """The HTML of the text up to `through`, in UTF-16 units, from where the last one ended."""
+
+    type = "turn.block"
+    turn_id: int
+    message_id: int | None
+    seq: int
+    through: int
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnThinking(Event):
+    """Without a `seq`: what is lost comes with the finished message."""
+
+    type = "turn.thinking"
+    turn_id: int
+    message_id: int | None
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNotice(Event):
+    """A degraded mode: its code, and the same in words."""
+
+    type = "turn.notice"
+    turn_id: int
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished(Event):
+    """`usage` is the API's, `error` an `AgentError` as a dictionary in the reader's language."""
+
+    type = "turn.finished"
+    turn_id: int
+    kind: str
+    status: str
+    message_id: int | None
+    html: str
+    stop_reason: str
+    usage: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted(Event):
+    type = "tool.started"
+    turn_id: int
+    message_id: int | None
+    id: str
+    name: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished(Event):
+    type = "tool.finished"
+    turn_id: int | None
+    message_id: int
+    id: str
+    name: str
+    failed: bool
+    seconds: float
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked(Event):
+    """`id` begins with `call-` or `memory-`."""
+
+    type = "question.asked"
+    id: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionClosed(Event):
+    type = "question.closed"
+    id: str
+
+
+# --- The conversation and the site ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Event):
+    """All that a page needs to be right, whatever it has missed."""
+
+    type = "snapshot"
+    conversation_id: str
+    title: str
+    head: int
+    turn: TurnState | None
+    compaction: CompressionStarted | None
+    usage: ContextUsage
+    questions: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCreated(Event):
+    type = "message.created"
+    id: int
+    number: int
+    role: str
+    status: str
+    client_id: str | None
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDeleted(Event):
+    type = "message.deleted"
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchChanged(Event):
+    """Another branch is shown after the position `after`."""
+
+    type = "branch.changed"
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationUpdated(Event):
+    type = "conversation.updated"
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationDeleted(Event):
+    type = "conversation.deleted"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteState(Event):
+    """Words for a banner while a part of the server is away, with the code of the mode; both
+    empty: all is well again."""
+
+    type = "site.state"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Event):
+    """A frame that was refused; `retry_after` in seconds."""
+
+    type = "error"
+    code: str
+    message: str
+    retryable: bool
+    retry_after: int | None
+    client_id: str | None

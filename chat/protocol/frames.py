@@ -1,12 +1,12 @@
-"""The browser protocol's schema: what clients may send. docs/protocol.md has both directions."""
+"""What the page sends over the socket: one type for each frame of docs/protocol.md."""
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from agent.compaction.quoted import Range
 from agent.messages import sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.protocol import pasted
 
 MAX_FOCUS = 2_000
@@ -17,57 +17,62 @@ DECISIONS = ("once", "always", "deny")  # on a call that waits
 
 @dataclass(frozen=True, slots=True)
 class SendMessage:
+    """A field with a default may be left out, here and in the others."""
+
+    type: ClassVar = "message.send"
     client_id: str
     text: str
-    expected_head: int | None
+    expected_head: int | None = None
     as_branch: bool = False
-    files: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     pasted: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StopTurn:
-    pass
+    type: ClassVar = "turn.stop"
 
 
 @dataclass(frozen=True, slots=True)
 class DecideCall:
+    type: ClassVar = "tool.decide"
     turn_id: int
-    call_id: str
+    id: str
     decision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    focus: str
+    type: ClassVar = "compact"
+    focus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CancelCompaction:
-    pass
+    type: ClassVar = "compact.cancel"
 
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    pass
+    type: ClassVar = "sync"
 
 
 Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync
 
 
 def parse(data: str | bytes | None) -> Frame:
-    """A client's frame; Refused("bad_frame") says what is wrong with it."""
+    """A client's frame; Refused (`bad_frame`) says what is wrong with it."""
     try:
         frame = json.loads(data or b"")
     except (ValueError, RecursionError) as error:
-        raise Refused("bad_frame", "The frame is not valid JSON.") from error
+        raise Refused(RefusalCode.BAD_FRAME, "The frame is not valid JSON.") from error
     if not isinstance(frame, dict):
-        raise Refused("bad_frame", "The frame is not a JSON object.")
+        raise Refused(RefusalCode.BAD_FRAME, "The frame is not a JSON object.")
     match frame.get("type"):
-        case "message.send":
+        case SendMessage.type:
             client_id = _string(frame, "client_id", MAX_CLIENT_ID)
             if not client_id:
-                raise Refused("bad_frame", "client_id is empty.")
+                raise Refused(RefusalCode.BAD_FRAME, "client_id is empty.")
             return SendMessage(
                 client_id,
                 _string(frame, "text"),
@@ -76,23 +81,23 @@ def parse(data: str | bytes | None) -> Frame:
                 tuple(_strings(frame, "attachments")),
                 pasted.checked(frame.get("pasted")),
             )
-        case "turn.stop":
+        case StopTurn.type:
             return StopTurn()
-        case "tool.decide":
+        case DecideCall.type:
             turn_id = _number(frame, "turn_id")
             decision = _string(frame, "decision")
             if turn_id is None or decision not in DECISIONS:
                 words = f"turn_id must be a number and decision one of {', '.join(DECISIONS)}."
-                raise Refused("bad_frame", words)
+                raise Refused(RefusalCode.BAD_FRAME, words)
             return DecideCall(turn_id, _string(frame, "id", MAX_CALL_ID), decision)
-        case "compact":
+        case Compact.type:
             return Compact(_string(frame, "focus", MAX_FOCUS, default="").strip())
-        case "compact.cancel":
+        case CancelCompaction.type:
             return CancelCompaction()
-        case "sync":
+        case Sync.type:
             return Sync()
         case other:
-            raise Refused("bad_frame", f"The type {str(other)[:40]!r} is unknown.")
+            raise Refused(RefusalCode.BAD_FRAME, f"The type {str(other)[:40]!r} is unknown.")
 
 
 def _string(
@@ -100,9 +105,9 @@ def _string(
 ) -> str:
     value = frame.get(name, default)
     if not isinstance(value, str):
-        raise Refused("bad_frame", f"{name} must be a string.")
+        raise Refused(RefusalCode.BAD_FRAME, f"{name} must be a string.")
     if limit is not None and len(value) > limit:
-        raise Refused("bad_frame", f"{name} is longer than {limit} characters.")
+        raise Refused(RefusalCode.BAD_FRAME, f"{name} is longer than {limit} characters.")
     return sound_text(value)
 
 
@@ -110,11 +115,11 @@ def _strings(frame: dict[str, Any], name: str) -> list[str]:
     value = frame.get(name, [])
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return value
-    raise Refused("bad_frame", f"{name} must be a list of strings.")
+    raise Refused(RefusalCode.BAD_FRAME, f"{name} must be a list of strings.")
 
 
 def _number(frame: dict[str, Any], name: str) -> int | None:
     value = frame.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise Refused("bad_frame", f"{name} must be a whole number from 0.")
+    raise Refused(RefusalCode.BAD_FRAME, f"{name} must be a whole number from 0.")

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.compaction.quoted import Range
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 
 MOST_RANGES = 200
 
 
 def checked(value: Any) -> tuple[Range, ...] | None:
-    """A frame's `pasted`, a list of [start, end] or nothing; Refused("bad_frame")."""
+    """A frame's `pasted`, a list of [start, end] or nothing; Refused (`bad_frame`)."""
     if value is None:
         return None
     if not isinstance(value, list) or len(value) > MOST_RANGES or not all(map(_is_range, value)):
         words = f"pasted must be a list of at most {MOST_RANGES} pairs [start, end]."
-        raise Refused("bad_frame", words)
+        raise Refused(RefusalCode.BAD_FRAME, words)
     return tuple((start, end) for start, end in value)
 
 
@@ -30,7 +30,7 @@ def from_form(value: str) -> tuple[Range, ...] | None:
     try:
         return checked(json.loads(value)) if value else None
     except (ValueError, RecursionError) as error:
-        raise Refused("bad_frame", "pasted is not valid JSON.") from error
+        raise Refused(RefusalCode.BAD_FRAME, "pasted is not valid JSON.") from error
 
 
 def stored(sent: str, ranges: Sequence[Range] | None) -> list[list[int]] | None:

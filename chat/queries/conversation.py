@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from agent.compaction.chapters import Summary
 from agent.compaction.policy import (
@@ -241,40 +240,6 @@ def _reports(row: Message, conversation: Conversation) -> bool:
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )
-
-
-def usage_event(loaded: Loaded) -> dict[str, Any]:
-    """The `context.usage` event of docs/protocol.md."""
-    conversation, limits = loaded.conversation, loaded.limits
-    note = ""
-    if counter().encoding is None:
-        note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
-    return {
-        "type": "context.usage",
-        "used": loaded.used,
-        "budget": limits.budget,
-        "window": limits.window,
-        "ratio": loaded.used / limits.budget,
-        "trigger": loaded.policy.trigger_tokens(limits) / limits.budget,
-        "estimated": loaded.metered.estimated,
-        "automatic": loaded.policy.enabled,
-        "held": loaded.policy.held,
-        "note": note,
-        "breakdown": {
-            "system": loaded.size.system,
-            "tools": loaded.size.tools,
-            "summary": loaded.size.summary,
-            "conversation": max(0, loaded.used - loaded.size.fixed),
-            "reserve": limits.reserve,
-        },
-        "totals": {
-            "input_tokens": conversation.input_tokens,
-            "output_tokens": conversation.output_tokens,
-            "cost": conversation.cost,
-            "compactions": conversation.compactions_completed,
-            "compaction_cost": conversation.compaction_cost,
-        },
-    }
 
 
 def head_number(conversation_id: UUID) -> int:

@@ -14,7 +14,7 @@ from agent.compaction.policy import Trigger
 from agent.engine import plan_next
 from agent.limits import Model
 from agent.messages import Message
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation
 from chat.models import Message as Row
 from chat.queries import model_server
@@ -62,7 +62,7 @@ def plan_or_refuse(loaded: Loaded) -> Plan:
         reason = gettext(
             "There is nothing to compact yet: the last exchange always stays as it is."
         )
-    raise Refused("nothing_to_compact", reason)
+    raise Refused(RefusalCode.NOTHING_TO_COMPACT, reason)
 
 
 def divided(messages: Sequence[Message], through: int) -> Plan:

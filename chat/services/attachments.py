@@ -14,7 +14,7 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.models import User
 from agent.messages import Block, sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment
 from chat.services import files
 
@@ -28,7 +28,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
     name = sound_text(PurePath(name).name).strip()[:200] or "file"
     if Attachment.objects.filter(owner=user, messages=None).count() >= MOST_UNSENT:
         raise Refused(
-            "too_many_files",
+            RefusalCode.TOO_MANY_FILES,
             ngettext(
                 "{count} file waits to be sent. Remove it, or send it.",
                 "{count} files wait to be sent. Remove some, or send them.",
@@ -56,7 +56,7 @@ def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
     """The user's own files with these ids, in this order; Refused where one is not there."""
     if len(ids) > MOST_PER_MESSAGE:
         raise Refused(
-            "too_many_files",
+            RefusalCode.TOO_MANY_FILES,
             ngettext(
                 "At most {count} file can go with one message.",
                 "At most {count} files can go with one message.",
@@ -73,7 +73,8 @@ def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
     own = [found[pk] for pk in wanted if pk in found and found[pk].owner_id == user.pk]
     if len(own) < len(wanted):
         raise Refused(
-            "file_gone", gettext("A file is not there any more. Remove it, and attach it again.")
+            RefusalCode.FILE_GONE,
+            gettext("A file is not there any more. Remove it, and attach it again."),
         )
     return own
 

@@ -14,24 +14,18 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.quoted import Range
-from agent.messages import Block, plain_text, sound_text
-from chat.errors import Refused
-from chat.models import Attachment, Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
-from chat.protocol.pasted import stored
+from chat.errors import RefusalCode, Refused
+from chat.models import Attachment, Compaction, Conversation, Message
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
-from chat.queries.model_server import counter
 from chat.services import attachments, compactions, requests, summaries, turns
-from chat.services.conversations import refuse_if_busy
+from chat.services.conversations import owned, refuse_if_busy
 
 
 def edit(
@@ -42,48 +36,44 @@ def edit(
     pasted: Sequence[Range] | None = None,
     *,
     owner: str,
-) -> Turn:
+) -> requests.Opening:
     """Send another version of one's own message, with its attachments; what followed the old one
     stays with that. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
+    old = owned(user, conversation_id).messages.get(pk=message_id)
+    kept = [block for block in old.blocks if block["type"] != "text"]
+    prompt = turns.prompt_of(text, pasted, kept, list(old.attachments.all()))
     with transaction.atomic():
         conversation, old = _locked(user, conversation_id, message_id)
         if not agent_message(old).is_prompt:
-            raise Refused("not_editable", gettext("Only messages that you wrote can be edited."))
-        kept: list[Block] = [block for block in old.blocks if block["type"] != "text"]
-        parts = stored(sound_text(text), pasted)
-        text = turns.checked_text(text, needed=not kept)
-        blocks = [*kept, {"type": "text", "text": text}] if text else kept
+            raise Refused(
+                RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
+            )
         _show(conversation, old.parent)
         _settle(conversation, before=old.position)
-        turn = turns.open_answer_turn(conversation, owner)
-        message = turns.append(
-            conversation,
-            old.parent,
-            turn=turn,
-            role=Message.Role.USER,
-            blocks=blocks,
-            text=plain_text(blocks),
-            tokens=counter().count_blocks(blocks),
-            pasted=parts,
-        )
-        message.attachments.set(old.attachments.all())
-        _tell(conversation, events.message_created(message), events.turn_started(turn))
-    return turn
+        return _answered(conversation, owner, prompt=prompt, after=old.parent)
 
 
-def regenerate(user: User, conversation_id: UUID, message_id: int, *, owner: str) -> Turn:
+def regenerate(
+    user: User, conversation_id: UUID, message_id: int, *, owner: str
+) -> requests.Opening:
     """Answer again what an answer answers; the old one and what followed it stay as a branch."""
     with transaction.atomic():
         conversation, answer = _locked(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
-        turn = turns.open_answer_turn(conversation, owner)
-        _tell(conversation, events.turn_started(turn))
-    return turn
+        return _answered(conversation, owner)
+
+
+def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests.Opening:
+    """The beginning of an answer on the branch that is shown now."""
+    conversation.refresh_from_db()
+    opening = requests.open_answer_turn(conversation, owner, **prompt)
+    _emit(conversation, from_rows.context_usage(opening.loaded))
+    return opening
 
 
 def send_as_branch(
@@ -97,7 +87,9 @@ def send_as_branch(
         head = expected_head or 0
         tip = conversation.messages.filter(number=head).first()
         if head and tip is None:
-            raise Refused("head_changed", gettext("The message that this one follows was deleted."))
+            raise Refused(
+                RefusalCode.HEAD_CHANGED, gettext("The message that this one follows was deleted.")
+            )
         _show(conversation, tip)
         _settle(conversation)
         return requests.send_message(user, conversation_id, expected_head=head, **values)
@@ -109,7 +101,7 @@ def switch(user: User, conversation_id: UUID, message_id: int) -> None:
         conversation, message = _locked(user, conversation_id, message_id)
         _show(conversation, tree.newest_leaf(message))
         _settle(conversation)
-        _tell(conversation)
+        _tell_usage(conversation)
 
 
 def delete(user: User, conversation_id: UUID, message_id: int) -> None:
@@ -120,7 +112,8 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         conversation, message = _locked(user, conversation_id, message_id)
         if not message.active:
             raise Refused(
-                "not_shown", gettext("The message is on another branch. Switch to it first.")
+                RefusalCode.NOT_SHOWN,
+                gettext("The message is on another branch. Switch to it first."),
             )
         gone = _with_results(message)
         last = not conversation.messages.filter(
@@ -130,13 +123,13 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         for doomed in reversed(gone):
             summaries.forget(conversation, doomed)
             conversation.refresh_from_db()
-            _emit(conversation, {"type": "message.deleted", "id": doomed.pk})
+            _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
         if sibling:
             _show(conversation, tree.newest_leaf(sibling))
             _settle(conversation)
-        _tell(conversation)
+        _tell_usage(conversation)
 
 
 def _locked(user: User, conversation_id: UUID, message_id: int) -> tuple[Conversation, Message]:
@@ -154,7 +147,9 @@ def _prompt_of(answer: Message) -> Message:
         row = row.parent
         if agent_message(row).is_prompt:
             return row
-    raise Refused("nothing_to_answer", gettext("No message of yours stands before this answer."))
+    raise Refused(
+        RefusalCode.NOTHING_TO_ANSWER, gettext("No message of yours stands before this answer.")
+    )
 
 
 def _with_results(message: Message) -> list[Message]:
@@ -176,7 +171,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)
     rows.filter(pk__in=[row.pk for row in way if not row.active]).update(active=True)
-    _emit(conversation, {"type": "branch.changed", "after": position})
+    _emit(conversation, BranchChanged(position))
 
 
 def _settle(conversation: Conversation, *, before: int | None = None) -> None:
@@ -208,11 +203,12 @@ def _remove(message: Message) -> None:
     attachments.discard(Attachment.objects.filter(pk__in=files))
 
 
-def _emit(conversation: Conversation, event: dict[str, Any]) -> None:
+def _emit(conversation: Conversation, event: Event) -> None:
     emit(conversation_group(conversation.pk), event)
 
 
-def _tell(conversation: Conversation, *told: dict[str, Any]) -> None:
-    """Events, and how full the context is now."""
-    for event in (*told, usage_event(load(conversation.pk))):
-        _emit(conversation, event)
+def _tell_usage(conversation: Conversation) -> None:
+    """How full the context is now."""
+    emit_later(
+        conversation_group(conversation.pk), lambda: from_rows.context_usage(load(conversation.pk))
+    )

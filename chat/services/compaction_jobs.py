@@ -11,16 +11,12 @@ from agent.compaction.plan import Plan
 from agent.engine import Compacted
 from agent.model.client import Spent
 from chat.models import Compaction, Conversation
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import (
     Loaded,
     agent_message,
     load,
-    usage_event,
 )
 from chat.queries.summaries import (
     chapters_of,
@@ -99,7 +95,7 @@ def report(compaction: Compaction, text: str) -> None:
     if is_waited_for(compaction.pk):
         emit(
             conversation_group(compaction.conversation_id),
-            events.compaction_progress(compaction, text),
+            from_rows.compaction_progress(compaction, text),
         )
 
 
@@ -149,7 +145,8 @@ def complete(task: Task, written: Compacted) -> bool:
             if waited_for:
                 make_current(conversation, compaction, new=True)
                 announce_end(compaction)
-                emit(conversation_group(conversation.pk), usage_event(load(conversation.pk)))
+                group = conversation_group(conversation.pk)
+                emit_later(group, lambda: from_rows.context_usage(load(conversation.pk)))
             else:
                 log.info("compaction prepared", **described(compaction))
             return True

@@ -21,28 +21,22 @@ from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import (
     Loaded,
     load,
-    usage_event,
 )
 from chat.queries.summaries import (
     covered,
     ready,
 )
-from chat.services import endings
-from chat.services.endings import Ending
 from chat.services.turns import TurnEnded, lease
 from chat.signals import compaction_ended, compaction_started
 
 log = structlog.get_logger(__name__)
 
-# Stored in English; `chat.protocol.events` translates them.
+# Stored in English; `chat.protocol.from_rows` translates them.
 SERVER_STOPPED = gettext_noop("The server stopped before it was done. Nothing was lost.")
 WORKER_STOPPED = gettext_noop("The worker stopped before it was done. Nothing was lost.")
 NOT_TAKEN_UP = gettext_noop(
@@ -144,7 +138,7 @@ def commit_ready(loaded: Loaded) -> Loaded | None:
         compaction.save(update_fields=["tokens_before", "tokens_after"])
         _tell_start(compaction)
         announce_end(compaction)
-        emit(conversation_group(conversation.pk), usage_event(after))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return after
 
 
@@ -179,9 +173,8 @@ def end(
 def announce_end(compaction: Compaction) -> None:
     """Tell the page, the hooks and the log of an end."""
     if compaction.turn_id is not None or compaction.status == Compaction.Status.COMPLETED:
-        emit(
-            conversation_group(compaction.conversation_id), events.compaction_completed(compaction)
-        )
+        group = conversation_group(compaction.conversation_id)
+        emit_later(group, lambda: from_rows.compaction_completed(compaction))
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
@@ -245,18 +238,15 @@ def cancel(conversation_id: UUID) -> bool:
     return waited_for is not None and fail(waited_for.pk, CANCELLED, cancelled=True)
 
 
-def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
-    """`endings.finish`; what a turn that ends without success still has running fails first: nobody
-    waits for it any more, and it would keep the next compaction from beginning."""
-    if ending.status == Turn.Status.COMPLETED:
-        return endings.finish(turn_id, ending)
-    with transaction.atomic():
-        # Locked, so that a compaction which is just being begun finds the turn ended.
-        Turn.objects.select_for_update().filter(pk=turn_id).first()
-        left = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
-        for compaction_id in left.values_list("pk", flat=True):
-            fail(compaction_id, SERVER_STOPPED)
-        return endings.finish(turn_id, ending)
+def fail_all_of(turn_id: int) -> None:
+    """Fail what a turn that is ending without success has running: nobody waits for it any more,
+    and it would keep the next compaction from beginning. The caller ends the turn in the same
+    transaction."""
+    # Locked, so that a compaction which is just being begun finds the turn ended.
+    Turn.objects.select_for_update().filter(pk=turn_id).first()
+    left = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
+    for compaction_id in left.values_list("pk", flat=True):
+        fail(compaction_id, SERVER_STOPPED)
 
 
 def make_current(
@@ -282,4 +272,4 @@ def _mark_compacting(turn_id: int) -> None:
 
 
 def _tell_start(compaction: Compaction) -> None:
-    emit(conversation_group(compaction.conversation_id), events.compaction_started(compaction))
+    emit(conversation_group(compaction.conversation_id), from_rows.compaction_started(compaction))

@@ -14,18 +14,12 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.messages import Usage, sound_text
 from agent.model.client import Spent
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, ModelProfile, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    user_group,
-)
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
+from chat.protocol.events import ConversationDeleted
+from chat.queries.conversation import load
 from chat.queries.model_profiles import profile_for
 from chat.services import attachments
 
@@ -46,7 +40,7 @@ def create(user: User, model: str = "", *, temporary: bool = False) -> Conversat
         model = settings.DEFAULT_MODEL
     with transaction.atomic():
         conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
-        emit(user_group(user.pk), events.conversation_updated(conversation))
+        emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 
 
@@ -87,11 +81,11 @@ def charge(conversation_id: UUID, spent: Spent, *, compaction: bool = False) -> 
 def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
     title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
     if not title:
-        raise Refused("empty_title", gettext("Write a title."))
+        raise Refused(RefusalCode.EMPTY_TITLE, gettext("Write a title."))
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(title=title, **values)
         conversation.title = title
-        emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
+        emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
 
 
 def set_pinned(conversation: Conversation, *, pinned: bool) -> None:
@@ -107,7 +101,7 @@ def set_archived(conversation: Conversation, *, archived: bool) -> None:
 def _set_place(conversation: Conversation, **values: bool) -> None:
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(**values)
-        emit(user_group(conversation.owner_id), events.conversation_updated(conversation))
+        emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
 
 
 def left_behind() -> list[UUID]:
@@ -138,13 +132,13 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
-            emit(conversation_group(row.pk), usage_event(load(row.pk)))
+            emit_later(conversation_group(row.pk), lambda: from_rows.context_usage(load(row.pk)))
 
 
 def delete(conversation: Conversation) -> None:
     """Delete a conversation with everything in it; a running turn ends without a trace."""
     group, owner = conversation_group(conversation.pk), user_group(conversation.owner_id)
-    event = {"type": "conversation.deleted", "id": str(conversation.pk)}
+    event = ConversationDeleted(str(conversation.pk))
     with transaction.atomic():
         # Rows are locked in the order in which the end of a turn locks them.
         active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
@@ -158,14 +152,14 @@ def delete(conversation: Conversation) -> None:
 
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:
-    """Refused("conversation_busy") while a turn or a compaction is active."""
+    """Refused (`conversation_busy`) while a turn or a compaction is active."""
     active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
     turn = next(iter(active.values_list("kind", "status")), None)
     if turn is None:
         return
     compacting = Turn.Kind.COMPACT in turn or Turn.Status.COMPACTING in turn
     raise Refused(
-        "conversation_busy",
+        RefusalCode.CONVERSATION_BUSY,
         gettext(
             "The conversation is being compacted. Your text is kept; send it when that is done."
         )

@@ -8,30 +8,25 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from agent.errors import AgentError
 from agent.messages import Block, Usage, plain_text, sound_text
 from agent.tokens import Factor, RawTokens
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.models.notices import Notice
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import (
     Loaded,
     load_for,
-    usage_event,
 )
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
-from chat.services import search_index
-from chat.services.turns import append_answer, head_of, open_answer, text_blocks
-
-LATE_NOTICE = gettext_noop(
-    "The database could not be written for a while. The answer was kept and stored when it could."
+from chat.services import (
+    compactions,
+    search_index,
 )
+from chat.services.turns import append_answer, head_of, open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
 
@@ -62,28 +57,30 @@ _MESSAGE_STATUS = {
 }
 
 
-def finish(turn_id: int, ending: Ending) -> Loaded | None:
-    """End a turn: store its answer, learn from the usage, tell everybody.
+def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
+    """Every turn ends here: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
     conversation is gone): then nothing is written. But where a sweep had given its owner up, who
     was alive all the time, the whole answer takes the place of its last checkpoint.
     """
     tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
+    end = {
+        "status": ending.status,
+        "finished_at": timezone.now(),
+        "error": ending.error.as_dict() if ending.error else None,
+    }
     with transaction.atomic():
+        if ending.status != Turn.Status.COMPLETED:
+            compactions.fail_all_of(turn_id)
         row = Turn.objects.filter(pk=turn_id)
-        end = {
-            "status": ending.status,
-            "finished_at": timezone.now(),
-            "error": ending.error.as_dict() if ending.error else None,
-        }
         if row.filter(status__in=Turn.ACTIVE).update(**end):
             message = open_answer(turn_id)
         else:
             message = _given_up(turn_id) if ending.blocks else None
             if message is None:
                 return None
-            row.update(**end, notice=LATE_NOTICE)
+            row.update(**end, notice=Notice.STORED_LATE)
             search_index.forget([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
@@ -95,8 +92,8 @@ def finish(turn_id: int, ending: Ending) -> Loaded | None:
             store_answer(conversation, profile, message, ending, tokens)
         loaded = load_for(conversation, profile)
         group = conversation_group(conversation.pk)
-        emit(group, events.turn_finished(turn, message))
-        emit(group, usage_event(loaded))
+        emit_later(group, lambda: from_rows.turn_finished(turn, message))
+        emit(group, from_rows.context_usage(loaded))
         transaction.on_commit(lambda: _log_end(turn, ending, message), robust=True)
     return loaded
 
@@ -114,7 +111,7 @@ def _given_up(turn_id: int) -> Message | None:
 
 
 def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> bool:
-    """End a turn where `finish` fails whatever the reason, so that it does not keep its lock: its
+    """End a turn where `end_turn` fails whatever the reason, so that it does not keep its lock: its
     status, its answer's text, and no more. Without a text the last checkpoint is kept."""
     failed: dict[str, Any] = {"status": Message.Status.FAILED}
     if text is not None:
@@ -127,7 +124,7 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
-        emit(conversation_group(turn.conversation_id), events.turn_finished(turn, None))
+        emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
     return True
 
 

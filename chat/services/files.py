@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_lazy
 
 from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.queries.model_server import counter
 from chat.services import images
 
@@ -39,10 +39,10 @@ def inspect(name: str, data: bytes) -> File:
     """What a file is, ready to be sent; an image is written anew (`chat.services.images`). Refused where it
     is empty, too large, damaged or of another kind."""
     if not data:
-        raise Refused("file_empty", gettext("{name} is empty.").format(name=name))
+        raise Refused(RefusalCode.FILE_EMPTY, gettext("{name} is empty.").format(name=name))
     if len(data) > MAX_BYTES:
         raise Refused(
-            "file_too_large",
+            RefusalCode.FILE_TOO_LARGE,
             gettext("{name} has {size:.0f} MB; at most {most:.0f} MB can be sent.").format(
                 name=name, size=len(data) / 1e6, most=MAX_BYTES / 1e6
             ),
@@ -57,12 +57,12 @@ def _pdf(name: str, data: bytes) -> File:
     one that the API cannot read would fail every later request of the conversation."""
     if not PDF_END.search(data, max(0, len(data) - PDF_TAIL)):
         raise Refused(
-            "file_damaged",
+            RefusalCode.FILE_DAMAGED,
             gettext("{name} is damaged: it cannot be read to its end.").format(name=name),
         )
     if PDF_ENCRYPTED.search(data):
         raise Refused(
-            "file_encrypted",
+            RefusalCode.FILE_ENCRYPTED,
             gettext("{name} is encrypted. Save it without a password, and attach that.").format(
                 name=name
             ),
@@ -70,7 +70,7 @@ def _pdf(name: str, data: bytes) -> File:
     pages = sum(1 for _ in PDF_PAGE.finditer(data))
     if pages > MAX_PDF_PAGES:
         raise Refused(
-            "file_too_large",
+            RefusalCode.FILE_TOO_LARGE,
             gettext("{name} has {pages} pages; at most {most} can be sent.").format(
                 name=name, pages=pages, most=MAX_PDF_PAGES
             ),
@@ -93,12 +93,12 @@ def _text(name: str, data: bytes) -> File:
         text = "\0"
     if "\0" in text:
         raise Refused(
-            "file_type",
+            RefusalCode.FILE_TYPE,
             gettext("{name} cannot be sent. What can: {kinds}.").format(name=name, kinds=KINDS),
         )
     if len(text) > MAX_TEXT:
         raise Refused(
-            "file_too_large",
+            RefusalCode.FILE_TOO_LARGE,
             gettext("{name} has {count:,} characters; at most {most:,} can be sent.").format(
                 name=name, count=len(text), most=MAX_TEXT
             ),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from PIL import Image, UnidentifiedImageError
 from PIL.Image import Transpose
 
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 
 log = structlog.get_logger(__name__)
 
@@ -53,11 +53,11 @@ def clean(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
             words = gettext(
                 "{name} has too many pixels. Send a smaller one, or save it as a plain JPEG."
             )
-            raise Refused("file_too_large", words.format(name=name)) from error
+            raise Refused(RefusalCode.FILE_TOO_LARGE, words.format(name=name)) from error
         except Exception as error:
             log.info("image cannot be read", error=repr(error)[:200])
             words = gettext("{name} is damaged: it cannot be read to its end.")
-            raise Refused("file_damaged", words.format(name=name)) from error
+            raise Refused(RefusalCode.FILE_DAMAGED, words.format(name=name)) from error
 
 
 def _bytes_per_pixel(image: Image.Image) -> int:

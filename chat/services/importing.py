@@ -8,18 +8,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text, sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.importers.pi import (
     Session,
     SessionMessage,
 )
 from chat.models import Conversation, Message, ModelProfile, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    emit,
-    user_group,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import emit, user_group
 from chat.queries.model_server import counter
 from chat.services import search_index
 from chat.services.conversations import TITLE_LENGTH, opening_title
@@ -45,7 +43,7 @@ def import_session(
     default. Refused where the session has no messages.
     """
     if not session.messages:
-        raise Refused("empty_session", "The file holds no messages.")
+        raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
     offered = ModelProfile.objects.filter(name=session.model, enabled=True).exists()
     model = model or (session.model if offered else settings.DEFAULT_MODEL)
     rows = _rows(session.messages, progress)
@@ -66,7 +64,7 @@ def import_session(
         _store(conversation, rows, session.messages)
         _date(conversation, rows, times)
         search_index.index(user.pk, rows)
-        emit(user_group(user.pk), events.conversation_updated(conversation))
+        emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 
 
@@ -113,7 +111,7 @@ def _store(
         if message.status == "complete":
             continue
         stopped = message.status == "interrupted"
-        error = {"code": "imported", "message": message.error[:300], "retryable": False}
+        error = {"code": ErrorCode.IMPORTED, "message": message.error[:300], "retryable": False}
         row.turn = Turn(
             conversation=conversation,
             kind=Turn.Kind.ANSWER,

@@ -14,17 +14,11 @@ from django.utils.translation import gettext, ngettext
 from agent.context.assemble import DEFUSED
 from agent.messages import sound_text
 from agent.tokens import Factor
-from chat.errors import Refused
-from chat.models import Conversation, Memory, MemoryProposal
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
-from chat.queries.conversation import (
-    Loaded,
-    load_for,
-)
+from chat.errors import RefusalCode, Refused
+from chat.models import Conversation, Memory, MemoryProposal, ModelProfile
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import counter
 
 MAX_CHARACTERS = 500
@@ -61,7 +55,7 @@ def remember(
             return known, False
         if Memory.objects.filter(owner=owner_id).count() >= MAX_MEMORIES:
             raise Refused(
-                "too_many_memories",
+                RefusalCode.TOO_MANY_MEMORIES,
                 ngettext(
                     "{count} fact is remembered already. Delete it first.",
                     "{count} facts are remembered already. Delete some first.",
@@ -138,14 +132,15 @@ def _propose(
             return known
         if waiting.count() >= MAX_PROPOSALS:
             raise Refused(
-                "too_many_proposals",
+                RefusalCode.TOO_MANY_PROPOSALS,
                 gettext("Too much waits for the user's decision already: see the memory page."),
             )
         same = {"owner_id": owner_id, "kind": kind, "key": key}
         MemoryProposal.objects.filter(**same).delete()  # one that has expired
         proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
         if new:
-            emit(conversation_group(proposal.conversation_id), events.proposal_asked(proposal))
+            group = conversation_group(proposal.conversation_id)
+            emit_later(group, lambda: from_rows.proposal_asked(proposal))
     return proposal
 
 
@@ -164,7 +159,7 @@ def proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
 def decide(proposal: MemoryProposal, *, accept: bool) -> None:
     """Do what was proposed, or not; either way it is closed in every tab. Refused as by
     `remember`: then it stays open."""
-    event = events.proposal_closed(proposal)
+    event = from_rows.proposal_closed(proposal)
     with transaction.atomic():
         deleted, _ = MemoryProposal.objects.filter(pk=proposal.pk).delete()
         if not deleted:  # decided in another tab
@@ -191,19 +186,16 @@ def sweep() -> int:
 # --- In requests ----------------------------------------------------------------------------------
 
 
-def told(loaded: Loaded) -> Loaded:
-    """At the beginning of a turn: the conversation with what is remembered now. Within a turn the
-    text stays, so that the prompt cache holds and thinking stays valid."""
-    conversation = loaded.conversation
-    text = (
-        prompt_text(conversation.owner_id, loaded.limits.factor) if settings.MEMORY_TOKENS else ""
-    )
+def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> None:
+    """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
+    the text stays, so that the prompt cache holds and thinking stays valid."""
+    factor = limits_for(profile, conversation).factor
+    text = prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
     if text == conversation.memory_text:
-        return loaded
+        return
     # What was cached, and reported, was of a request with the old text.
     conversation.memory_text, conversation.meter_valid_from = text, conversation.next_number
     conversation.save(update_fields=["memory_text", "meter_valid_from"])
-    return load_for(conversation, loaded.profile)
 
 
 def prompt_text(owner_id: int, factor: Factor) -> str:
@@ -230,10 +222,10 @@ def _checked(text: str) -> tuple[str, str]:
     """The text on one line, and the key by which duplicates are told."""
     text = " ".join(sound_text(text).split())
     if not text:
-        raise Refused("empty_memory", gettext("Write what should be remembered."))
+        raise Refused(RefusalCode.EMPTY_MEMORY, gettext("Write what should be remembered."))
     if len(text) > MAX_CHARACTERS:
         raise Refused(
-            "memory_too_long",
+            RefusalCode.MEMORY_TOO_LONG,
             gettext(
                 "A remembered fact has at most {most} characters; this one has {count}."
             ).format(most=MAX_CHARACTERS, count=len(text)),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext, ngettext
 
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Turn
 
 MINUTE = 60  # seconds
@@ -20,7 +20,7 @@ def count_turn(user_id: int) -> None:
     running = Turn.objects.filter(conversation__owner=user_id, status__in=Turn.ACTIVE).count()
     if running >= settings.TURNS_AT_ONCE:
         raise Refused(
-            "rate_limited",
+            RefusalCode.RATE_LIMITED,
             ngettext(
                 "{count} answer is being written for you already. Your text is kept; try again "
                 "when it is done.",
@@ -34,7 +34,7 @@ def count_turn(user_id: int) -> None:
     minute, second = divmod(int(time.time()), MINUTE)
     if _counted(user_id, minute) > settings.MESSAGES_PER_MINUTE:
         raise Refused(
-            "rate_limited",
+            RefusalCode.RATE_LIMITED,
             gettext(
                 "You have asked for more than {count} answers or summaries in a minute. Your text "
                 "is kept; try again in {seconds} s."

@@ -1,38 +1,43 @@
-"""The beginning of a request: what it consists of, and the row that its answer goes into."""
+"""How an answer begins: its turn, what its request consists of, and the row that it goes into."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import transaction
-from django.utils.translation import gettext_noop
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
 from agent.engine import Compact, Prune, Rest, Send, Swap, Trim, next_step
-from chat.models import Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.errors import RefusalCode, Refused
+from chat.models import Conversation, Message, Turn
+from chat.models.notices import Notice
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.queries import model_server
 from chat.queries.conversation import (
     Loaded,
     load_for,
-    usage_event,
 )
+from chat.queries.model_profiles import profile_for
 from chat.services import (
+    attachments,
     compactions,
     memories,
     preparations,
 )
-from chat.services.turns import append_answer, head_of, lock, open_answer, post_message, set_notice
-
-RESTS_NOTICE = gettext_noop(
-    "Automatic compaction rests for a few minutes after it failed or came too often. "
-    "/compact works at any time."
+from chat.services.conversations import create, opening_title, refuse_if_busy
+from chat.services.turns import (
+    Prompt,
+    append_answer,
+    begin_turn,
+    head_of,
+    lock,
+    open_answer,
+    prompt_of,
+    set_notice,
 )
 
 
@@ -59,19 +64,102 @@ def send_message(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
 ) -> Opening | None:
-    """`post_message` and the beginning of its answer in one transaction."""
+    """Store a user message, with the attachments whose ids are `files`, and begin its answer; None
+    for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`.
+
+    Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
+    """
+    attached = attachments.to_send(user, files)
+    others = [attachments.block(each) for each in attached]
+    prompt = prompt_of(text, pasted, others, attached, client_id=client_id)
+    try:
+        # The constraints keep a second turn and a repeated frame out: asked for only if they do.
+        with transaction.atomic():
+            rows = Conversation.objects.select_for_update()
+            conversation = rows.get(pk=conversation_id, owner=user)
+            head = head_of(conversation)
+            if expected_head is not None and expected_head != (head.number if head else 0):
+                raise Refused(
+                    RefusalCode.HEAD_CHANGED, gettext("This chat continued in another tab.")
+                )
+            if not conversation.title:
+                conversation.title = opening_title(prompt.text or attached[0].name)
+                Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
+            emit(user_group(user.pk), from_rows.conversation_updated(conversation))
+            return open_answer_turn(conversation, owner, prompt=prompt, after=head)
+    except (IntegrityError, Refused) as error:
+        if client_id is not None and _sent(user, conversation_id, client_id):
+            return None
+        refuse_if_busy(conversation_id)
+        if isinstance(error, Refused):
+            raise
+        raise Refused(
+            RefusalCode.CONVERSATION_BUSY,
+            gettext("Another answer has just ended. Send the message again."),
+        ) from error
+
+
+def _sent(user: User, conversation_id: UUID, client_id: str) -> bool:
+    """Whether the user's frame of that id was stored before."""
+    mine = Message.objects.filter(conversation=conversation_id, conversation__owner=user)
+    return mine.filter(client_id=client_id).exists()
+
+
+def open_conversation(
+    user: User,
+    model: str,
+    text: str,
+    *,
+    owner: str,
+    files: Sequence[str] = (),
+    pasted: Sequence[Range] | None = None,
+    temporary: bool = False,
+) -> Opening:
+    """A new conversation with its first message and the beginning of the answer, or neither."""
     with transaction.atomic():
-        turn = post_message(
+        conversation = create(user, model, temporary=temporary)
+        opening = send_message(
             user,
-            conversation_id,
+            conversation.pk,
             text=text,
-            client_id=client_id,
-            expected_head=expected_head,
+            client_id=None,
+            expected_head=0,
             owner=owner,
             files=files,
             pasted=pasted,
         )
-        return _open(turn) if turn else None
+    assert opening is not None
+    return opening
+
+
+def retry(conversation: Conversation, *, owner: str) -> Opening:
+    """Answer the last user message again. An unfinished answer leaves the branch, not the
+    database. Refused where the last message is a complete answer."""
+    with transaction.atomic():
+        row = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        refuse_if_busy(row)
+        head = head_of(row)
+        if head is None or (
+            head.role == Message.Role.ASSISTANT and head.status == Message.Status.COMPLETE
+        ):
+            raise Refused(
+                RefusalCode.NOTHING_TO_RETRY, gettext("There is no unfinished answer to retry.")
+            )
+        if head.role == Message.Role.ASSISTANT:
+            Message.objects.filter(pk=head.pk).update(active=False)
+        return open_answer_turn(row, owner)
+
+
+def open_answer_turn(
+    conversation: Conversation,
+    owner: str,
+    *,
+    prompt: Prompt | None = None,
+    after: Message | None = None,
+) -> Opening:
+    """Begin a turn that answers, and its first request; see `begin_turn`."""
+    turn = begin_turn(conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after)
+    return _open(turn)
 
 
 def begin_answer(turn_id: int, *, may_compact: bool = True) -> Opening:
@@ -85,9 +173,10 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> Opening:
 
 
 def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
-    loaded = load_for(turn.conversation)
+    profile = profile_for(turn.conversation.model)
     if turn.status == Turn.Status.QUEUED:
-        loaded = memories.told(loaded)
+        memories.refresh_memory_text(turn.conversation, profile)
+    loaded = load_for(turn.conversation, profile)
     if may_compact:
         loaded, trigger = _make_room(turn, loaded)
         if trigger:
@@ -97,10 +186,10 @@ def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
     if message is None:
         head = loaded.rows[-1] if loaded.rows else head_of(loaded.conversation)
         message = append_answer(loaded.conversation, head, turn)
-        group = conversation_group(turn.conversation_id)
-        emit(group, events.message_created(message))
+        group, created = conversation_group(turn.conversation_id), message
+        emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
-            emit(group, usage_event(loaded))
+            emit(group, from_rows.context_usage(loaded))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
     return Opening(turn, loaded, message)
 
@@ -121,7 +210,7 @@ def _make_room(turn: Turn, loaded: Loaded) -> tuple[Loaded, Trigger | None]:
             case Compact(trigger):
                 return loaded, trigger
             case Rest():
-                set_notice(turn.pk, RESTS_NOTICE)
+                set_notice(turn.pk, Notice.COMPACTION_RESTS)
                 return loaded, None
             case Send() | Trim():
                 return loaded, None

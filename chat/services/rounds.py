@@ -10,11 +10,8 @@ from agent.loop import Result
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit_later
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
 from chat.services.endings import Ending, store_answer
@@ -33,7 +30,8 @@ def close(turn_id: int, ending: Ending) -> None:
             raise TurnEnded(turn_id)
         profile = profile_for(turn.conversation.model)
         store_answer(turn.conversation, profile, message, ending, tokens)
-        emit(conversation_group(turn.conversation_id), events.message_created(message))
+        group = conversation_group(turn.conversation_id)
+        emit_later(group, lambda: from_rows.message_created(message))
 
 
 def call_ended(message_id: int, result: Result) -> None:
@@ -45,16 +43,16 @@ def call_ended(message_id: int, result: Result) -> None:
             raise TurnEnded(message_id)
         message.calls[result.call["id"]] = _shown(result)
         message.save(update_fields=["calls"])
-        emit(
-            conversation_group(message.conversation_id), events.tool_finished(message, result.call)
-        )
+        group = conversation_group(message.conversation_id)
+        emit_later(group, lambda: from_rows.tool_finished(message, result.call))
 
 
 def store_results(
     turn_id: int, message_id: int, calls: Sequence[Block], ended: Sequence[Result]
 ) -> None:
     """Store the results of a round as one message, in the order of the calls; those that have not
-    ended were stopped. Raises TurnEnded."""
+    ended were stopped. Done again, because the reply to the commit was lost, it stores nothing and
+    tells of what is there. Raises TurnEnded."""
     by_id = {result.call["id"]: result for result in ended}
     results = [by_id.get(call["id"]) or Result(call, STOPPED, True, 0.0) for call in calls]
     blocks = [result.block for result in results]
@@ -64,16 +62,21 @@ def store_results(
         shown = {result.call["id"]: _shown(result) for result in results}
         Message.objects.filter(pk=message_id).update(calls=shown)
         conversation = Conversation.objects.select_for_update().get(pk=turn.conversation_id)
-        message = append(
-            conversation,
-            head_of(conversation),
-            turn=turn,
-            role=Message.Role.USER,
-            blocks=blocks,
-            text=plain_text(blocks),
-            tokens=tokens,
-        )
-        emit(conversation_group(conversation.pk), events.message_created(message))
+        head = head_of(conversation)
+        if head and head.pk != message_id:
+            message = Message.objects.get(pk=head.pk)
+        else:
+            message = append(
+                conversation,
+                head,
+                turn=turn,
+                role=Message.Role.USER,
+                blocks=blocks,
+                text=plain_text(blocks),
+                tokens=tokens,
+            )
+        group = conversation_group(conversation.pk)
+        emit_later(group, lambda: from_rows.message_created(message))
 
 
 def want_compaction(conversation_id: UUID, focus: str) -> None:

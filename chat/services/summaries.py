@@ -1,6 +1,7 @@
 """What people do with summaries: compact now, write again, edit, go back."""
 
 from dataclasses import replace
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -27,13 +28,11 @@ from agent.compaction.verify import (
     audit,
 )
 from agent.messages import sound_text
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-)
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import CompactionReverted
 from chat.queries import (
     model_server,
     summaries,
@@ -42,18 +41,24 @@ from chat.queries import (
 from chat.queries.conversation import (
     agent_message,
     load,
-    usage_event,
 )
-from chat.services import compactions, turns
+from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
-from chat.services.turns import lease
+from chat.services.turns import begin_turn, lease
 
 MAX_SUMMARY = 100_000  # characters
 
 
-def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> tuple[Turn, int]:
-    """Start `/compact`: a turn that locks the conversation, and its compaction's id. One that was
-    prepared is taken, except for a focus.
+class Begun(NamedTuple):
+    """A turn that does nothing but compact, with its compaction's id."""
+
+    turn: Turn
+    compaction_id: int
+
+
+def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> Begun:
+    """Start `/compact`: a turn that locks the conversation. A summary that was prepared is taken,
+    except for a focus.
 
     Refused while another turn runs, and where there is too little to summarise.
     """
@@ -62,10 +67,10 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
         refuse_if_busy(conversation)
         loaded = load(conversation_id)
         planned = summaries.plan_or_refuse(loaded)
-        turn = _open(conversation, owner, focus)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
         if not focus and (swapped := compactions.commit_ready(loaded)):
             assert swapped.conversation.compaction_id is not None
-            return turn, swapped.conversation.compaction_id
+            return Begun(turn, swapped.conversation.compaction_id)
         compaction = compactions.begin(
             loaded,
             planned,
@@ -74,10 +79,10 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> t
             previous=loaded.conversation.compaction,
             focus=focus,
         )
-    return turn, compaction.pk
+    return Begun(turn, compaction.pk)
 
 
-def switch_model(conversation: Conversation, model: str, *, owner: str) -> tuple[Turn, int] | None:
+def switch_model(conversation: Conversation, model: str, *, owner: str) -> Begun | None:
     """Choose another model, with the turn of `open_model_switch` where one is needed; or neither,
     where it is refused."""
     with transaction.atomic():
@@ -85,9 +90,7 @@ def switch_model(conversation: Conversation, model: str, *, owner: str) -> tuple
         return open_model_switch(conversation.pk, old_model=conversation.model, owner=owner)
 
 
-def open_model_switch(
-    conversation_id: UUID, *, old_model: str, owner: str
-) -> tuple[Turn, int] | None:
+def open_model_switch(conversation_id: UUID, *, old_model: str, owner: str) -> Begun | None:
     """After a switch of models: where the new one cannot take the conversation, compact it with
     the old one, as a turn like `/compact`. None: it fits, or there is too little to summarise."""
     with transaction.atomic():
@@ -97,7 +100,7 @@ def open_model_switch(
         planned = summaries.plan_for(loaded, Trigger.MODEL_SWITCH)
         if not loaded.policy.enabled or loaded.fits or planned is None:
             return None
-        turn = _open(conversation, owner)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner)
         compaction = compactions.begin(
             loaded,
             planned,
@@ -106,10 +109,10 @@ def open_model_switch(
             previous=loaded.conversation.compaction,
             model=old_model,
         )
-    return turn, compaction.pk
+    return Begun(turn, compaction.pk)
 
 
-def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tuple[Turn, int]:
+def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> Begun:
     """Write the current summary's newest version again, from the same messages; `by` is the id of
     the user who wants it, if not the conversation's owner.
 
@@ -121,7 +124,7 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tupl
         covered = [agent_message(row) for row in summaries.covered(old)]
         # The new version is measured against the context without the old one.
         freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
-        turn = _open(conversation, owner, old.focus, by=by)
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=old.focus, by=by)
         compaction = compactions.begin(
             loaded,
             Plan(covered, loaded.context.messages),
@@ -131,7 +134,7 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> tupl
             focus=old.focus,
             tokens_before=loaded.used + freed,
         )
-    return turn, compaction.pk
+    return Begun(turn, compaction.pk)
 
 
 def _unedited(version: Compaction) -> Compaction:
@@ -150,18 +153,24 @@ def edit(compaction_id: int, text: str) -> Compaction:
     """
     text = sound_text(text).replace("\r\n", "\n").strip()
     if not text:
-        raise Refused("empty_summary", gettext("A summary cannot be empty. Revert it instead."))
+        raise Refused(
+            RefusalCode.EMPTY_SUMMARY, gettext("A summary cannot be empty. Revert it instead.")
+        )
     if len(text) > MAX_SUMMARY:
         raise Refused(
-            "summary_too_long",
+            RefusalCode.SUMMARY_TOO_LONG,
             gettext("A summary has at most {count:,} characters.").format(count=MAX_SUMMARY),
         )
     with transaction.atomic():
+        old, _ = _current(compaction_id)
+    chapters = _edited(summaries.chapters_of(old), text)
+    # Not while others wait for the database. The messages that a version covers stay the same for
+    # as long as it is the current one.
+    rows = summaries.messages_between(old.conversation_id, 0, old.through.position)
+    _, findings = audit(text, Source([agent_message(row) for row in rows]))
+    with transaction.atomic():
         old, conversation = _current(compaction_id)
         loaded = load(conversation.pk)
-        chapters = _edited(summaries.chapters_of(old), text)
-        rows = summaries.messages_between(conversation.pk, 0, old.through.position)
-        _, findings = audit(text, Source([agent_message(row) for row in rows]))
         summary = rendered(chapters, loaded.policy, loaded.limits, model_server.counter())
         compactions.discard_preparations(conversation)
         version = Compaction.objects.create(
@@ -188,8 +197,9 @@ def edit(compaction_id: int, text: str) -> Compaction:
         after = load(conversation.pk)
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
-        emit(conversation_group(conversation.pk), events.compaction_completed(version))
-        emit(conversation_group(conversation.pk), usage_event(after))
+        group = conversation_group(conversation.pk)
+        emit_later(group, lambda: from_rows.compaction_completed(version))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return version
 
 
@@ -225,14 +235,14 @@ def revert(compaction_id: int) -> None:
         loaded = load(conversation.pk)
         if not loaded.fits:
             raise Refused(
-                "does_not_fit",
+                RefusalCode.DOES_NOT_FIT,
                 gettext(
                     "Without this summary the conversation has {used:,} tokens; the model takes "
                     "{most:,}. Choose a larger model first."
                 ).format(used=loaded.used, most=loaded.limits.prompt_limit),
             )
-        emit(conversation_group(conversation.pk), {"type": "compaction.reverted", "id": current.pk})
-        emit(conversation_group(conversation.pk), usage_event(loaded))
+        emit(conversation_group(conversation.pk), CompactionReverted(current.pk))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(loaded))
 
 
 def forget(conversation: Conversation, message: Message) -> None:
@@ -255,14 +265,6 @@ def forget(conversation: Conversation, message: Message) -> None:
             compactions.make_current(conversation, current)
 
 
-def _open(
-    conversation: Conversation, owner: str, focus: str = "", *, by: int | None = None
-) -> Turn:
-    turn = turns.open_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus, by=by)
-    emit(conversation_group(conversation.pk), events.turn_started(turn))
-    return turn
-
-
 def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
     """A conversation's current version, locked and idle; Refused for any other version."""
     compaction = Compaction.objects.select_related("first", "through", "replaces__through").get(
@@ -271,5 +273,5 @@ def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
     conversation = Conversation.objects.select_for_update().get(pk=compaction.conversation_id)
     refuse_if_busy(conversation)
     if conversation.compaction_id != compaction.pk:
-        raise Refused("not_current", gettext("Only the current summary can be changed."))
+        raise Refused(RefusalCode.NOT_CURRENT, gettext("Only the current summary can be changed."))
     return compaction, conversation

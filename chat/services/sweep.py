@@ -10,7 +10,7 @@ from django.db.models import Min
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
 from chat.services import attachments, compactions, conversations, endings, memories
@@ -19,7 +19,7 @@ from chat.services.endings import Ending
 log = structlog.get_logger(__name__)
 
 INTERRUPTED = AgentError(
-    "interrupted",
+    ErrorCode.INTERRUPTED,
     gettext_noop(
         "The answer was interrupted because the server stopped. What was written is kept."
     ),
@@ -75,7 +75,7 @@ def interrupt(turn_id: int) -> bool:
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
             blocks = message.blocks if message else ()
             ending = Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
-            return compactions.end_turn(turn_id, ending) is not None
+            return endings.end_turn(turn_id, ending) is not None
     except UNAVAILABLE:
         raise
     except Exception:

@@ -1,35 +1,28 @@
-"""Turns: a user message is stored with the turn that answers it; `endings` ends it exactly once."""
+"""Turns: each is begun here, kept alive, and ended exactly once by `endings.end_turn`."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from accounts.models import User
 from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sound_text
-from chat.errors import Refused
-from chat.models import Conversation, Message, Turn
-from chat.protocol import events
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    user_group,
-)
+from chat.errors import RefusalCode, Refused
+from chat.models import Attachment, Conversation, Message, Turn
+from chat.models.notices import Notice, notice_text
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import stored
 from chat.queries.model_server import counter
-from chat.services import (
-    attachments,
-    search_index,
-)
-from chat.services.conversations import create, opening_title, refuse_if_busy
+from chat.services import search_index
 from chat.services.rate_limit import count_turn
 
 LEASE_SHARE = 0.8  # of what an operator is promised
@@ -45,83 +38,45 @@ def lease() -> Any:
     return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
 
 
-def post_message(
-    user: User,
-    conversation_id: UUID,
-    *,
-    text: str,
-    client_id: str | None,
-    expected_head: int | None,
-    owner: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
-) -> Turn | None:
-    """Store a user message, with the attachments whose ids are `files`, and the turn that will
-    answer it; None for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`.
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A user's message that is ready to be stored; `text` is what was typed. `pasted`: see
+    `chat.protocol.pasted`."""
 
-    Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
-    """
-    attached = attachments.to_send(user, files)
+    text: str
+    blocks: Sequence[Block]
+    tokens: int
+    pasted: list[list[int]] | None
+    files: Sequence[Attachment]
+    client_id: str | None = None
+
+
+def prompt_of(
+    text: str,
+    pasted: Sequence[Range] | None,
+    others: Sequence[Block],
+    files: Sequence[Attachment],
+    *,
+    client_id: str | None = None,
+) -> Prompt:
+    """What a user wrote, after `others`, the blocks of what goes along. Refused where it is empty
+    or too long. Not inside a transaction: counting a long text takes a while."""
     parts = stored(sound_text(text), pasted)
-    text = checked_text(text, needed=not attached)
-    blocks: list[Block] = [attachments.block(each) for each in attached]
+    text = _checked_text(text, needed=not others)
+    blocks = list(others)
     if text:
         blocks.append({"type": "text", "text": text})
-    tokens = counter().count_blocks(blocks)  # before the transaction: a long text takes a while
-    try:
-        # The constraints keep a second turn and a repeated frame out: asked for only if they do.
-        with transaction.atomic():
-            rows = Conversation.objects.select_for_update()
-            conversation = rows.get(pk=conversation_id, owner=user)
-            head = head_of(conversation)
-            if expected_head is not None and expected_head != (head.number if head else 0):
-                raise Refused("head_changed", gettext("This chat continued in another tab."))
-            turn = open_answer_turn(conversation, owner)
-            message = append(
-                conversation,
-                head,
-                turn=turn,
-                role=Message.Role.USER,
-                blocks=blocks,
-                text=plain_text(blocks),
-                tokens=tokens,
-                pasted=parts,
-                client_id=client_id,
-            )
-            if attached:
-                message.attachments.set(attached)
-            if not conversation.title:
-                conversation.title = opening_title(text or attached[0].name)
-                Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
-            emit(user_group(user.pk), events.conversation_updated(conversation))
-            emit(conversation_group(conversation_id), events.message_created(message))
-            emit(conversation_group(conversation_id), events.turn_started(turn))
-    except (IntegrityError, Refused) as error:
-        if client_id is not None and _sent(user, conversation_id, client_id):
-            return None
-        refuse_if_busy(conversation_id)
-        if isinstance(error, Refused):
-            raise
-        raise Refused(
-            "conversation_busy", gettext("Another answer has just ended. Send the message again.")
-        ) from error
-    return turn
+    return Prompt(text, blocks, counter().count_blocks(blocks), parts, files, client_id)
 
 
-def _sent(user: User, conversation_id: UUID, client_id: str) -> bool:
-    """Whether the user's frame of that id was stored before."""
-    mine = Message.objects.filter(conversation=conversation_id, conversation__owner=user)
-    return mine.filter(client_id=client_id).exists()
-
-
-def checked_text(text: str, *, needed: bool = True) -> str:
+def _checked_text(text: str, *, needed: bool) -> str:
     """What the user typed, fit to be stored; Refused where it is too long, or empty but needed."""
     text = sound_text(text).strip()
     if needed and not text:
-        raise Refused("empty_message", gettext("Write a message first."))
+        raise Refused(RefusalCode.EMPTY_MESSAGE, gettext("Write a message first."))
     if len(text) > settings.MAX_MESSAGE_CHARACTERS:
         raise Refused(
-            "message_too_long",
+            RefusalCode.MESSAGE_TOO_LONG,
             gettext(
                 "The message has {count:,} characters; at most {most:,} can be sent at once."
             ).format(count=len(text), most=settings.MAX_MESSAGE_CHARACTERS),
@@ -129,89 +84,69 @@ def checked_text(text: str, *, needed: bool = True) -> str:
     return text
 
 
-def open_answer_turn(conversation: Conversation, owner: str) -> Turn:
-    """The turn that will answer; the caller's transaction holds the conversation."""
-    return open_turn(conversation, Turn.Kind.ANSWER, owner)
-
-
-def open_turn(
+def begin_turn(
     conversation: Conversation,
     kind: Turn.Kind,
     owner: str,
     *,
+    prompt: Prompt | None = None,
+    after: Message | None = None,
     focus: str = "",
     by: int | None = None,
 ) -> Turn:
-    """A queued turn, counted for the user who asked for it: `by`, or else the conversation's owner.
+    """A queued turn, with the `prompt` that it answers if that is new, stored after the message
+    `after`. It is counted for the user who asked for it: `by`, or else the conversation's owner.
+
     Every turn begins here, and every model call belongs to a turn or follows one: nothing that
-    costs goes uncounted. Refused above the limits."""
+    costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
+    """
     count_turn(by or conversation.owner_id)
-    return Turn.objects.create(
+    turn = Turn.objects.create(
         conversation=conversation, kind=kind, owner=owner, focus=focus, lease_expires=lease()
     )
-
-
-def open_conversation(
-    user: User,
-    model: str,
-    text: str,
-    *,
-    owner: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
-    temporary: bool = False,
-) -> tuple[Conversation, Turn]:
-    """A new conversation with its first message and the turn that answers it, or neither."""
-    with transaction.atomic():
-        conversation = create(user, model, temporary=temporary)
-        turn = post_message(
-            user,
-            conversation.pk,
-            text=text,
-            client_id=None,
-            expected_head=0,
-            owner=owner,
-            files=files,
-            pasted=pasted,
-        )
-    assert turn is not None
-    return conversation, turn
-
-
-def retry(conversation: Conversation, *, owner: str) -> Turn:
-    """Answer the last user message again. An unfinished answer leaves the branch, not the
-    database. Refused where the last message is a complete answer."""
-    with transaction.atomic():
-        row = Conversation.objects.select_for_update().get(pk=conversation.pk)
-        refuse_if_busy(row)
-        head = head_of(row)
-        if head is None or (
-            head.role == Message.Role.ASSISTANT and head.status == Message.Status.COMPLETE
-        ):
-            raise Refused("nothing_to_retry", gettext("There is no unfinished answer to retry."))
-        if head.role == Message.Role.ASSISTANT:
-            Message.objects.filter(pk=head.pk).update(active=False)
-        turn = open_answer_turn(row, owner)
-        emit(conversation_group(row.pk), events.turn_started(turn))
+    group = conversation_group(conversation.pk)
+    if prompt:
+        message = _store(prompt, conversation, after, turn)
+        emit_later(group, lambda: from_rows.message_created(message))
+    emit(group, from_rows.turn_started(turn))
     return turn
 
 
-def set_notice(turn_id: int, text: str) -> None:
-    """Keep a degraded mode's words, as they are marked with `gettext_noop`, and show them."""
+def _store(
+    prompt: Prompt, conversation: Conversation, after: Message | None, turn: Turn
+) -> Message:
+    message = append(
+        conversation,
+        after,
+        turn=turn,
+        role=Message.Role.USER,
+        blocks=list(prompt.blocks),
+        text=plain_text(prompt.blocks),
+        tokens=prompt.tokens,
+        pasted=prompt.pasted,
+        client_id=prompt.client_id,
+    )
+    if prompt.files:
+        message.attachments.set(prompt.files)
+    return message
+
+
+def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
+    """Keep a degraded mode, and what it concerns, and show it."""
     with transaction.atomic():
         turn = lock(turn_id)
-        Turn.objects.filter(pk=turn_id).update(notice=text)
+        Turn.objects.filter(pk=turn_id).update(notice=notice, notice_about=about)
         emit(
             conversation_group(turn.conversation_id),
-            {"type": "turn.notice", "turn_id": turn_id, "text": gettext(text)},
+            TurnNotice(turn_id, notice, notice_text(notice, about)),
         )
 
 
-def note_trimmed(turn_id: int, text: str) -> None:
+def note_trimmed(turn_id: int) -> None:
     """Tell that a request went out without the oldest messages. What will be reported for it is
     not the context's size."""
     with transaction.atomic():
-        set_notice(turn_id, text)
+        set_notice(turn_id, Notice.TRIMMED)
         Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.utils.translation import gettext
 
 from agent.errors import ToolError
 from agent.loop import Bound
 from agent.messages import Block
 from agent.tools import mcp
 from chat.db import in_db
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
+from chat.models.notices import Notice
 from chat.queries.tools import mcp_tools
 from chat.services import mcp_servers as services
 from chat.services.files import inspect
@@ -36,9 +36,8 @@ async def refresh(conversation: Conversation, turn_id: int) -> bool:
     stale = await in_db(services.stale, conversation)
     await asyncio.gather(*map(try_server, stale))
     if down := await in_db(services.down, conversation):
-        notice = gettext("Left out, because it is not available now: {names}.")
         names = ", ".join(server.name for server in down)
-        await in_db(set_notice, turn_id, notice.format(names=names))
+        await in_db(set_notice, turn_id, Notice.SERVERS_LEFT_OUT, names)
     return bool(stale)
 
 
@@ -83,7 +82,7 @@ def _checked(block: Block) -> Block:
     try:
         file = inspect("The image", b64decode(block["source"]["data"]))
         if file.kind != "image":
-            raise Refused("file_type", "The image is not a PNG, JPEG, GIF or WebP file.")
+            raise Refused(RefusalCode.FILE_TYPE, "The image is not a PNG, JPEG, GIF or WebP file.")
     except (ValueError, Refused) as error:
         return {"type": "text", "text": f"[An image was left out: {error}]"}
     data = b64encode(file.data).decode()

@@ -17,18 +17,18 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
+from chat.protocol import from_rows
 from chat.protocol.pasted import from_form
 from chat.queries.conversation import (
     head_number,
     load_for,
     policy_for,
-    usage_event,
 )
 from chat.queries.model_profiles import (
     offered,
     profile_for,
 )
-from chat.services import conversations, summaries, turns
+from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.forms import (
@@ -125,7 +125,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     context |= {
         "conversation": row,
         "models": offered(),
-        "usage": usage_event(load_for(row)),
+        "usage": from_rows.context_usage(load_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         **_listed(request, request.user),
@@ -197,8 +197,8 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     if runner.draining:
         return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
     try:
-        row, turn = await in_db(
-            turns.open_conversation,
+        opening = await runner.begin(
+            requests.open_conversation,
             user,
             request.POST.get("model", ""),
             request.POST.get("text", ""),
@@ -209,7 +209,8 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
         )
     except Refused as refusal:
         return _limited(await _again(request, refusal.message, 422), refusal)
-    runner.start(turn)
+    assert opening is not None
+    row = opening.turn.conversation
     if _scripted(request):
         return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
     return redirect(row)
@@ -303,12 +304,9 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        opened = await in_db(summaries.switch_model, row, name, owner=runner.owner)
+        await runner.begin(summaries.switch_model, row, name, owner=runner.owner)
     except Refused as refusal:
         return refused(refusal, 409)
-    if opened:
-        turn, compaction_id = opened
-        runner.start(turn, compaction_id)
     return HttpResponse(status=204)
 
 
@@ -321,8 +319,7 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Retry in a moment."), status=503)
     try:
-        turn = await in_db(turns.retry, row, owner=runner.owner)
+        await runner.begin(requests.retry, row, owner=runner.owner)
     except Refused as refusal:
         return refused(refusal, 409)
-    runner.start(turn)
     return HttpResponse(status=204)

@@ -5,6 +5,7 @@ away decides whether a process counts as alive.
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 import redis
@@ -22,14 +23,29 @@ log = structlog.get_logger(__name__)
 
 PATHS = ("/healthz", "/readyz")
 REDIS_SECONDS = 2.0
-OK = "ok"
+
+
+class State(StrEnum):
+    """Of one component."""
+
+    OK = "ok"
+    NOT_USED = "not used"
+    DRAINING = "draining"
+    DATABASE_AWAY = "database away"
+    REDIS_AWAY = "redis away"
+
+
 # For everyone who asks: what is wrong with it stands in the log, with its address.
-DATABASE_AWAY = "It does not answer: nothing can be read or written. The log has the details."
-REDIS_AWAY = (
-    "It does not answer: the site goes on without compactions, titles and news between processes. "
-    "The log has the details."
-)
-DRAINING = "It is being stopped: running answers end, new messages are refused."
+WORDS = {
+    State.DRAINING: "It is being stopped: running answers end, new messages are refused.",
+    State.DATABASE_AWAY: (
+        "It does not answer: nothing can be read or written. The log has the details."
+    ),
+    State.REDIS_AWAY: (
+        "It does not answer: the site goes on without compactions, titles and news between "
+        "processes. The log has the details."
+    ),
+}
 
 Respond = Callable[[HttpRequest], Any]
 
@@ -61,29 +77,31 @@ def readiness() -> JsonResponse:
     """200 where this process can take people: each component with its state, in words. 503 where
     its database is away, or where it is being stopped; without Redis it goes on."""
     components = {
-        "process": DRAINING if runner.draining else OK,
+        "process": State.DRAINING if runner.draining else State.OK,
         "database": _database(),
-        "redis": _redis() if settings.SCALED else "not used",
+        "redis": _redis() if settings.SCALED else State.NOT_USED,
     }
-    if components["process"] != OK or components["database"] != OK:
-        status = "not ready"
-    else:
-        status = "degraded" if components["redis"] == REDIS_AWAY else "ready"
-    body = {"status": status, "components": components}
-    return JsonResponse(body, status=503 if status == "not ready" else 200)
+    states = set(components.values())
+    ready = not states & {State.DRAINING, State.DATABASE_AWAY}
+    status = "degraded" if State.REDIS_AWAY in states else "ready"
+    body = {
+        "status": status if ready else "not ready",
+        "components": {name: WORDS.get(state, state) for name, state in components.items()},
+    }
+    return JsonResponse(body, status=200 if ready else 503)
 
 
-def _database() -> str:
+def _database() -> State:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except (DatabaseError, PoolTimeout) as error:
         log.warning("database not ready", reason=str(error))
-        return DATABASE_AWAY
-    return OK
+        return State.DATABASE_AWAY
+    return State.OK
 
 
-def _redis() -> str:
+def _redis() -> State:
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         socket_timeout=REDIS_SECONDS,
@@ -94,5 +112,5 @@ def _redis() -> str:
             client.ping()
     except redis.RedisError as error:
         log.warning("redis not ready", reason=str(error))
-        return REDIS_AWAY
-    return OK
+        return State.REDIS_AWAY
+    return State.OK

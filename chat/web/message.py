@@ -18,14 +18,12 @@ from chat.errors import Refused
 from chat.html.message import whole_row
 from chat.html.plot import context_plot
 from chat.live.runner import runner
-from chat.models import Conversation, Message, Turn
+from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.queries.conversation import load
 from chat.services import branches, conversations
+from chat.services.requests import Opening
 from chat.web.conversation import (
     find,
     refused,
@@ -88,19 +86,18 @@ async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> Ht
 
 
 async def _answered(
-    request: HttpRequest, change: Callable[..., Turn], *arguments: Any
+    request: HttpRequest, change: Callable[..., Opening], *arguments: Any
 ) -> HttpResponse:
     """Make a change and run the turn that it opens."""
     user = await signed_in(request)
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        turn = await in_db(change, user, *arguments, owner=runner.owner)
+        await runner.begin(change, user, *arguments, owner=runner.owner)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):
         raise Http404 from None
-    runner.start(turn)
     return HttpResponse(status=204)
 
 
@@ -158,7 +155,7 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "GET":
         context = {
             "conversation": row,
-            "plot": context_plot(row, usage_event(load(pk))),
+            "plot": context_plot(load(pk)),
             "budgets": budget_choices(row),
             "chosen": str(row.context_budget or ""),
         }

@@ -1,7 +1,7 @@
 """HTTP: what a monitoring system reads, in the text format of Prometheus."""
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -9,24 +9,12 @@ from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from chat import (
-    metrics,
-    outages,
-)
-from chat.live import answer
+from chat import metrics, outages
 from chat.models import Compaction, Turn
+from chat.models.notices import Notice
 from chat.queries.model_server import counter
-from chat.services import requests
 
-Sample = tuple[dict[str, str], float]
-
-# Degraded modes of a turn, by the words that the page showed.
-MODES = {
-    answer.TRIMMED_NOTICE: "trimmed",
-    answer.CUT_NOTICE: "cut",
-    answer.LAST_ROUND_NOTICE: "last_round",
-    requests.RESTS_NOTICE: "compaction_rests",
-}
+Sample = tuple[Mapping[str, str], float]
 
 
 @require_GET
@@ -66,8 +54,8 @@ def _families() -> Iterable[list[str]]:
     yield _family("outage", "gauge", "1: a service is away, and done without.", lasting)
     begun = [({"service": each.service}, each.count) for each in outages.ALL]
     yield _family("outages_total", "counter", "How often a service went away.", begun)
-    for event, help_text in metrics.EVENTS.items():
-        yield _family(f"{event}_total", "counter", help_text, [({}, metrics.counted(event))])
+    for fault, help_text in metrics.WORDS.items():
+        yield _family(f"{fault}_total", "counter", help_text, [({}, metrics.counted(fault))])
 
 
 def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:
@@ -76,10 +64,9 @@ def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[S
 
 
 def _degraded(turns: QuerySet[Turn]) -> list[Sample]:
-    found = dict.fromkeys((*MODES.values(), "other"), 0)
-    for labels, number in _counts(turns.exclude(notice=""), "notice"):
-        found[MODES.get(labels["notice"], "other")] += int(number)
-    return [({"mode": mode}, number) for mode, number in found.items()]
+    found = {labels["notice"]: number for labels, number in _counts(turns, "notice")}
+    stored = [mode for mode in Notice if mode is not Notice.UNSTORED]
+    return [({"mode": mode}, found.get(mode, 0)) for mode in stored]
 
 
 def _family(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> list[str]:

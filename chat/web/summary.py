@@ -12,7 +12,7 @@ from django_htmx.http import trigger_client_event
 
 from agent.compaction.policy import Engine
 from agent.compaction.verify import UNVERIFIED
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.figures import (
     format_money,
@@ -107,7 +107,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
 
 def words(refusal: Refused) -> str:
     """A refusal in words that fit any action: the usual ones speak of sending a message."""
-    if refusal.code == "conversation_busy":
+    if refusal.code == RefusalCode.CONVERSATION_BUSY:
         return gettext("An answer or a compaction is running. Try again when it is done.")
     return refusal.message
 

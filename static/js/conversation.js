@@ -165,11 +165,13 @@ export function startConversation(id) {
     },
 
     "turn.finished"(frame) {
-      if (turn?.turnId === frame.turn_id) turn = null;
-      live = null;
-      transcript.endLive();
-      transcript.setTyping(false);
-      questions.closeCalls();
+      // A newer one may have begun while this end was drawn.
+      if (!(turn?.turnId > frame.turn_id)) {
+        turn = live = null;
+        transcript.endLive();
+        transcript.setTyping(false);
+        questions.closeCalls();
+      }
       if (frame.html) transcript.put(frame.html);
       else if (frame.error && frame.kind === "answer") showNotice(frame.error.message);
       if (frame.kind === "answer") {

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.attachments import filled, within_limit
+from agent.attachments import filled, ids_in, within_limit
 from agent.messages import Block, Message
 from tests.agent.conversations import COUNTER
 
@@ -59,7 +59,7 @@ async def test_bytes_join_the_body_and_missing_files_are_told() -> None:
     cached = file("gone.png") | {"cache_control": {"type": "ephemeral"}}
     content = [file("a.png"), file("b.txt", kind="document"), cached]
     body = {"messages": [{"role": "user", "content": content}]}
-    image, text, gone = (await filled(body, read))["messages"][0]["content"]
+    image, text, gone = filled(body, await read(ids_in(body)))["messages"][0]["content"]
     assert image == {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": "YWJj"},

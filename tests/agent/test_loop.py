@@ -12,6 +12,7 @@ from agent.errors import AgentError, ToolError
 from agent.loop import (
     FINAL_NOTE,
     MAX_RESULT_CHARACTERS,
+    Answered,
     Bound,
     Content,
     Result,
@@ -22,7 +23,10 @@ from agent.loop import (
     run_calls,
 )
 from agent.messages import Usage
-from agent.model.reply import Reply
+from agent.model.reply import (
+    Reply,
+    outcome,
+)
 from agent.model.rules import violations
 from agent.tools import Tool
 from tests.agent.conversations import TOOLS, call, context, image, message, result, text, user
@@ -140,9 +144,10 @@ class Scripted:
     asked: list[bool] = field(default_factory=list)  # whether it was the last request
     used: list[list[Any]] = field(default_factory=list)
 
-    async def ask(self, *, final: bool) -> Reply:
+    async def ask(self, *, final: bool) -> Answered:
         self.asked.append(final)
-        return self.replies.pop(0)
+        reply = self.replies.pop(0)
+        return Answered(reply, outcome(reply))
 
     async def use(self, reply: Reply) -> None:
         self.used.append(reply.calls)
@@ -155,7 +160,7 @@ def reply(stop_reason: str, *blocks: Any) -> Reply:
 async def test_tools_run_until_the_model_is_done() -> None:
     calls = [text("Let me see."), call("a", "read", path="x"), call("b", "read", path="y")]
     steps = Scripted([reply("tool_use", *calls), reply("end_turn", text("Done."))])
-    assert (await converse(steps, 5)).blocks == [text("Done.")]
+    assert (await converse(steps, 5)).reply.blocks == [text("Done.")]
     assert steps.used == [calls[1:]]
     assert steps.asked == [False, False]
 
@@ -163,7 +168,7 @@ async def test_tools_run_until_the_model_is_done() -> None:
 async def test_at_the_limit_the_model_is_asked_for_an_answer_without_tools() -> None:
     rounds = [reply("tool_use", call(str(n), "read", path="x")) for n in range(2)]
     steps = Scripted([*rounds, reply("end_turn", text("What I have."))])
-    assert (await converse(steps, 2)).blocks == [text("What I have.")]
+    assert (await converse(steps, 2)).reply.blocks == [text("What I have.")]
     assert steps.asked == [False, False, True]
 
 

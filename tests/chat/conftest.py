@@ -63,10 +63,7 @@ def conversation(user: "User") -> "Conversation":
 @pytest.fixture
 def listen() -> "Iterator[Callable[[Conversation], Listener]]":
     """`listen(conversation)`: what goes out to its tabs, and to those of its owner, from now on."""
-    from chat.protocol.broadcast import (
-        conversation_group,
-        user_group,
-    )
+    from chat.protocol.broadcast import conversation_group, user_group
     from tests.chat.listening import Listener
 
     listeners: list[Listener] = []

@@ -214,16 +214,16 @@ def make_compaction(
             assert compaction_jobs.complete(job, Compacted(result, summary, loaded.context, after))
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
-            endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+            endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
         case Compaction.Status.FAILED:
             compactions.fail(compaction.pk, error)
-            endings.finish(turn.pk, Ending(Turn.Status.FAILED))
+            endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
         case Compaction.Status.CANCELLED:
             compactions.fail(compaction.pk, compactions.CANCELLED, cancelled=True)
-            endings.finish(turn.pk, Ending(Turn.Status.CANCELLED))
+            endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED))
         case Compaction.Status.READY:  # what a preparation leaves, without writing one
             values["status"] = status
-            endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+            endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
     if values:
         Compaction.objects.filter(pk=compaction.pk).update(**values)
     conversation.refresh_from_db()

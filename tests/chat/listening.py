@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -12,10 +13,16 @@ from channels.layers import get_channel_layer
 from django.db import connection
 
 from chat.protocol.broadcast import send
+from chat.protocol.events import Event as Sent
 
 Event = dict[str, Any]
-MARK = "test.mark"
 _marks = count(1)
+
+
+@dataclass(frozen=True)
+class Mark(Sent):
+    type = "test.mark"
+    number: int
 
 
 class Listener:
@@ -48,11 +55,12 @@ class Listener:
 
     def events(self, *types: str) -> list[Event]:
         """What has been sent until now, without the marks; only these types if any are named."""
-        mark = {"type": MARK, "number": next(_marks)}
-        asyncio.run_coroutine_threadsafe(send(self._groups[0], mark), self._loop).result(10)
+        sent = Mark(next(_marks))
+        asyncio.run_coroutine_threadsafe(send(self._groups[0], sent), self._loop).result(10)
+        mark = sent.as_dict()
         with self._changed:
             assert self._changed.wait_for(lambda: mark in self._heard, 10), "the mark was lost"
-            heard = [event for event in self._heard if event["type"] != MARK]
+            heard = [event for event in self._heard if event["type"] != Mark.type]
         return [event for event in heard if not types or event["type"] in types]
 
     def types(self) -> list[str]:

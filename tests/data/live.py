@@ -68,4 +68,4 @@ async def write(text: str, pieces: list[str]) -> Written:
             message = await asyncio.wait_for(layer.receive(channel), 5)
             frames.append(json.loads(message["frame"]))
     await layer.group_discard(group, channel)
-    return Written(text, frames, live.snapshot())
+    return Written(text, frames, live.snapshot()["text"])

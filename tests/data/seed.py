@@ -93,7 +93,12 @@ def summary(user: User, texts: Sequence[str]) -> str:
     Compaction.objects.filter(pk=compaction.pk).update(error=texts[0], engine_reason=texts[1][:200])
     error: dict[str, Any] = {"code": texts[0], "message": texts[0], "retryable": False}
     turn = factories.make_turn(
-        conversation, status=Turn.Status.FAILED, error=error, notice=texts[1], focus=texts[2]
+        conversation,
+        status=Turn.Status.FAILED,
+        error=error,
+        focus=texts[2],
+        notice="servers_left_out",
+        notice_about=texts[1],
     )
     factories.add_messages(conversation, [("assistant", texts[0])], turn=turn, status="failed")
     return conversation.get_absolute_url()

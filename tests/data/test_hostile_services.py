@@ -16,7 +16,7 @@ from chat.errors import Refused
 from chat.models import Conversation, Memory, Message, Turn
 from chat.queries.conversation import load
 from chat.queries.search import find
-from chat.services import conversations, endings, memories, requests, turns
+from chat.services import conversations, endings, memories, requests
 from chat.services.endings import Ending
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
@@ -36,20 +36,21 @@ def test_the_composer_takes_every_text_or_says_why_not(
     sent: list[str] = []
     for text in sent_texts(hostile):
         try:
-            turn = turns.post_message(
+            opening = requests.send_message(
                 conversation.owner,
                 conversation.pk,
                 text=text,
                 client_id=None,
-                expected_head=len(sent),
+                expected_head=None,
                 owner=OWNER,
             )
         except Refused:
             assert not sound_text(text).strip(), repr(text[:60])
             continue
-        assert turn
+        assert opening is not None
         sent.append(sound_text(text).strip())
-        Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.COMPLETED)
+        opening.turn.messages.filter(role="assistant").delete()
+        Turn.objects.filter(pk=opening.turn.pk).update(status=Turn.Status.COMPLETED)
     rows = Message.objects.filter(conversation=conversation).order_by("position")
     assert list(rows.values_list("text", flat=True)) == sent
     assert [row.blocks[0]["text"] for row in rows] == sent
@@ -69,7 +70,7 @@ def test_answers_of_every_text_are_stored_and_sent_back(hostile: Corpus) -> None
 
 def answer_with(texts: list[str], conversation: Conversation) -> None:
     for text in texts:
-        turn = turns.post_message(
+        opening = requests.send_message(
             conversation.owner,
             conversation.pk,
             text="Go on",
@@ -77,11 +78,11 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
             expected_head=None,
             owner=OWNER,
         )
-        assert turn
-        requests.begin_answer(turn.pk, may_compact=False)
+        assert opening is not None
+        requests.begin_answer(opening.turn.pk, may_compact=False)
         # As the fold leaves them.
         blocks = [{"type": "text", "text": sound_text(text)}]
-        assert endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
+        assert endings.end_turn(opening.turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
     context = load(conversation.pk).context
     assert len(context.messages) == 2 * len(texts)
     assert violations(assemble(context).body()) == []

@@ -193,7 +193,7 @@ def test_it_compacts_and_the_next_request_is_small(
         assert server.script.problems() == []
     compaction = Compaction.objects.get()
     assert compaction.status == Compaction.Status.COMPLETED, compaction.error
-    assert endings.finish(turn.pk, Ending(turn.Status.COMPLETED))
+    assert endings.end_turn(turn.pk, Ending(turn.Status.COMPLETED))
     after = load(conversation.pk)
     request = assemble(replace(after.context, tools=tools(conversation)))
     assert violations(request.body(), window=WINDOW) == []

@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 from anthropic import AsyncAnthropic
 
+from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text
 from agent.model.client import (
     Client,
@@ -239,7 +240,7 @@ async def test_refusals_keep_nothing_and_name_the_category(
     for record in refusals:
         end = played[record.id]
         assert end.error
-        assert end.error.code == "refused"
+        assert end.error.code == ErrorCode.REFUSED
         assert end.blocks == []
         assert end.error.said
 

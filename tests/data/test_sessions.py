@@ -15,7 +15,7 @@ from agent.messages import Usage
 from agent.model.rules import violations
 from chat.models import Conversation, Turn
 from chat.queries.conversation import load
-from chat.services import endings, requests, turns
+from chat.services import endings, requests
 from chat.services.endings import Ending
 from tests.chat.factories import (
     OWNER,
@@ -90,7 +90,7 @@ def exchange(
         stop_reason=answer.reply.stop_reason,
         usage=answer.reply.raw_usage,
     )
-    assert endings.finish(turn.pk, ending)
+    assert endings.end_turn(turn.pk, ending)
     check_meter(conversation, answer.reply.raw_usage, record)
 
 
@@ -102,7 +102,7 @@ def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> T
     add_messages(conversation, [(m["role"], m["content"]) for m in earlier])
     texts = [b["text"] for b in last["content"] if b["type"] == "text"]
     if last["role"] == "user" and len(texts) == len(last["content"]) and "".join(texts).strip():
-        turn = turns.post_message(
+        opening = requests.send_message(
             user,
             conversation.pk,
             text="\n\n".join(texts),
@@ -110,8 +110,8 @@ def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> T
             expected_head=None,
             owner=OWNER,
         )
-        assert turn
-        return turn
+        assert opening is not None
+        return opening.turn
     add_messages(conversation, [(last["role"], last["content"])])
     return make_turn(conversation)
 

@@ -43,7 +43,7 @@ from agent.context.pruning import (
     TAIL,
     preview,
 )
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.limits import Limits, Model
 from agent.messages import Message
 from agent.model.client import (
@@ -346,7 +346,7 @@ def test_a_summary_may_be_as_long_as_what_it_replaces() -> None:
     ("error", "words"),
     [
         (SummaryRejected("it is empty"), "The summary was rejected: it is empty."),
-        (AgentError("overloaded", "The model is overloaded."), "The model is overloaded."),
+        (AgentError(ErrorCode.OVERLOADED, "The model is overloaded."), "The model is overloaded."),
     ],
 )
 def test_a_failure_is_described_in_one_sentence(error: Any, words: str) -> None:

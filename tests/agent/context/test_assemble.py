@@ -152,7 +152,6 @@ def test_a_new_chapter_leaves_the_blocks_before_it_alone() -> None:
 
 def test_no_breakpoints_without_caching_or_for_a_prompt_sent_once() -> None:
     request = assemble(context(user(1)))
-    assert breakpoints(request.body(caching=False)) == []
     assert breakpoints(replace(request, once=True).body()) == []
 
 

@@ -5,12 +5,13 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from agent.context.assemble import assemble
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client as llm
 from agent.model.api_errors import stream_error
@@ -155,7 +156,7 @@ def test_text_in_one_piece_with_an_error_is_not_lost() -> None:
     events = decoder.feed(head + error + b"data: [DONE]\n\n")
     assert [e["type"] for e in events][-1] == "content_block_delta"
     assert decoder.error
-    assert decoder.error.code == "overloaded"
+    assert decoder.error.code == ErrorCode.OVERLOADED
 
 
 def test_a_damaged_event_is_an_error() -> None:
@@ -208,7 +209,7 @@ async def test_each_try_of_a_call_is_booked(server: DemoServer) -> None:
 
 async def test_a_call_that_does_not_pass_the_check_is_not_made(server: DemoServer) -> None:
     def check(request: Request) -> None:
-        raise AgentError("bad_request", "No.")
+        raise AgentError(ErrorCode.BAD_REQUEST, "No.")
 
     async with connected(server, check=check) as client:
         with pytest.raises(AgentError, match="No"):
@@ -234,7 +235,7 @@ async def test_the_prompt_cache_is_asked_for_unless_the_prompt_is_sent_once(
 ) -> None:
     server.script.reply("Hi.", always=True)
     await client.complete(REQUEST)
-    await client.complete(Request(**{**vars(REQUEST), "once": True}))
+    await client.complete(replace(REQUEST, once=True))
     async with connected(server, caching=False) as plain:
         await plain.complete(REQUEST)
     cached = ["cache_control" in request.raw.decode() for request in server.script.requests]
@@ -625,7 +626,7 @@ async def test_a_model_that_cannot_be_counted_does_not_stop_others(
     server: DemoServer, client: Client
 ) -> None:
     server.script.error(404, endpoint="count_tokens")
-    other = Request(**{**vars(REQUEST), "model": "claude-other"})
+    other = replace(REQUEST, model="claude-other")
     assert await client.count_tokens(REQUEST) is None
     assert await client.count_tokens(REQUEST) is None
     assert await client.count_tokens(other)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage, plain_text, sound
 from agent.model.client import EventDecoder
 from agent.model.reply import (
@@ -202,7 +202,7 @@ def test_one_wrong_value_in_a_whole_reply_does_too(value: Any) -> None:
         try:
             check(fold_message(changed_body))
         except AgentError as error:
-            assert error.code == "stream_cut"  # noqa: PT017
+            assert error.code == ErrorCode.STREAM_CUT  # noqa: PT017
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_nesting_beyond_all_measure_is_a_damaged_stream(nested: str) -> None:
     decoder = EventDecoder()
     decoder.feed(f'data: {{"type": "message_start", "message": {nested}\n\n'.encode())
     assert decoder.error is not None
-    assert decoder.error.code == "stream_cut"
+    assert decoder.error.code == ErrorCode.STREAM_CUT
 
 
 @pytest.mark.parametrize("written", ["[" * 100_000, '{"a": NaN}', '{"a": 1e999}', '{"a":' * 50_000])

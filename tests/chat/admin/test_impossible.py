@@ -163,5 +163,5 @@ async def test_no_number_in_a_frame_fails(chat: Chat, branch: bool) -> None:
     for head in (10**30, 2**31, 2**63):
         tab.say("Hello", expected_head=head, as_branch=branch)
         assert (await tab.next("error"))["code"] == "head_changed"
-    tab.send_raw(f'{{"type": "sync", "after_seq": {ENDLESS}}}')
+    tab.send_raw(f'{{"type": "sync", "more": {ENDLESS}}}')
     assert (await tab.next("error"))["code"] == "bad_frame"

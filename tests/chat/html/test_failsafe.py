@@ -37,13 +37,13 @@ def test_the_source_is_shown_and_the_fault_logged_and_counted(fault: type[BaseEx
     def draw() -> str:
         raise fault
 
-    before = metrics.counted("not_drawn")
+    before = metrics.counted(metrics.Fault.NOT_DRAWN)
     with capture_logs() as logs:
         assert drawn("text", draw, lambda: "source") == "source"
     assert [(each["event"], each["error"]) for each in logs] == [
         ("could not be drawn", fault.__name__)
     ]
-    assert metrics.counted("not_drawn") == before + 1
+    assert metrics.counted(metrics.Fault.NOT_DRAWN) == before + 1
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, DatabaseError])
@@ -87,7 +87,7 @@ async def test_every_text_is_shown_whatever_its_rendering_raises() -> None:
     live = LiveTurn(1, Conversation().pk, "answer")
     live.begin_message(1, 2)
     await live.write("a **b**\n\n")
-    assert live.snapshot()["html"] == '<p class="plain">a **b**\n\n</p>\n'
+    assert live.snapshot()["text"]["html"] == '<p class="plain">a **b**\n\n</p>\n'
     assert "a **b**" in divider.summary_parts("a **b**")[0]["html"]
 
 

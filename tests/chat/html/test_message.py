@@ -258,7 +258,7 @@ def test_a_stopped_answer_is_quiet():
 
 
 def test_a_notice_is_shown_with_the_answer():
-    turn = Turn(kind="answer", status="completed", notice="The oldest messages were left out.")
+    turn = Turn(kind="answer", status="completed", notice="trimmed")
     assert "left out" in nodes(message(text("x"), turn=turn)).text
 
 
@@ -278,8 +278,8 @@ def test_a_running_message_is_rendered_each_time():
 
 def test_a_cached_message_follows_its_turn():
     assert "Too busy" in render_message(message(status="failed", turn=failed()))
-    turn = Turn(kind="answer", status="failed", notice="Shortened.", error=failed().error)
-    assert "Shortened." in render_message(message(status="failed", turn=turn))
+    turn = Turn(kind="answer", status="failed", notice="cut", error=failed().error)
+    assert "length limit" in render_message(message(status="failed", turn=turn))
 
 
 # --- Divider --------------------------------------------------------------------------------------

@@ -12,10 +12,7 @@ from chat.html.plot import (
     context_plot,
 )
 from chat.models import Conversation
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.queries.conversation import load
 from chat.services import summaries
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_turn
 
@@ -29,7 +26,7 @@ def talk(user: User) -> Conversation:
 
 
 def plot(conversation: Conversation) -> str:
-    return context_plot(conversation, usage_event(load(conversation.pk)))
+    return context_plot(load(conversation.pk))
 
 
 def test_the_line_rises_with_the_context_to_the_last_answer(talk: Conversation) -> None:

@@ -17,7 +17,7 @@ from django.utils import translation
 
 from accounts.models import User
 from accounts.services import issue_setup_link
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.model.api_errors import REFUSED
 from chat.errors import in_words
 from chat.models import Compaction, Conversation, Memory, Message, Turn
@@ -73,9 +73,9 @@ def talk(owner: User) -> Conversation:
         model="μοντέλο",
         messages=["Γεια", "Γεια σου", "Ένα", "Δύο", "Τρία", "Τέσσερα"],
     )
-    turn = make_turn(made, status=Turn.Status.FAILED, notice="The answer failed.")
+    turn = make_turn(made, status=Turn.Status.FAILED, notice="trimmed")
     add_messages(made, ["Ερώτηση", ANSWER], turn=turn)
-    error = AgentError("too_long", REFUSED, said="κακό").as_dict()
+    error = AgentError(ErrorCode.TOO_LONG, REFUSED, said="κακό").as_dict()
     add_messages(made, ["Λάθος"])
     too_long = make_turn(made, status=Turn.Status.FAILED, error=error)
     add_messages(made, ["Μισό"], turn=too_long, status=Message.Status.FAILED)
@@ -269,7 +269,7 @@ def test_errors_of_the_engine_have_marked_words() -> None:
 
 
 def test_the_error_of_a_frame_is_in_the_readers_language() -> None:
-    error = AgentError("bad_request", REFUSED, said="κακό").as_dict()
+    error = AgentError(ErrorCode.BAD_REQUEST, REFUSED, said="κακό").as_dict()
     with translation.override(LANGUAGE):
         told = in_words(error)
     assert told == error | {"message": f"⟦{REFUSED}⟧"}

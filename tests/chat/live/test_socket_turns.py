@@ -11,6 +11,7 @@ from chat.live import live_turn
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
+from chat.protocol.events import Event, TurnDelta
 from demo.api.protocol import (
     Reply,
     text,
@@ -257,9 +258,9 @@ async def test_a_stop_that_gets_lost_is_repeated(
     """As `asyncio.wait_for` loses a cancellation that comes when what it waits for has ended."""
     sending, lost = asyncio.Event(), 0
 
-    async def send(group: str, event: dict[str, Any]) -> None:
+    async def send(group: str, event: Event) -> None:
         nonlocal lost
-        if event["type"] == "turn.delta" and not lost:
+        if isinstance(event, TurnDelta) and not lost:
             sending.set()
             try:
                 await asyncio.Event().wait()

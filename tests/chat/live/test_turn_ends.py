@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -18,8 +18,9 @@ from agent.messages import Usage
 from chat.db import AWAY, FULL, THREADS, UNWRITABLE, in_db, why_unavailable
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
+from chat.models.notices import Notice
 from chat.outages import DATABASE
-from chat.services import compactions, endings, requests, sweep, turns
+from chat.services import endings, requests, sweep, turns
 from chat.services.endings import Ending
 from chat.web import metrics
 from tests.chat.factories import OWNER, make_conversation
@@ -88,23 +89,42 @@ async def test_a_turn_whose_end_cannot_be_made_ends_plainly_with_its_text(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
-        raise StopIteration("of a library that renders")
+        raise StopIteration("of a library that counts")
 
-    monkeypatch.setattr("chat.protocol.events.render_message", fail)
     chat.script.reply("All of the answer.")
     tab = await chat.open()
-    turn, opening = await in_db(begin, chat.conversation)
-    runner.start(turn, opening=opening)
+    opening = await in_db(begin, chat.conversation)
+    monkeypatch.setattr(endings, "load_for", fail)
+    runner.start(opening)
     finished = await tab.next("turn.finished", status="failed")
     assert (finished["error"]["code"], finished["html"]) == ("internal", "")
     assert (await chat.last()).text == "All of the answer."
     assert await chat.is_idle()
 
 
-def begin(conversation: Conversation) -> tuple[Turn, requests.Opening]:
+async def test_a_turn_whose_end_cannot_be_drawn_ends_whole_and_the_tabs_ask_for_it(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StopIteration("of a library that renders")
+
+    chat.script.reply("All of the answer.")
+    tab = await chat.open()
+    opening = await in_db(begin, chat.conversation)
+    monkeypatch.setattr("chat.protocol.events.render_message", fail)
+    snapshots = len(tab.all("snapshot"))
+    runner.start(opening)
+    await tab.until(lambda: len(tab.all("snapshot")) > snapshots)
+    assert tab.all("snapshot")[-1]["turn"] is None
+    message = await chat.last()
+    assert (message.text, message.status) == ("All of the answer.", "complete")
+    assert await chat.is_idle()
+
+
+def begin(conversation: Conversation) -> requests.Opening:
     """A turn as `requests.send_message` leaves it."""
-    turn = turns.open_answer_turn(conversation, runner.owner)
-    return turn, requests.Opening(turn, requests.load_for(conversation), answer_row(turn))
+    with transaction.atomic():
+        return requests.open_answer_turn(conversation, runner.owner)
 
 
 def answer_row(turn: Turn) -> Message:
@@ -120,7 +140,7 @@ async def test_a_panic_ends_the_turn_too(chat: Chat, monkeypatch: pytest.MonkeyP
     def panic(*_: Any) -> None:
         raise Panic("a million spaces")
 
-    monkeypatch.setattr("chat.live.answer.measure", panic)
+    monkeypatch.setattr("chat.queries.model_server.assemble", panic)
     tab = await chat.open()
     tab.say("Tell me")
     finished = await tab.next("turn.finished", status="failed")
@@ -220,7 +240,7 @@ def test_the_page_names_what_cannot_be_stored(
 
 def stale(conversation: Conversation, text: str = "So far") -> Turn:
     """A turn whose owner is gone, with a checkpoint."""
-    turn = turns.open_answer_turn(conversation, OWNER)
+    turn = turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
     message = answer_row(turn)
     turns.checkpoint([turn.pk], [(message.pk, text)])
     Turn.objects.filter(pk=turn.pk).update(lease_expires=timezone.now() - timedelta(seconds=1))
@@ -232,14 +252,14 @@ def test_a_row_that_cannot_be_ended_whole_keeps_no_other(
 ) -> None:
     bad, good = (make_conversation(owner=user, messages=2) for _ in range(2))
     bad_turn, good_turn = stale(bad, "Bad"), stale(good, "Good")
-    render = endings.events.render_message
+    load = endings.load_for
 
-    def fail(message: Message, *rest: Any) -> str:
-        if message.conversation_id == bad.pk:
-            raise StopIteration("of a library that renders")
-        return render(message, *rest)
+    def fail(conversation: Conversation, *rest: Any) -> Any:
+        if conversation.pk == bad.pk:
+            raise StopIteration("of a library that counts")
+        return load(conversation, *rest)
 
-    monkeypatch.setattr("chat.protocol.events.render_message", fail)
+    monkeypatch.setattr(endings, "load_for", fail)
     assert sweep.sweep() == 2
     bad_turn.refresh_from_db()
     good_turn.refresh_from_db()
@@ -252,14 +272,14 @@ def test_a_sweep_that_fails_for_one_row_goes_on_to_the_next(
     user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (stale(make_conversation(owner=user, messages=2)) for _ in range(2))
-    end = compactions.end_turn
+    end = endings.end_turn
 
     def fail(turn_id: int, ending: Ending) -> Any:
         if turn_id == first.pk:
             raise ValueError("a damaged row")
         return end(turn_id, ending)
 
-    monkeypatch.setattr(compactions, "end_turn", fail)
+    monkeypatch.setattr(endings, "end_turn", fail)
     monkeypatch.setattr("chat.services.sweep.endings.finish_plainly", lambda *_: 1 / 0)
     assert sweep.sweep() == 1
     second.refresh_from_db()
@@ -278,8 +298,8 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
     assert sweep.sweep() == 1
     blocks = [{"type": "text", "text": "Begun and ended."}]
     whole = Ending(Turn.Status.COMPLETED, blocks=blocks, usage={"input_tokens": 5})
-    assert endings.finish(turn.pk, whole) is not None
-    assert endings.finish(turn.pk, whole) is None
+    assert endings.end_turn(turn.pk, whole) is not None
+    assert endings.end_turn(turn.pk, whole) is None
     turn.refresh_from_db()
     conversation.refresh_from_db()
     message = Message.objects.get(turn=turn)
@@ -288,13 +308,13 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
         "complete",
         "completed",
     )
-    assert turn.notice == endings.LATE_NOTICE
+    assert turn.notice == Notice.STORED_LATE
     assert conversation.input_tokens == Usage(5).prompt, "charged once"
 
 
 def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:
     assert sweep.seconds_to_next() == settings.LEASE_SECONDS / 2
-    turn = turns.open_answer_turn(make_conversation(owner=user, messages=2), OWNER)
+    turn = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, OWNER)
     row = Turn.objects.filter(pk=turn.pk)
     row.update(lease_expires=timezone.now() + timedelta(seconds=4))
     assert 2 < sweep.seconds_to_next() <= 4
@@ -308,8 +328,8 @@ def test_a_dead_owner_is_found_within_the_lease_that_is_promised() -> None:
 
 
 def test_a_process_that_stops_leaves_no_turn_behind(user: Any) -> None:
-    mine = turns.open_answer_turn(make_conversation(owner=user, messages=2), "stopping")
-    other = turns.open_answer_turn(make_conversation(owner=user, messages=2), OWNER)
+    mine = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, "stopping")
+    other = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, OWNER)
     assert sweep.interrupt_all_of("stopping") == 1
     mine.refresh_from_db()
     other.refresh_from_db()

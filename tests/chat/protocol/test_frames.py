@@ -35,7 +35,6 @@ frames = st.fixed_dictionaries(
         "text": surrogates | json_values,
         "expected_head": json_values,
         "focus": surrogates | json_values,
-        "after_seq": json_values,
         "pasted": json_values,
     },
 )
@@ -88,7 +87,7 @@ def test_each_type_becomes_its_frame() -> None:
     assert parse('{"type": "compact"}') == Compact("")
     assert parse('{"type": "compact", "focus": " the bill "}') == Compact("the bill")
     assert parse('{"type": "compact.cancel"}') == CancelCompaction()
-    assert parse('{"type": "sync", "after_seq": 7}') == Sync()
+    assert parse('{"type": "sync"}') == Sync()
     assert parse(b'{"type": "sync"}') == Sync()
 
 

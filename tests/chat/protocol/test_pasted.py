@@ -13,7 +13,7 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Message
 from chat.protocol import pasted
-from chat.services import turns
+from chat.services import requests
 from demo.api.script import is_summary
 from tests.chat.factories import add_messages, make_profile
 from tests.chat.sockets import SUMMARY, Chat, long_text, units
@@ -90,8 +90,8 @@ def test_a_new_conversation_keeps_what_was_pasted(
 ) -> None:
     make_profile()
     parts = pasted.from_form(given.get("pasted", ""))
-    conversation, _ = turns.open_conversation(user, "", "Hi", owner="test", pasted=parts)
-    assert conversation.messages.get().pasted == kept
+    opening = requests.open_conversation(user, "", "Hi", owner="test", pasted=parts)
+    assert opening.turn.conversation.messages.get(role="user").pasted == kept
 
 
 async def test_a_pasted_order_is_no_standing_instruction_after_a_compaction(

@@ -8,10 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message
-from chat.queries.conversation import (
-    load,
-    usage_event,
-)
+from chat.protocol import from_rows
+from chat.queries.conversation import load
 from chat.services import conversations, memories, requests
 from tests.chat.factories import (
     add_messages,
@@ -150,12 +148,12 @@ def test_a_stopped_answer_counts_with_the_text_it_has(conversation: Conversation
 
 def test_the_event_adds_up(measured: Conversation) -> None:
     make_profile(context_window=10_000, max_output=1_000)
-    event = usage_event(load(measured.pk))
-    assert (event["used"], event["budget"], event["window"]) == (1_050, 10_000, 10_000)
-    assert event["ratio"] == pytest.approx(0.105)
-    assert event["trigger"] == 0.8
-    parts = event["breakdown"]
-    assert sum(parts[n] for n in ("system", "tools", "summary", "conversation")) == 1_050
+    event = from_rows.context_usage(load(measured.pk))
+    assert (event.used, event.budget, event.window) == (1_050, 10_000, 10_000)
+    assert event.ratio == pytest.approx(0.105)
+    assert event.trigger == 0.8
+    parts = event.breakdown
+    assert parts["system"] + parts["tools"] + parts["summary"] + parts["conversation"] == 1_050
     assert parts["reserve"] == 1_000
 
 

@@ -28,7 +28,6 @@ from chat.services import (
     endings,
     requests,
     search_index,
-    turns,
 )
 from chat.services.endings import Ending
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
@@ -40,6 +39,7 @@ from tests.chat.factories import (
     make_compaction,
     make_conversation,
     make_profile,
+    make_turn,
     make_user,
 )
 from tests.search_texts import EXACT, NAUGHTY
@@ -53,7 +53,7 @@ def numbers(conversation: Conversation, query: str) -> list[int]:
 
 
 def post(conversation: Conversation, text: str, files: Sequence[str] = ()) -> Turn:
-    turn = turns.post_message(
+    opening = requests.send_message(
         conversation.owner,
         conversation.pk,
         text=text,
@@ -62,8 +62,8 @@ def post(conversation: Conversation, text: str, files: Sequence[str] = ()) -> Tu
         owner=OWNER,
         files=files,
     )
-    assert turn is not None
-    return turn
+    assert opening is not None
+    return opening.turn
 
 
 # --- The index ------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_messages_are_found_from_the_transaction_that_stores_them(user: User) ->
     requests.begin_answer(turn.pk, may_compact=False)
     assert 2 not in SearchEntry.objects.values_list("message__number", flat=True)
     blocks = [{"type": "text", "text": "Then take the ferry."}]
-    endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
+    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
     assert numbers(conversation, "ferry")[0] == 2
 
 
@@ -127,7 +127,7 @@ async def test_what_attached_texts_say_is_found_and_read(user: User) -> None:
         first = attach(conversation, "limits.ini", f"{lines}ferry_port = 48151\n".encode())
         other = attach(conversation, "note.txt", b"The harbour opens at nine.")
         turn = post(conversation, "Keep these.", [first, other])
-        endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=[]))
+        endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=[]))
         return conversation
 
     conversation = await in_db(sent)
@@ -281,6 +281,13 @@ async def test_what_is_being_answered_is_not_a_hit(user: User) -> None:
     assert "[#3]" not in told
 
 
+def asked(conversation: Conversation, text: str) -> Turn:
+    """A running turn that has written nothing yet."""
+    turn = make_turn(conversation, status=Turn.Status.RUNNING)
+    add_messages(conversation, [text], turn=turn)
+    return turn
+
+
 def ran(conversation: Conversation, name: str, found: str) -> None:
     """A round of the running turn: a call and its result."""
     turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
@@ -291,7 +298,7 @@ def ran(conversation: Conversation, name: str, found: str) -> None:
 
 async def test_what_the_running_turn_found_is_a_hit_once_it_is_compacted_away(user: User) -> None:
     conversation = await in_db(make_conversation, user, messages=2)
-    turn = await in_db(post, conversation, "Read the logs of the ferry.")
+    turn = await in_db(asked, conversation, "Read the logs of the ferry.")
     await in_db(ran, conversation, "one.log", "The ferry left pier nine.")
     await in_db(ran, conversation, "two.log", "The ferry came back.")
     scope, query = Scope(conversation.pk, user.pk), {"query": "ferry"}
@@ -312,7 +319,7 @@ async def test_what_the_running_turn_found_is_a_hit_once_it_is_compacted_away(us
 
 async def test_what_is_only_previewed_of_the_running_turn_is_a_hit(user: User) -> None:
     conversation = await in_db(make_conversation, user, messages=2)
-    await in_db(post, conversation, "Read the logs of the ferry.")
+    await in_db(asked, conversation, "Read the logs of the ferry.")
     log = "Nothing. " * 20_000 + "The ferry left pier nine." + " Nothing." * 20_000
     await in_db(ran, conversation, "one.log", log)
     await in_db(ran, conversation, "two.log", "x " * 2_000 + "ferry two" + " x" * 2_000)

@@ -15,7 +15,7 @@ from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.queries import tree
 from chat.queries.conversation import load
-from chat.services import branches, endings, requests, summaries, turns
+from chat.services import branches, endings, requests, summaries
 from chat.services.endings import Ending
 from tests.chat.factories import (
     OWNER,
@@ -51,18 +51,18 @@ def answer(turn: Turn, text: str = "An answer.") -> Message:
     opening = requests.begin_answer(turn.pk)
     assert opening.message is not None
     blocks = [{"type": "text", "text": text}]
-    endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks, stop_reason="end_turn"))
+    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks, stop_reason="end_turn"))
     return opening.message
 
 
 def edit(conversation: Conversation, number: int, text: str = "Otherwise.") -> Turn:
     pk = message(conversation, number).pk
-    return branches.edit(conversation.owner, conversation.pk, pk, text, owner=OWNER)
+    return branches.edit(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
 
 
 def regenerate(conversation: Conversation, number: int) -> Turn:
     pk = message(conversation, number).pk
-    return branches.regenerate(conversation.owner, conversation.pk, pk, owner=OWNER)
+    return branches.regenerate(conversation.owner, conversation.pk, pk, owner=OWNER).turn
 
 
 def switch(conversation: Conversation, number: int) -> None:
@@ -173,7 +173,7 @@ def test_a_message_goes_on_from_where_its_sender_saw_the_end(talk: Conversation)
     )
     assert opening is not None
     assert shown(talk) == [1, 2, 3, 4, 5, 6, 11, 12]
-    endings.finish(opening.turn.pk, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(opening.turn.pk, Ending(Turn.Status.COMPLETED))
     switch(talk, 7)
     assert shown(talk) == list(range(1, 11))
 
@@ -315,10 +315,10 @@ def test_the_only_message_can_be_deleted(user: User) -> None:
     talk = make_conversation(owner=user, messages=["Hello"])
     delete(talk, 1)
     assert shown(talk) == []
-    turn = turns.post_message(
+    opening = requests.send_message(
         user, talk.pk, text="Again", client_id=None, expected_head=0, owner=OWNER
     )
-    assert turn is not None
+    assert opening is not None
 
 
 # --- Whatever comes in whatever order -------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
         try:
             if step == "post":
                 head = talk.messages.filter(active=True).order_by("-position").first()
-                turn = turns.post_message(
+                opening = requests.send_message(
                     user,
                     talk.pk,
                     text="More.",
@@ -354,7 +354,8 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                     expected_head=head.number if head else 0,
                     owner=OWNER,
                 )
-                assert turn is not None
+                assert opening is not None
+                turn = opening.turn
                 answer(turn)
             elif step == "compact":
                 tail = load(talk.pk).context.messages

@@ -84,7 +84,7 @@ def complete(job: compaction_jobs.Task, text: str = SUMMARY) -> bool:
 
 def end_turn(compaction: Compaction) -> None:
     assert compaction.turn_id is not None
-    endings.finish(compaction.turn_id, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(compaction.turn_id, Ending(Turn.Status.COMPLETED))
 
 
 # --- Beginning ------------------------------------------------------------------------------------
@@ -105,6 +105,7 @@ def test_compact_locks_the_conversation_and_says_what_it_reads(
     assert (compaction.turn.kind, compaction.turn.status) == ("compact", "compacting")
     turn_started, started = heard.events()
     assert turn_started["kind"] == "compact"
+    assert 0 <= started.pop("elapsed") < 3600
     assert started == {
         "type": "CompressionStarted",
         "conversation_id": str(conversation.pk),
@@ -439,7 +440,7 @@ def expire() -> None:
 def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     conversation: Conversation, listen: Listen
 ) -> None:
-    turn = turns.post_message(
+    opening = requests.send_message(
         conversation.owner,
         conversation.pk,
         text="Tell me everything",
@@ -447,7 +448,8 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
         expected_head=None,
         owner="dead",
     )
-    assert turn is not None
+    assert opening is not None
+    turn = opening.turn
     message = requests.begin_answer(turn.pk).message
     assert message is not None
     turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀")])
@@ -465,7 +467,7 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     assert finished["status"] == "interrupted"
     assert 'data-action="retry"' in finished["html"]
     assert sweep.sweep() == 0
-    assert turns.retry(conversation, owner=OWNER)
+    assert requests.retry(conversation, owner=OWNER)
 
 
 def test_the_sweep_interrupts_a_turn_that_had_written_nothing(conversation: Conversation) -> None:
@@ -509,10 +511,10 @@ def test_a_turn_that_is_stopped_tells_the_end_of_its_compaction_first(
     job = claimed(conversation)
     heard = listen(conversation)
     assert job.compaction.turn_id is not None
-    assert compactions.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+    assert endings.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
     kinds = [event["type"] for event in heard.events()]
     assert kinds[:2] == ["CompressionCompleted", "turn.finished"]
-    assert not compactions.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+    assert not endings.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
 
 
 @pytest.mark.parametrize("round_", range(5))
@@ -527,7 +529,7 @@ def test_a_compaction_that_begins_just_when_its_turn_is_stopped_does_not_stay(
         lambda: compactions.begin(
             loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
         ),
-        lambda: compactions.end_turn(turn.pk, Ending(Turn.Status.CANCELLED)),
+        lambda: endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED)),
     )
     assert not Compaction.objects.filter(status=Status.RUNNING).exists()
 

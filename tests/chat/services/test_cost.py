@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.models import Conversation, Turn
 from chat.services import (
     endings,
@@ -69,7 +69,7 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
     turn = send(conversation).turn
     answer = [{"type": "text", "text": "Yes."}]
     ending = Ending(Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0)
-    found = statements(lambda: endings.finish(turn.pk, ending))
+    found = statements(lambda: endings.end_turn(turn.pk, ending))
     assert len(found) <= 8, found
     conversation.refresh_from_db()
     assert conversation.input_tokens == 300
@@ -77,7 +77,9 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
 
 def test_what_follows_an_ordinary_answer_asks_nothing(conversation: Conversation) -> None:
     turn = send(conversation).turn
-    loaded = endings.finish(turn.pk, Ending(Turn.Status.FAILED, error=AgentError("internal", "x")))
+    loaded = endings.end_turn(
+        turn.pk, Ending(Turn.Status.FAILED, error=AgentError(ErrorCode.INTERNAL, "x"))
+    )
     assert loaded is not None
     assert not statements(
         lambda: (preparations.prepare_if_due(loaded), preparations.pause_wanted(loaded))
@@ -103,7 +105,7 @@ def test_a_page_takes_fifteen_statements_at_every_length(user: User) -> None:
 def test_a_totals_event_says_what_is_stored(conversation: Conversation) -> None:
     make_profile()
     turn = send(conversation).turn
-    loaded = endings.finish(turn.pk, Ending(Turn.Status.COMPLETED, usage=USAGE))
+    loaded = endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, usage=USAGE))
     assert loaded is not None
     conversation.refresh_from_db()
     told = loaded.conversation

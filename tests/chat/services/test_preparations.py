@@ -13,6 +13,7 @@ from agent.compaction.job import Result
 from agent.messages import Usage
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models.notices import Notice
 from chat.queries import summaries as versions
 from chat.queries.conversation import load
 from chat.services import (
@@ -223,7 +224,7 @@ def test_what_is_ready_is_used_for_compact_by_hand_but_not_for_a_focus(user: Use
     assert pk == compaction.pk
     compaction.refresh_from_db()
     assert compaction.status == Status.COMPLETED
-    endings.finish(turn.pk, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
     other = filled(user, 0.70)
     compaction = prepared(other)
     _, pk = summaries.open_turn(user, other.pk, focus="the bill", owner=OWNER)
@@ -409,7 +410,7 @@ def failed(conversation: Conversation, times: int) -> None:
             opening.loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
         )
         compactions.fail(compaction.pk, "No.")
-        endings.finish(turn.pk, Ending(Turn.Status.FAILED))
+        endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
         conversation.refresh_from_db()
 
 
@@ -419,8 +420,8 @@ def test_after_three_failures_automatic_compaction_rests_and_says_so(user: User)
     opening = begun(conversation)
     assert opening.compact is None
     turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
-    assert turn.notice == requests.RESTS_NOTICE
-    endings.finish(turn.pk, Ending(Turn.Status.FAILED))
+    assert turn.notice == Notice.COMPACTION_RESTS
+    endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
     assert preparations.prepare_if_due(load(conversation.pk)) is None
     assert summaries.open_turn(user, conversation.pk, focus="", owner=OWNER)
 
@@ -467,7 +468,7 @@ def test_the_tool_rests_too(user: User) -> None:
     opening = requests.begin_answer(turn.pk)
     assert opening.compact is None
     turn.refresh_from_db()
-    assert (turn.notice, turn.compaction_wanted) == (requests.RESTS_NOTICE, False)
+    assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_RESTS, False)
 
 
 def test_rounds_that_a_compaction_kept_do_not_count_again(user: User) -> None:

@@ -10,10 +10,7 @@ from accounts.models import User
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Message, Turn
-from chat.protocol.frames import (
-    Frame,
-    parse,
-)
+from chat.protocol.frames import Frame, parse
 from chat.services import rate_limit, summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import (

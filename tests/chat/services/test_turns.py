@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from accounts.models import User
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services import endings, requests, turns
@@ -29,7 +29,7 @@ def post(
     expected_head: int | None = None,
     by: User | None = None,
 ) -> Turn | None:
-    return turns.post_message(
+    opening = requests.send_message(
         by or conversation.owner,
         conversation.pk,
         text=text,
@@ -37,6 +37,7 @@ def post(
         expected_head=expected_head,
         owner=OWNER,
     )
+    return opening.turn if opening else None
 
 
 def answered(conversation: Conversation, status: Turn.Status = Turn.Status.COMPLETED) -> Turn:
@@ -44,7 +45,7 @@ def answered(conversation: Conversation, status: Turn.Status = Turn.Status.COMPL
     turn = post(conversation, client_id=None)
     assert turn is not None
     requests.begin_answer(turn.pk)
-    assert endings.finish(turn.pk, Ending(status, blocks=ANSWER, usage=USAGE))
+    assert endings.end_turn(turn.pk, Ending(status, blocks=ANSWER, usage=USAGE))
     turn.refresh_from_db()
     return turn
 
@@ -74,8 +75,8 @@ def test_a_message_is_stored_with_its_turn_and_told(
     assert message.tokens > 0
     assert message.turn == turn
     assert turn is not None
-    assert (turn.kind, turn.status, turn.owner) == ("answer", "queued", OWNER)
-    created, started = heard.events("message.created", "turn.started")
+    assert (turn.kind, turn.owner) == ("answer", OWNER)
+    created, started, _ = heard.events("message.created", "turn.started")
     assert (created["id"], created["client_id"], created["number"]) == (message.pk, "c1", 5)
     assert "Hello *there*" in created["html"]
     assert started == {"type": "turn.started", "turn_id": turn.pk, "kind": "answer"}
@@ -105,7 +106,7 @@ def test_of_two_messages_at_once_one_is_refused(conversation: Conversation) -> N
     )
     refused = [result for result in results if isinstance(result, Refused)]
     assert [refusal.code for refusal in refused] == ["conversation_busy"] * 3
-    assert conversation.messages.count() == 5
+    assert conversation.messages.filter(role="user").count() == 3
     assert Turn.objects.filter(status__in=Turn.ACTIVE).count() == 1
 
 
@@ -174,11 +175,11 @@ def test_a_stranger_cannot_post(conversation: Conversation) -> None:
 
 
 def test_a_new_conversation_comes_with_its_first_message_or_not_at_all(user: User) -> None:
-    conversation, turn = turns.open_conversation(user, "test-model", "Hello", owner=OWNER)
-    assert texts(conversation) == ["Hello"]
-    assert turn.conversation == conversation
+    opening = requests.open_conversation(user, "test-model", "Hello", owner=OWNER)
+    assert opening.message is not None, "the answer begins with it"
+    assert texts(opening.turn.conversation) == ["Hello", ""]
     with pytest.raises(Refused):
-        turns.open_conversation(user, "test-model", "  ", owner=OWNER)
+        requests.open_conversation(user, "test-model", "  ", owner=OWNER)
     assert Conversation.objects.count() == 1
 
 
@@ -190,7 +191,12 @@ def test_nothing_is_told_before_the_commit(conversation: Conversation, listen: L
     with transaction.atomic():
         post(conversation)
         assert heard.events() == []
-    assert heard.types() == ["conversation.updated", "message.created", "turn.started"]
+    assert heard.types() == [
+        "conversation.updated",
+        "message.created",
+        "turn.started",
+        "message.created",
+    ]
 
 
 def test_nothing_is_told_of_what_was_rolled_back(
@@ -210,14 +216,13 @@ def test_nothing_is_told_of_what_was_rolled_back(
 def test_an_answer_opens_one_row_however_often_it_begins(
     conversation: Conversation, listen: Listen
 ) -> None:
-    turn = post(conversation)
-    assert turn is not None
+    turn = make_turn(conversation)
     heard = listen(conversation)
     opening = requests.begin_answer(turn.pk)
     loaded, message = opening.loaded, opening.message
     assert message is not None
-    assert (message.role, message.status, message.number) == ("assistant", "streaming", 6)
-    assert [m.number for m in loaded.context.messages] == [1, 2, 3, 4, 5]
+    assert (message.role, message.status, message.number) == ("assistant", "streaming", 5)
+    assert [m.number for m in loaded.context.messages] == [1, 2, 3, 4]
     again = requests.begin_answer(turn.pk).message
     assert again == message
     turn.refresh_from_db()
@@ -255,7 +260,7 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
     requests.begin_answer(turn.pk)
     heard = listen(conversation)
     ending = Ending(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
-    assert endings.finish(turn.pk, ending)
+    assert endings.end_turn(turn.pk, ending)
 
     message = conversation.messages.get(number=6)
     assert message.blocks == ANSWER
@@ -283,7 +288,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
         Ending(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
         for status in ("completed", "cancelled", "failed", "interrupted")
     ]
-    results = race(*[lambda e=e: endings.finish(turn.pk, e) for e in ways])
+    results = race(*[lambda e=e: endings.end_turn(turn.pk, e) for e in ways])
     assert sum(result is not None for result in results) == 1
     turn.refresh_from_db()
     (finished,) = heard.events("turn.finished")
@@ -296,8 +301,8 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
 def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Conversation) -> None:
     turn = post(conversation)
     assert turn is not None
-    error = AgentError("bad_key", "The API key was not accepted.")
-    assert endings.finish(turn.pk, Ending(Turn.Status.FAILED, error=error))
+    error = AgentError(ErrorCode.BAD_KEY, "The API key was not accepted.")
+    assert endings.end_turn(turn.pk, Ending(Turn.Status.FAILED, error=error))
     message = conversation.messages.get(number=6)
     assert (message.role, message.status, message.blocks) == ("assistant", "failed", [])
     turn.refresh_from_db()
@@ -309,7 +314,7 @@ def test_the_model_learns_its_token_factor_from_usage(conversation: Conversation
     assert turn is not None
     requests.begin_answer(turn.pk)
     usage = {"input_tokens": 1_500, "output_tokens": 5}
-    endings.finish(
+    endings.end_turn(
         turn.pk, Ending(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
     )
     profile = ModelProfile.objects.get(name=conversation.model)
@@ -356,8 +361,7 @@ def test_retry_sets_the_unfinished_answer_aside(
     answered(conversation, Turn.Status(status))
     old = conversation.messages.get(number=6)
     heard = listen(conversation)
-    turn = turns.retry(conversation, owner=OWNER)
-    fresh = requests.begin_answer(turn.pk).message
+    fresh = requests.retry(conversation, owner=OWNER).message
     old.refresh_from_db()
     assert not old.active
     assert old.text == "Hi! How can I help?"
@@ -370,10 +374,11 @@ def test_retry_sets_the_unfinished_answer_aside(
 def test_retry_answers_a_message_that_has_no_answer(user: User, listen: Listen) -> None:
     conversation = make_conversation(owner=user, messages=["Hello"])
     heard = listen(conversation)
-    turn = turns.retry(conversation, owner=OWNER)
-    assert turn.status == Turn.Status.QUEUED
-    assert heard.types() == ["turn.started"], "the person's message stays on the page"
-    assert texts(conversation) == ["Hello"]
+    assert requests.retry(conversation, owner=OWNER).message
+    started, created = heard.events()
+    assert started["type"] == "turn.started"
+    assert created["role"] == "assistant", "the person's message stays on the page"
+    assert texts(conversation) == ["Hello", ""]
 
 
 def test_a_complete_answer_and_an_empty_conversation_cannot_be_retried(
@@ -381,14 +386,14 @@ def test_a_complete_answer_and_an_empty_conversation_cannot_be_retried(
 ) -> None:
     for row in (conversation, make_conversation(owner=user)):
         with pytest.raises(Refused) as refusal:
-            turns.retry(row, owner=OWNER)
+            requests.retry(row, owner=OWNER)
         assert refusal.value.code == "nothing_to_retry"
     assert not Turn.objects.exists()
 
 
 def test_of_many_retries_at_once_one_runs(conversation: Conversation) -> None:
     answered(conversation, Turn.Status.FAILED)
-    results = race(*[lambda: turns.retry(conversation, owner=OWNER)] * 4)
-    assert sum(isinstance(result, Turn) for result in results) == 1
+    results = race(*[lambda: requests.retry(conversation, owner=OWNER)] * 4)
+    assert sum(isinstance(result, requests.Opening) for result in results) == 1
     codes = [result.code for result in results if isinstance(result, Refused)]
     assert codes == ["conversation_busy"] * 3

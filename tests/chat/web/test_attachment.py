@@ -16,7 +16,7 @@ from accounts.models import User
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Attachment, Conversation, Message
-from chat.services import attachments, branches, conversations, endings, turns
+from chat.services import attachments, branches, conversations, endings, requests
 from chat.services.endings import Ending
 from chat.services.files import inspect
 from chat.services.sweep import sweep
@@ -137,7 +137,7 @@ def test_a_refused_file_says_why(user: User) -> None:
 
 
 def send(user: User, conversation: Conversation, *files: str, text: str = "Look.") -> Message:
-    turn = turns.post_message(
+    opening = requests.send_message(
         user,
         conversation.pk,
         text=text,
@@ -146,8 +146,9 @@ def send(user: User, conversation: Conversation, *files: str, text: str = "Look.
         owner=OWNER,
         files=files,
     )
-    assert turn is not None
-    endings.finish(turn.pk, Ending("completed"))
+    assert opening is not None
+    turn = opening.turn
+    endings.end_turn(turn.pk, Ending("completed"))
     return Message.objects.get(turn=turn, role="user")
 
 
@@ -173,8 +174,8 @@ def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
     row = attachments.store(user, "plan.png", picture())
     sent = send(user, conversation, str(row.pk))
-    turn = branches.edit(user, conversation.pk, sent.pk, "Look again.", owner=OWNER)
-    endings.finish(turn.pk, Ending("completed"))
+    turn = branches.edit(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
+    endings.end_turn(turn.pk, Ending("completed"))
     edited = Message.objects.get(turn=turn, role="user")
     assert edited.blocks[0] == attachments.block(row)
     branches.delete(user, conversation.pk, edited.pk)

@@ -12,8 +12,8 @@ from django.urls import reverse
 from accounts.models import User
 from chat import metrics
 from chat.db import in_db
-from chat.live import answer
 from chat.models import Conversation
+from chat.models.notices import Notice
 from chat.web import transcript
 from demo.api.script import is_chat
 from tests.chat.factories import (
@@ -338,9 +338,9 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
     settings.METRICS_TOKEN = "a-token"
     conversation = make_conversation(owner=user, messages=6)
     make_compaction(conversation, cost=0.25)
-    make_turn(conversation, status="completed", notice=answer.TRIMMED_NOTICE)
-    make_turn(conversation, status="failed", notice='Left out: "a\\b".')
-    metrics.count("request_repaired")
+    make_turn(conversation, status="completed", notice=Notice.TRIMMED)
+    make_turn(conversation, status="failed", notice=Notice.SERVERS_LEFT_OUT)
+    metrics.count(metrics.Fault.REQUEST_REPAIRED)
     response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
     assert response["Content-Type"].startswith("text/plain; version=0.0.4")
     lines = response.content.decode().splitlines()
@@ -349,11 +349,11 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
         'everlong_turns{kind="answer",status="completed"} 1',
         'everlong_turns{kind="answer",status="failed"} 1',
         'everlong_degraded_turns{mode="trimmed"} 1',
-        'everlong_degraded_turns{mode="other"} 1',
+        'everlong_degraded_turns{mode="servers_left_out"} 1',
         'everlong_degraded_turns{mode="compaction_rests"} 0',
         f"everlong_compactions{{{labels}}} 1",
         "everlong_compaction_dollars 0.25",
-        f"everlong_request_repaired_total {metrics.counted('request_repaired')}",
+        f"everlong_request_repaired_total {metrics.counted(metrics.Fault.REQUEST_REPAIRED)}",
         "# TYPE everlong_request_refused_total counter",
     ):
         assert line in lines

@@ -284,6 +284,7 @@ async def test_an_export_as_json_holds_the_other_branches(user: User) -> None:
         (1, None, False),
         (2, 1, False),
         (3, None, True),
+        (4, 3, True),
     ]
     assert "Message number 1." not in await exported(conversation, "md")
     empty = await in_db(make_conversation, user)

@@ -23,11 +23,12 @@ from chat.html.divider import (
     render_divider,
 )
 from chat.live.runner import Runner
-from chat.models import Compaction, Conversation, Turn
-from chat.protocol import events
+from chat.models import Compaction, Conversation
+from chat.protocol import from_rows
 from chat.queries import preview as previewing
 from chat.queries.conversation import load
 from chat.queries.model_server import counter
+from chat.services import summaries
 from tests.chat.factories import (
     add_messages,
     make_compaction,
@@ -364,13 +365,13 @@ def test_the_page_says_when_compaction_is_off(browser: Client, talk: Conversatio
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int | None]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The turns that a view hands to the runner, which starts none of them."""
-    seen: list[tuple[int, int | None]] = []
+    seen: list[tuple[int, int]] = []
 
-    def start(self: Runner, turn: Turn, compaction_id: int | None = None) -> None:
+    def start(self: Runner, begun: summaries.Begun) -> None:
         assert asyncio.get_running_loop()
-        seen.append((turn.pk, compaction_id))
+        seen.append((begun.turn.pk, begun.compaction_id))
 
     monkeypatch.setattr(Runner, "start", start)
     return seen
@@ -448,10 +449,10 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     html = divider(talk, **values)
     assert said in html
     version = Compaction.objects.get()
-    told = events.compaction_completed(version)
-    assert (told["trigger"], told["engine"]) == (version.trigger, version.engine)
-    assert told["note"] == ("" if said.startswith("·") else compaction_note(version))
-    assert ("divider-note" in html) == bool(told["note"])
+    told = from_rows.compaction_completed(version)
+    assert (told.trigger, told.engine) == (version.trigger, version.engine)
+    assert told.note == ("" if said.startswith("·") else compaction_note(version))
+    assert ("divider-note" in html) == bool(told.note)
 
 
 def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> None:

@@ -1,0 +1,49 @@
+"""What a turn went on without, or with less: the degraded modes that a page shows.
+
+Stored, compared and counted is the code; a reader gets the words.
+"""
+
+from enum import StrEnum
+
+from django.utils.translation import gettext_lazy
+
+
+class Notice(StrEnum):
+    TRIMMED = "trimmed"
+    CUT = "cut"
+    LAST_ROUND = "last_round"
+    COMPACTION_RESTS = "compaction_rests"
+    SERVERS_LEFT_OUT = "servers_left_out"
+    UNSTORED = "unstored"
+    STORED_LATE = "stored_late"
+
+
+# `{about}` is what the mode concerns: names, or a cause.
+WORDS = {
+    Notice.TRIMMED: gettext_lazy(
+        "The oldest messages were left out of this request because it would not fit. "
+        "They are still here."
+    ),
+    Notice.CUT: gettext_lazy("The answer reached its length limit. Ask to continue."),
+    Notice.LAST_ROUND: gettext_lazy(
+        "The limit of tool calls for one answer was reached; the model was asked to answer with "
+        "what it had. Ask it to go on if something is missing."
+    ),
+    Notice.COMPACTION_RESTS: gettext_lazy(
+        "Automatic compaction rests for a few minutes after it failed or came too often. "
+        "/compact works at any time."
+    ),
+    Notice.SERVERS_LEFT_OUT: gettext_lazy("Left out, because it is not available now: {about}."),
+    Notice.UNSTORED: gettext_lazy(
+        "{about} The answer is kept in memory and stored as soon as that is possible."
+    ),
+    Notice.STORED_LATE: gettext_lazy(
+        "The database could not be written for a while. The answer was kept and stored when it "
+        "could."
+    ),
+}
+
+
+def notice_text(notice: Notice, about: str = "") -> str:
+    """A notice in the reader's language."""
+    return str(WORDS[notice]).format(about=about)

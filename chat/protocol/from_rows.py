@@ -1,0 +1,155 @@
+"""Events made from rows. Where one holds HTML, making it takes as long as rendering does."""
+
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from agent.messages import Block
+from chat.errors import in_words
+from chat.html.divider import (
+    compaction_note,
+    render_divider,
+)
+from chat.html.message import (
+    render_message,
+    whole_row_url,
+)
+from chat.html.questions import render_proposal
+from chat.html.tool_row import render_call
+from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
+from chat.protocol.events import (
+    CompressionCompleted,
+    CompressionProgress,
+    CompressionStarted,
+    ContextUsage,
+    ConversationUpdated,
+    MessageCreated,
+    QuestionAsked,
+    QuestionClosed,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from chat.queries.conversation import Loaded
+from chat.queries.model_server import counter
+from chat.queries.tree import newest_variant
+
+
+def message_created(message: Message) -> MessageCreated:
+    return MessageCreated(
+        id=message.pk,
+        number=message.number,
+        role=message.role,
+        status=message.status,
+        client_id=message.client_id,
+        html=render_message(message, newest_variant(message)),
+    )
+
+
+def turn_started(turn: Turn) -> TurnStarted:
+    return TurnStarted(turn_id=turn.pk, kind=turn.kind)
+
+
+def tool_finished(message: Message, call: Block) -> ToolFinished:
+    """Of a message that is read with its turn."""
+    ended = message.calls[call["id"]]
+    return ToolFinished(
+        turn_id=message.turn_id,
+        message_id=message.pk,
+        id=call["id"],
+        name=call["name"],
+        failed=ended["failed"],
+        seconds=ended["seconds"],
+        html=render_call(call, ended, whole_row_url(message, call["id"])),
+    )
+
+
+def turn_finished(turn: Turn, message: Message | None) -> TurnFinished:
+    return TurnFinished(
+        turn_id=turn.pk,
+        kind=turn.kind,
+        status=turn.status,
+        message_id=message.pk if message else None,
+        html=render_message(message, newest_variant(message)) if message else "",
+        stop_reason=message.stop_reason if message else "",
+        usage=message.usage if message else None,
+        error=in_words(turn.error),
+    )
+
+
+def conversation_updated(conversation: Conversation) -> ConversationUpdated:
+    return ConversationUpdated(id=str(conversation.pk), title=str(conversation))
+
+
+def proposal_asked(proposal: MemoryProposal) -> QuestionAsked:
+    return QuestionAsked(id=f"memory-{proposal.pk}", html=render_proposal(proposal))
+
+
+def proposal_closed(proposal: MemoryProposal) -> QuestionClosed:
+    return QuestionClosed(id=f"memory-{proposal.pk}")
+
+
+def compaction_started(compaction: Compaction) -> CompressionStarted:
+    return CompressionStarted(
+        conversation_id=str(compaction.conversation_id),
+        compaction_id=compaction.pk,
+        trigger=compaction.trigger,
+        messages=compaction.messages,
+        tokens_before=compaction.tokens_before,
+        elapsed=(timezone.now() - compaction.created_at).total_seconds(),
+    )
+
+
+def compaction_progress(compaction: Compaction, text: str) -> CompressionProgress:
+    return CompressionProgress(
+        conversation_id=str(compaction.conversation_id), compaction_id=compaction.pk, text=text
+    )
+
+
+def compaction_completed(compaction: Compaction) -> CompressionCompleted:
+    success = compaction.status == Compaction.Status.COMPLETED
+    return CompressionCompleted(
+        conversation_id=str(compaction.conversation_id),
+        compaction_id=compaction.pk,
+        success=success,
+        error=gettext(compaction.error),
+        cancelled=compaction.status == Compaction.Status.CANCELLED,
+        tokens_before=compaction.tokens_before,
+        tokens_after=compaction.tokens_after,
+        trigger=compaction.trigger,
+        engine=compaction.engine,
+        note=compaction_note(compaction) if success else "",
+        after_message_id=compaction.through_id,
+        html=render_divider(compaction) if success else "",
+    )
+
+
+def context_usage(loaded: Loaded) -> ContextUsage:
+    conversation, limits = loaded.conversation, loaded.limits
+    note = ""
+    if counter().encoding is None:
+        note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
+    return ContextUsage(
+        used=loaded.used,
+        budget=limits.budget,
+        window=limits.window,
+        ratio=loaded.used / limits.budget,
+        trigger=loaded.policy.trigger_tokens(limits) / limits.budget,
+        estimated=loaded.metered.estimated,
+        automatic=loaded.policy.enabled,
+        held=loaded.policy.held,
+        note=note,
+        breakdown={
+            "system": loaded.size.system,
+            "tools": loaded.size.tools,
+            "summary": loaded.size.summary,
+            "conversation": max(0, loaded.used - loaded.size.fixed),
+            "reserve": limits.reserve,
+        },
+        totals={
+            "input_tokens": conversation.input_tokens,
+            "output_tokens": conversation.output_tokens,
+            "cost": conversation.cost,
+            "compactions": conversation.compactions_completed,
+            "compaction_cost": conversation.compaction_cost,
+        },
+    )
