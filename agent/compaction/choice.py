@@ -41,6 +41,7 @@ MARGIN = 1.2
 # Of the same limit: the chapters shown with a part, and all parts' records when they are merged.
 PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
+FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
 SMALLEST_RECORD = 150  # tokens; more parts than that allows are given up
 # Many models think before they write, and their thinking counts as output.
 THINKING_TOKENS = 8_000
@@ -124,8 +125,10 @@ def _warm_tokens(job: Job) -> RealTokens:
 
 
 def _fits(job: Job, part: Part, form: Form) -> bool:
-    """Whether one request can hold a part: counted exactly where it is not far from the limit."""
-    if 2 * part.tokens + instruction_tokens(job) < job.writer.limits.prompt_limit:
+    """Whether one request can hold a part: counted exactly where that is not plain to see."""
+    limit = job.writer.limits.prompt_limit
+    around = instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
+    if MARGIN * part.tokens + around <= limit:
         return True
     previous = previous_chapters(job, job.chapters)
     request = serialised_request(

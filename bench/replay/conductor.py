@@ -137,9 +137,8 @@ class Conductor:
             result = {"type": "tool_result", "tool_use_id": call_id, "content": output}
             self._add("user", [result])
             size += self.messages[-1].tokens
-        context = self._opening(
-            large=self.limits.factor.apply(RawTokens(size)) > self.limits.budget / 10
-        )
+        large = self.limits.factor.apply(RawTokens(size)) > self.limits.budget / 10
+        context = self._opening(large=large)
         self._ask(context, exchange.answer)
         self._follow_up()
         self.tally.dollars.append(self.api.dollars)

@@ -191,7 +191,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     return [
         (
             "Context",
-            f"{'about ' if loaded.metered.estimated else ''}{used:,} tokens, {used / limits.budget:.0%} of "
+            f"{'about ' if loaded.estimated else ''}{used:,} tokens, {used / limits.budget:.0%} of "
             f"the budget of {limits.budget:,} (window {limits.window:,})",
         ),
         (

@@ -92,15 +92,16 @@ TRIGGER_WORDS = {
 
 def compaction_note(compaction: Compaction) -> str:
     """Where a summary was not written the usual way: how, and why; else ""."""
+    by_rule = compaction.engine == Engine.EXTRACT
+    if by_rule and compaction.engine_reason == Reason.BY_SETTING:
+        return gettext("Written by rule, as the settings say.")
     failures = compaction.audit.get("failures") or []
-    if compaction.engine == Engine.EXTRACT:
-        if compaction.engine_reason == Reason.BY_SETTING:
-            return gettext("Written by rule, as the settings say.")
+    if not failures:
+        return ""
+    if by_rule:
         return gettext("Written by rule, because no model could: {cause}").format(
             cause=gettext(failures[-1]["cause"])
         )
-    if not failures:
-        return ""
     if compaction.engine == Engine.WITHOUT_OVERSIZED:
         return gettext(
             "Very long messages were read only in part: all of them would not have fitted."

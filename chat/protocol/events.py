@@ -4,7 +4,7 @@ These are data and render nothing. `chat.protocol.from_rows` makes those that ho
 """
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chat.protocol.parts import Breakdown, Totals, TurnState
@@ -18,18 +18,22 @@ class Event:
 
     def as_dict(self) -> dict[str, Any]:
         """The event as its frame says it; events in its fields stay as they are."""
-        return {"type": self.type} | {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-def encode(event: Event) -> str:
-    """An event's frame."""
-    return json.dumps(event, default=_as_dict)
+        # `type` is the first of these. `fields` would take far longer, and this runs per delta.
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def _as_dict(value: object) -> dict[str, Any]:
     if not isinstance(value, Event):
         raise TypeError(f"An event cannot hold a {type(value).__name__}.")
     return value.as_dict()
+
+
+_ENCODER = json.JSONEncoder(default=_as_dict)
+
+
+def encode(event: Event) -> str:
+    """An event's frame."""
+    return _ENCODER.encode(event.as_dict())
 
 
 # --- The context ----------------------------------------------------------------------------------

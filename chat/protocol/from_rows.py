@@ -134,7 +134,7 @@ def context_usage(loaded: Loaded) -> ContextUsage:
         window=limits.window,
         ratio=loaded.used / limits.budget,
         trigger=loaded.policy.trigger_tokens(limits) / limits.budget,
-        estimated=loaded.metered.estimated,
+        estimated=loaded.estimated,
         automatic=loaded.policy.enabled,
         held=loaded.policy.held,
         note=note,

@@ -85,6 +85,10 @@ class Loaded:
         return self.metered.used
 
     @property
+    def estimated(self) -> bool:
+        return self.metered.estimated
+
+    @property
     def fits(self) -> bool:
         return self.metered.fits
 

@@ -77,10 +77,19 @@ def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests
 
 
 def send_as_branch(
-    user: User, conversation_id: UUID, *, expected_head: int | None, **values: Any
+    user: User,
+    conversation_id: UUID,
+    *,
+    text: str,
+    client_id: str | None,
+    expected_head: int | None,
+    owner: str,
+    files: Sequence[str] = (),
+    pasted: Sequence[Range] | None = None,
 ) -> requests.Opening | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
     0: none), though the conversation has gone on from there: what did stays as a branch."""
+    prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         refuse_if_busy(conversation)
@@ -92,7 +101,7 @@ def send_as_branch(
             )
         _show(conversation, tip)
         _settle(conversation)
-        return requests.send_message(user, conversation_id, expected_head=head, **values)
+        return requests.send(user, conversation_id, prompt, expected_head=head, owner=owner)
 
 
 def switch(user: User, conversation_id: UUID, message_id: int) -> None:

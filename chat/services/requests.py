@@ -69,9 +69,28 @@ def send_message(
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
+    prompt = new_prompt(user, text, files, pasted, client_id=client_id)
+    return send(user, conversation_id, prompt, expected_head=expected_head, owner=owner)
+
+
+def new_prompt(
+    user: User,
+    text: str,
+    files: Sequence[str],
+    pasted: Sequence[Range] | None,
+    *,
+    client_id: str | None = None,
+) -> Prompt:
+    """What a user wrote, with the attachments whose ids are `files`; see `prompt_of`."""
     attached = attachments.to_send(user, files)
     others = [attachments.block(each) for each in attached]
-    prompt = prompt_of(text, pasted, others, attached, client_id=client_id)
+    return prompt_of(text, pasted, others, attached, client_id=client_id)
+
+
+def send(
+    user: User, conversation_id: UUID, prompt: Prompt, *, expected_head: int | None, owner: str
+) -> Opening | None:
+    """`send_message` for what is ready to be stored."""
     try:
         # The constraints keep a second turn and a repeated frame out: asked for only if they do.
         with transaction.atomic():
@@ -83,12 +102,12 @@ def send_message(
                     RefusalCode.HEAD_CHANGED, gettext("This chat continued in another tab.")
                 )
             if not conversation.title:
-                conversation.title = opening_title(prompt.text or attached[0].name)
+                conversation.title = opening_title(prompt.text or prompt.files[0].name)
                 Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
             return open_answer_turn(conversation, owner, prompt=prompt, after=head)
     except (IntegrityError, Refused) as error:
-        if client_id is not None and _sent(user, conversation_id, client_id):
+        if prompt.client_id is not None and _sent(user, conversation_id, prompt.client_id):
             return None
         refuse_if_busy(conversation_id)
         if isinstance(error, Refused):
@@ -116,18 +135,10 @@ def open_conversation(
     temporary: bool = False,
 ) -> Opening:
     """A new conversation with its first message and the beginning of the answer, or neither."""
+    prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
         conversation = create(user, model, temporary=temporary)
-        opening = send_message(
-            user,
-            conversation.pk,
-            text=text,
-            client_id=None,
-            expected_head=0,
-            owner=owner,
-            files=files,
-            pasted=pasted,
-        )
+        opening = send(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening
 

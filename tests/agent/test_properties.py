@@ -271,14 +271,15 @@ def test_parts_of_a_transcript_fit_and_lose_nothing(
 ) -> None:
     """A part is over its room only for one message, and for the results of its last call."""
     parts = split(history, room, limits.factor, COUNTER)
-    assert [m.number for part in parts for m in part] == [m.number for m in history]
-    for part in parts:
+    assert [m.number for part in parts for m in part.messages] == [m.number for m in history]
+    for part, tokens in parts:
         assert part or not history
         movable = next(
             (n for n in range(len(part) - 1, 0, -1) if not part[n].holds_tool_results), 0
         )
-        size = sum(limits.factor.apply(COUNTER.count(serialise(m))) for m in part[: movable + 1])
-        assert size <= room or movable == 0
+        counts = [limits.factor.apply(COUNTER.count(serialise(m))) for m in part]
+        assert sum(counts) == tokens
+        assert sum(counts[: movable + 1]) <= room or movable == 0
 
 
 @given(histories, sizes(2_000, 60_000))

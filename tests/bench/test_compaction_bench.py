@@ -119,7 +119,7 @@ def test_report_has_the_figures(setting: Setting, long: Played) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_services_send_the_same_requests(setting: Setting) -> None:
-    """The conductor mirrors the order of the services' decisions: byte for byte."""
+    """Both ask the engine for their steps: byte for byte."""
     setting = replace(setting, small_window=4_000)
     turns = chained([replace(read_fixture(), exchanges=_plain())], 40)
     expected = play(setting, turns, small=True, digests=True)

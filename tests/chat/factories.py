@@ -166,6 +166,14 @@ def make_turn(conversation: Conversation, **values: Any) -> Turn:
     return Turn.objects.create(conversation=conversation, **(defaults | values))
 
 
+def hand_in(task: compaction_jobs.Task, result: Result, tokens_after: int = 5) -> bool:
+    """What a worker does with a written summary; see `writing.complete`."""
+    loaded = task.loaded
+    summary = rendered(result.chapters, loaded.policy, loaded.limits, counter())
+    written = Compacted(result, summary, loaded.context, RealTokens(tokens_after))
+    return compaction_jobs.complete(task, written)
+
+
 def make_compaction(
     conversation: Conversation,
     text: str = "## Overview\n\n- They greeted each other [#1 #2]",
@@ -209,9 +217,7 @@ def make_compaction(
                 reason=Reason.NOT_CACHED,
             )
             compaction_jobs.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
-            summary = rendered(result.chapters, loaded.policy, loaded.limits, counter())
-            after = RealTokens(loaded.used // 2)
-            assert compaction_jobs.complete(job, Compacted(result, summary, loaded.context, after))
+            assert hand_in(job, result, loaded.used // 2)
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
             endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))

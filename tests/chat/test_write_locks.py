@@ -15,6 +15,7 @@ from django.db.models.signals import post_save
 from accounts.models import User
 from agent.context import request as agent_request
 from agent.loop import Result
+from agent.tokens import TokenCounter
 from chat.db import in_db
 from chat.html import (
     divider,
@@ -78,12 +79,13 @@ class Seen:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """The renderers and the audit, each of which tells where it was called."""
+    """The renderers, the audit and the counting of messages: each tells where it was called."""
     seen = Seen()
     for module in render, divider, tool_row, questions:
         seen.watch(monkeypatch, module, "render_to_string")
     seen.watch(monkeypatch, markdown, "render")
     seen.watch(monkeypatch, summaries, "audit")
+    seen.watch(monkeypatch, TokenCounter, "count_blocks")
     return seen
 
 
@@ -170,7 +172,7 @@ def remembered(conversation: Conversation) -> None:
         remembered,
     ],
 )
-def test_nothing_is_drawn_or_audited_while_a_transaction_is_open(
+def test_nothing_is_drawn_audited_or_counted_while_a_transaction_is_open(
     conversation: Conversation, seen: Seen, path: Callable[[Conversation], None]
 ) -> None:
     path(conversation)

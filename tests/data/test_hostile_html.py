@@ -59,7 +59,7 @@ def divider(text: str) -> str:
     values = {"pins": (Pin(1, line),), "index": (Entry(line, 1, line),)}
     chapter = Chapter(f"{text} [#1 #2]", 1, 2, **values)
     summary = render([chapter], pin_tokens=10_000, index_tokens=10_000, counter=counter())
-    audit = {"failures": [f"serialised: {text}"]}
+    audit = {"failures": [{"step": "serialised", "cause": text}]}
     row = Compaction(pk=1, summary=summary.text, audit=audit, messages=2, trigger="manual")
     return render_divider(row)
 

@@ -352,7 +352,8 @@ async def test_a_key_that_is_not_accepted_is_not_tried_again(
     server.script.error(401)
     written = await summarise(job(client))
     assert written.engine == "extract"
-    assert "API key was not accepted" in written.reason
+    assert written.reason == Reason.FAILURE
+    assert "API key was not accepted" in written.failures[-1].cause
 
 
 async def test_without_the_extract_a_failed_ladder_is_a_failure(
@@ -638,7 +639,7 @@ async def test_an_overloaded_api_falls_to_the_extract_with_its_words(
     server.script.error(529, always=True)
     written = await summarise(job(client))
     assert written.engine == "extract"
-    assert "overloaded" in written.reason
+    assert "overloaded" in written.failures[-1].cause
 
 
 async def test_the_summary_is_one_of_the_context_it_goes_into() -> None:

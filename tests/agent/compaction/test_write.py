@@ -230,12 +230,17 @@ FACTOR = Factor(1.0, 0)
 def test_split_cuts_between_messages_and_loses_none() -> None:
     history = [user(n, "x" * 700) for n in range(1, 10)]
     parts = split(history, 650, FACTOR, COUNTER)
-    assert [[m.number for m in part] for part in parts] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
-    assert [m for part in parts for m in part] == history
+    assert [[m.number for m in part.messages] for part in parts] == [
+        [1, 2, 3],
+        [4, 5, 6],
+        [7, 8, 9],
+    ]
+    assert [m for part in parts for m in part.messages] == history
 
 
 def test_split_takes_one_part_where_all_fits() -> None:
-    assert split(HISTORY, 10_000, FACTOR, COUNTER) == [HISTORY]
+    (part,) = split(HISTORY, 10_000, FACTOR, COUNTER)
+    assert part.messages == HISTORY
 
 
 def test_split_leaves_a_call_with_its_results() -> None:
@@ -246,7 +251,7 @@ def test_split_leaves_a_call_with_its_results() -> None:
         assistant(4, "x" * 1_000),
     ]
     parts = split(history, 400, FACTOR, COUNTER)
-    assert [[m.number for m in part] for part in parts] == [[1], [2, 3], [4]]
+    assert [[m.number for m in part.messages] for part in parts] == [[1], [2, 3], [4]]
 
 
 def read_with(history: Sequence[Message], characters: int) -> tuple[list[int], str]:

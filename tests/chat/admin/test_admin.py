@@ -16,17 +16,16 @@ from django.urls import reverse
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+)
 from agent.messages import Usage
 from chat.admin import actions
 from chat.db import in_db
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.queries import (
-    model_server,
-)
-from chat.queries import (
-    summaries as versions,
-)
+from chat.queries import model_server
 from chat.services import (
     compaction_jobs,
     summaries,
@@ -36,6 +35,7 @@ from demo.mind.models import Model
 from tests.chat.factories import (
     MODEL,
     add_messages,
+    hand_in,
     make_compaction,
     make_conversation,
     make_conversations,
@@ -492,9 +492,7 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
         job = compaction_jobs.claim(new.pk, pid=1)
         assert job is not None
         chapters = [Chapter("## Overview\n\n- New [#1]", 1, 4)]
-        result = Result(chapters, "serialised", "by the test")
-        summary = versions.rendered(chapters, job.loaded)
-        assert compaction_jobs.complete(job, result, summary, tokens_after=5)
+        assert hand_in(job, Result(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
 
     await in_db(work)
     await asyncio.wait_for(live.task, timeout=10)

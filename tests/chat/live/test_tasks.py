@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.compaction.policy import Engine
 from agent.context.request import Request
 from agent.errors import AgentError
 from chat import (
@@ -13,7 +14,12 @@ from chat import (
     tasks,
 )
 from chat.models import Compaction, Conversation
-from chat.queries import model_server as llm
+from chat.queries import (
+    model_server as llm,
+)
+from chat.queries import (
+    preview,
+)
 from chat.queries.conversation import load
 from chat.services import (
     compactions,
@@ -202,6 +208,32 @@ def test_the_summary_model_writes_summaries(
         assert request.body["model"] == CHEAP
     compaction = Compaction.objects.get(pk=pk)
     assert (compaction.status, compaction.model) == (Status.COMPLETED, CHEAP)
+
+
+@pytest.mark.parametrize(
+    ("engine", "values"),
+    [
+        (Engine.SERIALISED, {}),
+        (Engine.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
+        (Engine.EXTRACT, {"policy": {"engine": Engine.EXTRACT}}),
+        (Engine.CHUNKS, {"policy": {"engine": Engine.CHUNKS}}),
+    ],
+)
+def test_the_preview_names_the_engine_that_runs(
+    talk: Conversation, model_server: DemoServer, settings: Any, engine: Engine, values: Any
+) -> None:
+    settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
+    settings.MODEL_RETRIES = 0
+    talk.messages.filter(number=6).update(usage=values.get("usage"))
+    model_server.script.reply(SUMMARY, when=is_summary, always=True)
+    seen = preview.preview(talk)
+    pk = opened(talk)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    assert (seen.engine, row.engine) == (engine, engine), row.error
+    assert row.audit["dollars"].get(engine, 0.0) == pytest.approx(
+        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Engine.WARM_PREFIX else 0.0)
+    )
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from chat.errors import RefusalCode
 from chat.models.notices import WORDS, Notice, notice_text
 from chat.protocol import events, frames, parts
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCUMENT = (ROOT / "docs/protocol.md").read_text()
 SCRIPT = "\n".join(path.read_text() for path in (ROOT / "static/js").glob("*.js"))
 TEMPLATES = "\n".join(path.read_text() for path in (ROOT / "templates").rglob("*.html"))

@@ -15,6 +15,10 @@ from agent.compaction.chapters import (
     Chapter,
 )
 from agent.compaction.job import Result
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+)
 from agent.messages import Usage
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
@@ -36,6 +40,7 @@ from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    hand_in,
     make_compaction,
     make_conversation,
     make_profile,
@@ -73,13 +78,11 @@ def claimed(conversation: Conversation) -> compaction_jobs.Task:
 def written(job: compaction_jobs.Task, text: str = SUMMARY) -> Result:
     numbers = [message.number for message in job.plan.summarise]
     chapter = Chapter(text, numbers[0], numbers[-1])
-    return Result([*job.chapters, chapter], "serialised", "by the test")
+    return Result([*job.chapters, chapter], Engine.SERIALISED, Reason.NOT_CACHED)
 
 
 def complete(job: compaction_jobs.Task, text: str = SUMMARY) -> bool:
-    result = written(job, text)
-    summary = versions.rendered(result.chapters, job.loaded)
-    return compaction_jobs.complete(job, result, summary, tokens_after=5)
+    return hand_in(job, written(job, text))
 
 
 def end_turn(compaction: Compaction) -> None:

@@ -10,6 +10,10 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
+from agent.compaction.policy import (
+    Engine,
+    Reason,
+)
 from agent.messages import Usage
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
@@ -29,6 +33,7 @@ from chat.services.endings import Ending
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    hand_in,
     make_compaction,
     make_conversation,
     make_profile,
@@ -63,10 +68,9 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     assert task is not None
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
-    result = Result(chapters, "warm prefix", "by the test")
+    result = Result(chapters, Engine.WARM_PREFIX, Reason.PRICE)
     compaction_jobs.charge(task.compaction, [("test", Usage(100, 10))])
-    summary = versions.rendered(chapters, task.loaded)
-    assert compaction_jobs.complete(task, result, summary, tokens_after=5)
+    assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)
 
 

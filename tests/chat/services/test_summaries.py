@@ -7,6 +7,7 @@ import pytest
 
 from accounts.models import User
 from agent.compaction.chapters import SEPARATOR
+from agent.compaction.policy import Engine
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries import preview
@@ -41,7 +42,7 @@ def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
     assert seen.messages + seen.kept == 20
     assert seen.tokens_before == compaction.tokens_before
     assert seen.cost > 0
-    assert not seen.warm
+    assert seen.engine == Engine.SERIALISED
 
 
 def test_a_preview_of_nothing_says_so(user: User) -> None:
@@ -59,7 +60,7 @@ def test_the_preview_prices_the_summary_model_and_the_new_cache(
     settings.SUMMARY_MODEL = ""
     long.messages.filter(number=20).update(usage={"input_tokens": 4_000, "output_tokens": 10})
     seen = preview.preview(long)
-    assert seen.warm
+    assert seen.engine == Engine.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
 
@@ -70,6 +71,7 @@ def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation
     Conversation.objects.update(compaction_held=False)
     seen = preview.preview(long)
     assert (seen.through, seen.messages, seen.kept, seen.cost) == (7, 7, 13, 0.0)
+    assert seen.engine is None
     turn, pk = summaries.open_turn(long.owner, long.pk, focus="", owner=OWNER)
     assert pk == prepared.pk
     long.refresh_from_db()

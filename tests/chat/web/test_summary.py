@@ -111,7 +111,7 @@ def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) 
     assert f'href="#message-{preview.through}"' in shown
     assert f"{preview.messages} in all" in shown
     assert f"the first message and the newest {preview.kept} messages" in shown
-    assert "The model’s cache is cold: the older messages are read at the full price." in shown
+    assert "The older messages are read as text, at the full price." in shown
     assert "≈ $0.0" in shown
     assert 'name="focus"' in shown
 
@@ -419,6 +419,13 @@ def divider(talk: Conversation, summary: str = SUMMARY, **values: Any) -> str:
     return " ".join(render_divider(version).split())
 
 
+def failed(step: str, cause: str = "…") -> dict[str, Any]:
+    return {"failures": [{"step": step, "cause": cause}]}
+
+
+DOWN = "The server is not reachable."
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -428,17 +435,17 @@ def divider(talk: Conversation, summary: str = SUMMARY, **values: Any) -> str:
         ({"trigger": "model_switch"}, "· to fit the other model<"),
         ({"trigger": "edit", "engine": "edited"}, "· edited by you<"),
         (
-            {"engine": "extract", "engine_reason": "chunks: The server is not reachable."},
+            {"engine": "extract", "engine_reason": "failure", "audit": failed("chunks", DOWN)},
             "Written by rule, because no model could: The server is not reachable.",
         ),
         ({"engine": "extract", "engine_reason": "by setting"}, "Written by rule, as the settings"),
         (
-            {"engine": "serialised", "audit": {"failures": ["warm prefix: It is empty."]}},
+            {"engine": "serialised", "audit": failed("warm prefix", "It is empty.")},
             "Written at the second attempt. The first failed: It is empty.",
         ),
-        ({"engine": "chunks", "audit": {"failures": ["serialised: …"]}}, "Read in several parts"),
+        ({"engine": "chunks", "audit": failed("serialised")}, "Read in several parts"),
         (
-            {"engine": "without oversized messages", "audit": {"failures": ["chunks: …"]}},
+            {"engine": "without oversized messages", "audit": failed("chunks")},
             "Very long messages were read only in part",
         ),
     ],

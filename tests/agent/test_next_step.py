@@ -1,0 +1,246 @@
+"""The one order of steps before a request, and the meter that it starts from."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from agent.compaction.policy import (
+    Policy,
+    Trigger,
+)
+from agent.context.assemble import Context
+from agent.engine import (
+    Compact,
+    Metered,
+    Prune,
+    Report,
+    Rest,
+    Send,
+    Step,
+    Swap,
+    Trim,
+    meter,
+    next_step,
+    pause_to_use,
+    send_or_trim,
+    to_send,
+)
+from agent.messages import Usage
+from tests.agent.conversations import (
+    COUNTER,
+    LIMITS,
+    call,
+    context,
+    contexts,
+    exchanges,
+    message,
+    result,
+    user,
+)
+
+POLICY = Policy()
+FULL = LIMITS.prompt_limit + 1
+LOG = "line of a log\n" * 12_000
+# Old results that are worth pruning, and newer messages that stay whole.
+PRUNABLE = [
+    user(1),
+    message(2, "assistant", [call("t1")]),
+    message(3, "user", [result("t1", LOG)]),
+    *exchanges(4, start=4),
+]
+
+
+@dataclass
+class Situation:
+    """A situation by hand; `questions` are those that the engine had to ask."""
+
+    asked: bool = False
+    rounds: int = 0
+    warm: bool = True
+    ready: Trigger | None = None
+    writing: bool = False
+    is_open: bool = False
+    questions: list[str] = field(default_factory=list)
+
+    def prepared(self) -> Trigger | None:
+        self.questions.append("prepared")
+        return self.ready
+
+    def is_writing(self) -> bool:
+        self.questions.append("writing")
+        return self.writing
+
+    def breaker_open(self) -> bool:
+        self.questions.append("breaker")
+        return self.is_open
+
+
+def metered(used: int, made: Context | None = None) -> Metered:
+    size = meter(made or context(*exchanges(4)), COUNTER)
+    return replace(size, used=used)
+
+
+def step(used: int, policy: Policy = POLICY, made: Context | None = None, **values: object) -> Step:
+    return next_step(metered(used, made), policy, Situation(**values), COUNTER)
+
+
+@pytest.mark.parametrize(
+    ("used", "situation", "expected"),
+    [
+        (1_000, {}, Send()),
+        (1_000, {"ready": Trigger.PREPARED}, Send()),
+        (160_000, {"ready": Trigger.PREPARED}, Swap()),
+        (160_000, {"ready": Trigger.IDLE}, Swap()),
+        (160_000, {}, Compact(Trigger.AUTO)),
+        (160_000, {"writing": True}, Send()),
+        (160_000, {"is_open": True}, Rest()),
+        (FULL, {"writing": True}, Compact(Trigger.AUTO)),
+        (FULL, {"is_open": True, "ready": Trigger.PREPARED}, Swap()),
+        # In a pause that outlived the cache the swap costs nothing, if the context is large.
+        (100_000, {"ready": Trigger.IDLE, "warm": False}, Swap()),
+        (100_000, {"ready": Trigger.IDLE}, Send()),
+        (100_000, {"ready": Trigger.PREPARED, "warm": False}, Send()),
+        (79_999, {"ready": Trigger.IDLE, "warm": False}, Send()),
+        # The model's own wish comes first, as it names what to keep.
+        (1_000, {"asked": True}, Compact(Trigger.TOOL)),
+        (160_000, {"asked": True, "ready": Trigger.PREPARED}, Compact(Trigger.TOOL)),
+        (1_000, {"asked": True, "is_open": True}, Rest()),
+        (160_000, {"asked": True, "is_open": True, "ready": Trigger.PREPARED}, Swap()),
+    ],
+)
+def test_the_cheapest_step_that_makes_room_comes_first(
+    used: int, situation: dict[str, object], expected: Step
+) -> None:
+    assert step(used, **situation) == expected
+
+
+def test_a_swap_comes_before_pruning_and_pruning_before_a_compaction() -> None:
+    made = context(*PRUNABLE)
+    assert step(160_000, made=made, ready=Trigger.PREPARED) == Swap()
+    pruned = step(160_000, made=made)
+    assert isinstance(pruned, Prune)
+    made = replace(made, pruned_through=pruned.pruning.through)
+    assert step(160_000, made=made) == Compact(Trigger.AUTO)
+
+
+def test_many_rounds_compact_for_their_own_reason() -> None:
+    policy = Policy(every_iterations=8)
+    assert step(30_000, policy, rounds=8) == Compact(Trigger.ITERATIONS)
+
+
+def test_with_compaction_off_a_context_is_only_trimmed() -> None:
+    off = Policy(enabled=False)
+    idle = {"ready": Trigger.IDLE, "warm": False}
+    assert step(160_000, off, **idle) == Send()
+    assert step(FULL, off, **idle) == Trim(LIMITS.prompt_limit)
+
+
+def test_a_server_that_takes_less_than_its_window_gets_less() -> None:
+    assert send_or_trim(metered(1_000)) == Send()
+    assert send_or_trim(metered(1_000), 900) == Trim(900)
+    assert send_or_trim(metered(FULL), 10 * FULL) == Trim(LIMITS.prompt_limit)
+    assert to_send(metered(1_000), COUNTER).omitted == 0
+    assert to_send(metered(1_000), COUNTER, 900).omitted > 0
+
+
+def test_a_short_conversation_costs_no_question() -> None:
+    situation = Situation(warm=False)
+    next_step(metered(1_000), POLICY, situation, COUNTER)
+    assert situation.questions == []
+
+
+situations = st.builds(
+    Situation,
+    asked=st.booleans(),
+    rounds=st.integers(0, 20),
+    warm=st.booleans(),
+    ready=st.sampled_from([None, Trigger.PREPARED, Trigger.IDLE]),
+    writing=st.booleans(),
+    is_open=st.booleans(),
+)
+policies = st.builds(
+    Policy,
+    enabled=st.booleans(),
+    held=st.booleans(),
+    every_iterations=st.sampled_from([0, 8]),
+    threshold_ratio=st.floats(0.05, 1.0),
+    idle_ratio=st.floats(0.0, 1.0),
+)
+
+
+@given(contexts(), policies, situations, st.floats(0, 1.5))
+def test_from_any_state_a_few_steps_lead_to_a_request_or_a_compaction(
+    made: Context, policy: Policy, situation: Situation, fill: float
+) -> None:
+    """Each step that makes room is done once; what a state asks for is possible in it."""
+    taken = []
+    while True:
+        state = metered(int(fill * made.limits.window), made)
+        taken.append(next_step(state, policy, situation, COUNTER))
+        match taken[-1]:
+            case Swap():
+                assert situation.ready
+                situation.ready = None
+            case Prune(pruning):
+                assert pruning.through > made.pruned_through
+                made = replace(made, pruned_through=pruning.through)
+            case Compact(trigger):
+                assert not situation.is_open
+                assert (trigger == Trigger.TOOL) == situation.asked
+                break
+            case Rest():
+                assert situation.is_open
+                break
+            case Send():
+                assert state.fits
+                break
+            case Trim(most):
+                assert not state.fits
+                assert most == made.limits.prompt_limit
+                # Only where nothing can be compacted: a full window is due by any setting.
+                assert not policy.enabled
+                break
+    kinds = [type(each) for each in taken]
+    assert len(set(kinds)) == len(kinds)
+    assert [kind for kind in kinds if kind in (Swap, Prune)] == kinds[:-1]
+    event(" ".join(kind.__name__ for kind in kinds))
+
+
+# --- The meter ------------------------------------------------------------------------------------
+
+
+def test_the_meter_adds_an_estimate_of_what_is_newer_to_the_last_report() -> None:
+    made = context(*exchanges(2, 100))  # messages 1 to 4
+    usage = Usage(input_tokens=1_000, output_tokens=50)
+    assert meter(made, COUNTER).estimated
+    assert meter(made, COUNTER).used == meter(made, COUNTER).size.total
+    at_end = meter(made, COUNTER, Report(4, usage))
+    assert (at_end.used, at_end.estimated) == (1_050, False)
+    before = meter(made, COUNTER, Report(2, usage))
+    assert (before.used, before.estimated) == (1_250, True)
+
+
+def test_a_report_of_a_stopped_reply_leaves_most_of_its_text_to_be_estimated() -> None:
+    made = context(*exchanges(2, 100))
+    seen = meter(made, COUNTER, Report(4, Usage(1_000, 1), complete=False))
+    assert (seen.used, seen.estimated) == (1_100, True)
+
+
+def test_thinking_counts_only_while_its_turn_runs() -> None:
+    usage = Usage(1_000, 50)
+    over = context(*exchanges(1, 100))
+    assert meter(over, COUNTER, Report(2, usage, thinking=40)).used == 1_010
+    asks = message(2, "assistant", [call("t1")], 100)
+    running = context(user(1), asks, message(3, "user", [result("t1")], 100))
+    assert meter(running, COUNTER, Report(2, usage, thinking=40)).used == 1_150
+
+
+@pytest.mark.parametrize(
+    ("pauses", "expected"), [([], None), ([299.0], None), ([10.0, 301.0, 20.0], 270.0)]
+)
+def test_a_pause_is_used_where_the_user_came_back_after_one(
+    pauses: list[float], expected: float | None
+) -> None:
+    assert pause_to_use(100_000, LIMITS, POLICY, pauses=pauses, cached=300.0) == expected
