@@ -43,7 +43,7 @@ class Chat:
     context: Context
     policy: Policy = field(default_factory=Policy)
     chapters: list[Chapter] = field(default_factory=list)
-    counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes count
+    counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # if the file is missing, it counts bytes
     asked, rounds, warm = False, 0, False  # it has no tools, and does not follow the cache
 
     def prepared(self) -> Trigger | None:
