@@ -46,9 +46,15 @@ check: setup $(DEV)  ## Format, lint, types, missing migrations
 fmt: $(DEV)  ## Format the code, and fix what can be fixed
 	@$(PY) -m ruff check -q --fix-only .
 	@$(PY) -m ruff format .
+	@.venv/bin/djangofmt check --fix -q templates
+	@.venv/bin/djangofmt -q templates
+	@.venv/bin/oxlint --fix -q static
+	@.venv/bin/oxfmt static
 
 lint: $(DEV)  ## Lint
 	@$(PY) -m ruff check .
+	@.venv/bin/djangofmt check templates
+	@.venv/bin/oxlint static
 
 types: $(DEV)  ## Check the types
 	@$(PY) -m mypy

@@ -1,4 +1,4 @@
-"""Whether a session still signs somebody in: for connections that outlive the request."""
+"""Whom a session signs in: for what looks outside of a request, or for longer than one."""
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
@@ -7,15 +7,12 @@ from django.utils.crypto import constant_time_compare
 from accounts.models import User
 
 
-def signs_in(session_key: str | None, user_id: int) -> bool:
-    """Whether the session exists, has not expired and is that of this user, who is active and has
-    the password that it was opened with. Two reads by primary key."""
-    if session_key is None:
-        return False
+def signed_in_user_id(session_key: str | None) -> int | None:
+    """The id of the user whom the session signs in; None where it does not exist or has expired,
+    or where the user is disabled or has another password since. Two reads by primary key."""
     session = SessionStore(session_key).load()
-    if session.get(SESSION_KEY) != str(user_id):
-        return False
-    user = User.objects.filter(pk=user_id, is_active=True).only("password").first()
-    return user is not None and constant_time_compare(
-        session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()
-    )
+    user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).only("password").first()
+    if user is None:
+        return None
+    opened_with = session.get(HASH_SESSION_KEY, "")
+    return user.pk if constant_time_compare(opened_with, user.get_session_auth_hash()) else None

@@ -1,14 +1,16 @@
-"""The page's ES modules in one file: twenty requests on a slow line are twenty waits.
+"""The page's ES modules in one file: forty requests on a slow line are forty waits.
 
-It knows just the forms that `static/js` uses: named imports of neighbours, and exports of functions
-and constants where they are declared. Anything else is an error, so it cannot go wrong in silence.
+It knows just the forms that `static/js` uses: named imports of neighbours, and exports of
+functions, classes and constants where they are declared. Anything else is an error, so it cannot go
+wrong in silence. Comments on lines of their own are left out: a fifth of the bytes.
 """
 
 import re
 from collections.abc import Callable
 
 IMPORT = re.compile(r'^import \{([^}]+)\} from "\./([\w-]+)\.js";\n', re.M)
-EXPORT = re.compile(r"^export (?=(?:async function|function|const) ([\w$]+))", re.M)
+EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) ([\w$]+))", re.M)
+COMMENT = re.compile(r"^ *(?://.*|/\*\*(?:.|\n)*?\*/)\n", re.M)  # on lines of its own
 LEFT = re.compile(r"^(?:import|export)\b.*$", re.M)
 
 
@@ -27,7 +29,7 @@ def _add(
         raise ValueError(f"Modules import each other: {' → '.join((*path, name))}")
     if name in parts:
         return
-    source = read(name)
+    source = COMMENT.sub("", read(name))
     for match in IMPORT.finditer(source):
         _add(match[2], read, parts, (*path, name))
     exports = ", ".join(EXPORT.findall(source))

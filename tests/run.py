@@ -55,16 +55,27 @@ TALKS = [f"tests/e2e/test_{name}.py" for name in [*SHARING, "keyboard", "look", 
 
 @dataclass(frozen=True)
 class Step:
-    """`arguments` are Python's."""
+    """`program`: Python, or a tool that is installed beside it."""
 
     group: str
     name: str
     arguments: list[str]
+    program: str = "python"
+
+    @property
+    def command(self) -> list[str]:
+        python = Path(sys.executable)
+        program = python if self.program == "python" else python.parent / self.program
+        return [str(program), *self.arguments]
 
 
 STEPS = [
     Step("static", "format", ["-m", "ruff", "format", "--check", "--quiet", "."]),
     Step("static", "lint", ["-m", "ruff", "check", "--quiet", "--output-format=concise", "."]),
+    Step("static", "format of templates", ["--check", "--quiet", "templates"], "djangofmt"),
+    Step("static", "lint of templates", ["check", "--quiet", "templates"], "djangofmt"),
+    Step("static", "format of scripts", ["--check", "static"], "oxfmt"),
+    Step("static", "lint of scripts", ["--quiet", "static"], "oxlint"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
     Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", "not e2e", *SAME]),
@@ -106,7 +117,7 @@ def run(step: Step, seconds: float = TIMEOUT) -> Result:
     start = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
-            [sys.executable, *step.arguments],
+            step.command,
             cwd=ROOT,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -6,8 +6,14 @@ from config.bundle import bundle
 
 MODULES = {
     "main": 'import { double } from "./math.js";\nimport { say } from "./words.js";\nsay(1);\n',
-    "math": "export const TWO = 2;\nexport function double(n) {\n  return n * TWO;\n}\n",
-    "words": 'import { TWO } from "./math.js";\nexport async function say(n) {}\n',
+    "math": (
+        "// Sums.\n/**\n * Twice.\n */\nexport const TWO = 2;\n"
+        "export function double(n) {\n  return n * TWO;\n}\n"
+    ),
+    "words": (
+        'import {\n  TWO,\n} from "./math.js";\n'
+        "export async function say(n) {}\nexport class Word {}\n"
+    ),
 }
 
 
@@ -17,6 +23,9 @@ def test_every_module_once_and_before_those_that_need_it() -> None:
     assert script.index("const $math") < script.index("const $words") < script.index("const $main")
     assert "const { double } = $math;" in script
     assert "return { TWO, double };" in script
+    assert "return { say, Word };" in script
+    assert "Sums" not in script
+    assert "Twice" not in script
     assert "import " not in script
     assert "export " not in script
 

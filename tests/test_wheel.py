@@ -132,7 +132,7 @@ from django.template.loader import get_template
 call_command("check")
 call_command("migrate", verbosity=0)
 call_command("collectstatic", "--noinput", verbosity=0)
-get_template("chat/_message.html")
+get_template("chat/transcript/message.html")
 print(settings.STATIC_ROOT)
 """
     said = python(code, unpacked, tmp_path, DJANGO_SETTINGS_MODULE="config.settings")

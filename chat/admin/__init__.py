@@ -6,6 +6,7 @@ Services are the only writers; what the panel changes in conversations, it asks 
 from django.contrib import admin
 
 from chat.admin import (
+    accounts,
     compactions,
     conversations,
     mcp_servers,
@@ -13,7 +14,14 @@ from chat.admin import (
     model_profiles,
 )
 
-__all__ = ["compactions", "conversations", "mcp_servers", "messages", "model_profiles"]
+__all__ = [
+    "accounts",
+    "compactions",
+    "conversations",
+    "mcp_servers",
+    "messages",
+    "model_profiles",
+]
 
 admin.site.site_header = "Everlong administration"
 admin.site.site_title = "Everlong"

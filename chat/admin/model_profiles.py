@@ -15,7 +15,8 @@ from django.urls import URLPattern, path
 
 from chat.admin.base import list_url
 from chat.models import ModelProfile
-from chat.queries import model_profiles
+from chat.queries.model_profiles import SMALLEST_WINDOW, profile_for
+from chat.services import model_profiles
 
 
 class ProfileForm(forms.ModelForm):
@@ -28,10 +29,10 @@ class ProfileForm(forms.ModelForm):
             return values
         if output >= window:
             self.add_error("max_output", "It must be smaller than the context window.")
-        if values.get("enabled") and window < model_profiles.SMALLEST_WINDOW and not settings.DEMO:
+        if values.get("enabled") and window < SMALLEST_WINDOW and not settings.DEMO:
             self.add_error(
                 "context_window",
-                f"A model with less than {model_profiles.SMALLEST_WINDOW:,} tokens cannot be offered.",
+                f"A model with less than {SMALLEST_WINDOW:,} tokens cannot be offered.",
             )
         return values
 
@@ -106,13 +107,13 @@ class ModelProfileAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.edited = True
         if not change:
-            known = model_profiles.profile_for(obj.name)
+            known = profile_for(obj.name)
             obj.base_url, obj.token_factor = known.base_url, known.token_factor
         super().save_model(request, obj, form, change)
 
     @admin.action(description="Let a refresh overwrite selected profiles", permissions=["change"])
     def release(self, request: HttpRequest, queryset: QuerySet[ModelProfile]) -> None:
-        changed = queryset.update(edited=False)
+        changed = model_profiles.release(queryset)
         self.message_user(request, f"{changed} released.", messages.SUCCESS)
 
     # --- Refresh from the server ------------------------------------------------------------------

@@ -60,7 +60,7 @@ def render_divider(compaction: Compaction) -> str:
         lambda: [{"kind": "chapter", "range": "", "html": source_html(compaction.summary)}],
     )
     html = render_to_string(
-        "chat/_divider.html",
+        "chat/transcript/divider.html",
         {
             "compaction": compaction,
             "edited": compaction.trigger == Trigger.EDIT,

@@ -61,7 +61,9 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
             return mark_safe(html)
 
     def article() -> str:
-        return render_to_string("chat/_message.html", _message_context(message, turn, variants))
+        return render_to_string(
+            "chat/transcript/message.html", _message_context(message, turn, variants)
+        )
 
     html = drawn(f"message {message.pk}", article, lambda: _source_article(message))
     html = mark_safe(_without_strangers(html, message))
@@ -74,7 +76,7 @@ def _source_article(message: Message) -> str:
     """A message that cannot be drawn otherwise, as its text."""
     parts = [_source_part(message.text)]
     context = {"message": message, "parts": parts, "copyable": True}
-    return render_to_string("chat/_message.html", context)
+    return render_to_string("chat/transcript/message.html", context)
 
 
 def source_html(text: str) -> SafeString:
@@ -182,11 +184,11 @@ def whole_row(message: Message, call_id: str) -> str | None:
         if result := _result_after(message, call_id):
             ended = (ended or {}) | {"text": read_text(result), "omitted": 0}
         part = call_part(call, ended, running=False, most=None)
-        return render_to_string("chat/_tool.html", {"part": part})
+        return render_to_string("chat/transcript/tool_row.html", {"part": part})
     for block in blocks:
         if _string(block.get("tool_use_id")) == call_id:
             part = result_part(block, most=None)
-            return render_to_string("chat/_result.html", {"part": part})
+            return render_to_string("chat/transcript/tool_result.html", {"part": part})
     return None
 
 

@@ -46,7 +46,7 @@ def _svg(conversation: Conversation, trigger: int) -> str:
         "width": WIDTH,
         "height": HEIGHT,
     }
-    return render_to_string("chat/_plot.html", context)
+    return render_to_string("chat/gauge/plot.html", context)
 
 
 def _plot(conversation: Conversation, trigger: int) -> Plot | None:

@@ -17,7 +17,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})  # Unicode's categories
 def render_proposal(proposal: MemoryProposal) -> str:
     """A change of what is remembered."""
     context = {"proposal": proposal, "text": visible(proposal.text)}
-    return render_to_string("chat/_question_memory.html", context)
+    return render_to_string("chat/questions/memory.html", context)
 
 
 def render_call(turn_id: int, server: str, call: Block) -> str:
@@ -29,7 +29,7 @@ def render_call(turn_id: int, server: str, call: Block) -> str:
         "tool": visible(own_name(call["name"].removeprefix(f"{server}__"))),
         "arguments": visible(json.dumps(call["input"], ensure_ascii=False, indent=2)),
     }
-    return render_to_string("chat/_question_call.html", context)
+    return render_to_string("chat/questions/call.html", context)
 
 
 def visible(text: str) -> str:

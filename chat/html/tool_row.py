@@ -27,12 +27,12 @@ def render_call(call: Block, ended: Part | None = None, more: str = "") -> str:
 
     def row() -> str:
         part = call_part(call, ended, running=True, more=more)
-        return render_to_string("chat/_tool.html", {"part": part})
+        return render_to_string("chat/transcript/tool_row.html", {"part": part})
 
     def source() -> str:
         bare = {"kind": "tool", "id": _string(call.get("id")), "name": _string(call.get("name"))}
         return render_to_string(
-            "chat/_tool.html", {"part": bare | {"text": str(call)[:MAX_TOOL_TEXT]}}
+            "chat/transcript/tool_row.html", {"part": bare | {"text": str(call)[:MAX_TOOL_TEXT]}}
         )
 
     return drawn("tool call", row, source)

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
-from accounts.sessions import signs_in
+from accounts.sessions import signed_in_user_id
 from chat.db import UNAVAILABLE, in_db, why_unavailable
 from chat.errors import RefusalCode, Refused
 from chat.live import (
@@ -156,7 +156,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Whether the session still holds; where it does not, the socket is closed."""
         if self._signed_out:
             return False
-        holds = await in_db(signs_in, self.scope["session"].session_key, self.user.pk)
+        session_key = self.scope["session"].session_key
+        holds = await in_db(signed_in_user_id, session_key) == self.user.pk
         if not holds and not self._signed_out:  # another check may have been faster
             self._signed_out = True
             await self.close(SIGNED_OUT)

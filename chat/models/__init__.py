@@ -6,15 +6,13 @@ Only `chat.services` writes.
 
 from chat.models.attachment import Attachment
 from chat.models.compaction import Compaction
-from chat.models.conversation import (
-    Conversation,
-    Message,
-    Turn,
-)
+from chat.models.conversation import Conversation
 from chat.models.mcp_server import McpServer
 from chat.models.memory import Memory, MemoryProposal
+from chat.models.message import Message
 from chat.models.model_profile import ModelProfile
 from chat.models.search_entry import SearchEntry
+from chat.models.turn import Turn
 
 __all__ = [
     "Attachment",

@@ -5,7 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from chat.models.conversation import Message
+from chat.models.message import Message
 
 
 class Attachment(models.Model):

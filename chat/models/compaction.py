@@ -6,11 +6,9 @@ from django.db import models
 from django.db.models import F, Q
 
 from agent.compaction.policy import Trigger
-from chat.models.conversation import (
-    Conversation,
-    Message,
-    Turn,
-)
+from chat.models.conversation import Conversation
+from chat.models.message import Message
+from chat.models.turn import Turn
 
 
 def _choices(values: type[StrEnum]) -> list[tuple[str, str]]:

@@ -2,17 +2,15 @@
 
 from django.db import models
 
-from chat.models.conversation import (
-    Conversation,
-    Message,
-)
+from chat.models.conversation import Conversation
+from chat.models.message import Message
 
 
 class SearchEntry(models.Model):
     """What one message is found by; only finished messages have one.
 
-    The full-text index over `terms` is the database's own (migration 0003_search), kept by triggers
-    or a generated column: it changes in the transaction that writes this row.
+    The full-text index over `terms` is the database's own, made by the first migration and kept by
+    triggers or a generated column: it changes in the transaction that writes this row.
     """
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True)

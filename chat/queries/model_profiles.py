@@ -1,18 +1,13 @@
-"""What is known of each model: the server's list first, this table where the server is silent."""
+"""What is known of each model: its stored profile, or this table where there is none."""
 
 from dataclasses import dataclass
 
-import structlog
 from django.conf import settings
 
-from agent.errors import AgentError
 from agent.limits import Limits
 from agent.tokens import Factor
-from chat.db import in_db
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
-
-log = structlog.get_logger(__name__)
 
 # Where neither the server, MODEL_WINDOWS nor the table knows the model.
 ASSUMED_WINDOW = 128_000
@@ -43,8 +38,6 @@ BUILT_IN = {
     "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
     "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
 }
-# A model's name, display name, window and output limit, as far as the server tells.
-Found = tuple[str, str | None, int | None, int | None]
 THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
 CACHE_WRITE = 1.25  # of the input price, for five minutes
 
@@ -65,7 +58,7 @@ def _default(name: str) -> ModelProfile:
         token_factor=Factor.start(name).value,
         base_url=model_server.server_url(),
         web_tools=not model_server.server_url(),
-        show_thinking=_thinks(name),
+        show_thinking=thinks(name),
     )
     if known:
         profile.input_price = known.input_price
@@ -75,7 +68,7 @@ def _default(name: str) -> ModelProfile:
     return profile
 
 
-def _thinks(name: str) -> bool:
+def thinks(name: str) -> bool:
     """Whether a model of Anthropic's own API thinks without being asked to."""
     return not model_server.server_url() and name.startswith(THINKING)
 
@@ -94,46 +87,3 @@ def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
 def offered() -> list[ModelProfile]:
     """The models of the picker: enabled ones of the configured server."""
     return list(ModelProfile.objects.filter(enabled=True, base_url=model_server.server_url()))
-
-
-async def refresh() -> int:
-    """Read the server's model list into the table; how many models it named.
-
-    The default model is always offered; where Anthropic's API lists none, the built-in ones are.
-    """
-    try:
-        listed = await model_server.client().models()
-    except AgentError as error:
-        log.warning("model list not available", code=error.code, reason=error.message)
-        listed = []
-    found: list[Found] = [
-        (info.name, info.display_name, info.context_window, info.max_output) for info in listed
-    ]
-    names = [settings.DEFAULT_MODEL, *([] if found or model_server.server_url() else BUILT_IN)]
-    known = {name for name, *_ in found}
-    found += [(name, None, None, None) for name in dict.fromkeys(names) if name not in known]
-    await in_db(_store, found)
-    return len(listed)
-
-
-def _store(found: list[Found]) -> None:
-    for name, display_name, window, output in found:
-        profile = profile_for(name)
-        if profile.edited:
-            continue
-        profile.display_name = display_name or profile.display_name
-        profile.context_window = (
-            settings.MODEL_WINDOWS.get(name) or window or profile.context_window
-        )
-        profile.max_output = output or profile.max_output
-        profile.base_url = model_server.server_url()
-        profile.web_tools = not model_server.server_url()
-        profile.show_thinking = _thinks(name)
-        if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
-            log.warning(
-                "model window below 16,000 tokens: not offered",
-                model=name,
-                window=profile.context_window,
-            )
-            profile.enabled = False
-        profile.save()

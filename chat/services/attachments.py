@@ -1,6 +1,6 @@
 """Files that users send along: stored when they are chosen, bound to a message when it is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import PurePath
 from uuid import UUID
@@ -99,13 +99,18 @@ def discard(attachments: QuerySet[Attachment]) -> int:
     unused = list(attachments.filter(messages=None))
     with transaction.atomic():
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
-        for each in unused:
-            # A file that stays must not make the deletion look undone.
-            transaction.on_commit(
-                lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
-                robust=True,
-            )
+        delete_files(unused)
     return len(unused)
+
+
+def delete_files(attachments: Iterable[Attachment]) -> None:
+    """Delete the files of rows that are deleted in this transaction, when it is committed."""
+    for each in attachments:
+        # A file that stays must not make the deletion look undone.
+        transaction.on_commit(
+            lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
+            robust=True,
+        )
 
 
 def sweep() -> int:

@@ -163,7 +163,7 @@ def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
             context = transcript.around(row, message)
         case _:
             context = transcript.newest(row)
-    return render(request, "chat/_items.html", context)
+    return render(request, "chat/transcript/items.html", context)
 
 
 @login_required
@@ -173,7 +173,7 @@ def sidebar(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     current = _uuid(request.GET.get("current", ""))
     context = {"current": current, **_listed(request, request.user)}
-    return render(request, "chat/_sidebar.html", context)
+    return render(request, "chat/sidebar/conversations.html", context)
 
 
 def _uuid(text: str) -> UUID | None:
@@ -260,7 +260,7 @@ async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     await signed_in(request)
     row = await in_db(find, request, pk)
     if request.method == "GET":
-        return render(request, "chat/_delete.html", {"conversation": row})
+        return render(request, "chat/dialogs/conversation_delete.html", {"conversation": row})
     if live := runner.live(pk):
         runner.stop(live)
     await in_db(conversations.delete, row)
@@ -287,7 +287,7 @@ def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
             except Refused as refusal:
                 form.add_error(None, refusal.message)
     context = {"form": form, "conversation": row}
-    return render(request, "chat/_settings.html", context, status=status)
+    return render(request, "chat/dialogs/conversation_settings.html", context, status=status)
 
 
 @login_required

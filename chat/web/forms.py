@@ -168,7 +168,7 @@ class SettingsForm(forms.ModelForm):
         """Only what there is to choose from."""
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
-        self.initial.update(web=chosen.get("web", False), **lists)
+        self.initial |= {"web": chosen.get("web", False), **lists}
         if not (settings.TOOLS and profile_for(self.instance.model).web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()

@@ -122,12 +122,12 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     through = row.conversation.compressed_through
     context["summarised"] = through is not None and row.position <= through.position
     if request.method == "GET":
-        return render(request, "chat/_message_delete.html", context)
+        return render(request, "chat/dialogs/message_delete.html", context)
     try:
         branches.delete(row.conversation.owner, pk, message)
     except Refused as refusal:
         context["refusal"] = words(refusal)
-        return render(request, "chat/_message_delete.html", context, status=422)
+        return render(request, "chat/dialogs/message_delete.html", context, status=422)
     return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
 
 
@@ -159,7 +159,7 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
             "budgets": budget_choices(row),
             "chosen": str(row.context_budget or ""),
         }
-        return render(request, "chat/_usage.html", context)
+        return render(request, "chat/gauge/usage.html", context)
     form = BudgetForm(row, request.POST)
     if not form.is_valid():
         return HttpResponse(gettext("This budget is not offered. Reload the page."), status=422)

@@ -52,7 +52,7 @@ def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         preview = previewing.preview(row)
     except Refused as refusal:
-        return render(request, "chat/_compact.html", {"refusal": refusal.message})
+        return render(request, "chat/dialogs/compact.html", {"refusal": refusal.message})
     context = {
         "form": CompactForm(),
         "conversation": row,
@@ -62,7 +62,7 @@ def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
         "price": format_money(preview.cost),
         "how": HOW[preview.engine],
     }
-    return render(request, "chat/_compact.html", context)
+    return render(request, "chat/dialogs/compact.html", context)
 
 
 @login_required
@@ -94,7 +94,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         "first": row.chapters[0]["first"] if row.chapters else row.first.number,
     }
     if request.method == "GET":
-        return render(request, "chat/_summary_edit.html", context)
+        return render(request, "chat/dialogs/summary_edit.html", context)
     if form.is_valid():
         try:
             saved = summaries.edit(version, form.cleaned_data["text"])
@@ -102,7 +102,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
             form.add_error(None, words(refusal))
         else:
             return _edited(request, saved)
-    return render(request, "chat/_summary_edit.html", context, status=422)
+    return render(request, "chat/dialogs/summary_edit.html", context, status=422)
 
 
 def words(refusal: Refused) -> str:
@@ -120,7 +120,7 @@ def _edited(request: HttpRequest, version: Compaction) -> HttpResponse:
     if not any(findings.values()):
         return trigger_client_event(HttpResponse(status=204), "summary-saved")
     context = findings | {"conversation": version.conversation, "version": version}
-    return render(request, "chat/_summary_saved.html", context)
+    return render(request, "chat/dialogs/summary_saved.html", context)
 
 
 @login_required
@@ -130,10 +130,10 @@ def summary_revert(request: HttpRequest, pk: UUID, version: int) -> HttpResponse
     row = _version(request, pk, version)
     context: dict[str, Any] = {"conversation": row.conversation, "version": row, "refusal": ""}
     if request.method == "GET":
-        return render(request, "chat/_summary_revert.html", context)
+        return render(request, "chat/dialogs/summary_revert.html", context)
     try:
         summaries.revert(version)
     except Refused as refusal:
         context["refusal"] = words(refusal)
-        return render(request, "chat/_summary_revert.html", context, status=422)
+        return render(request, "chat/dialogs/summary_revert.html", context, status=422)
     return trigger_client_event(HttpResponse(status=204), "summary-reverted")

@@ -4,18 +4,16 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from importlib import import_module
 from typing import Any
 
 import structlog
 from daphne.http_protocol import WebRequest
 from django.conf import settings
-from django.contrib.auth import get_user
-from django.http import HttpRequest
 from django.urls import reverse
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
+from accounts.sessions import signed_in_user_id
 from chat.db import in_db
 from config.server.connections import Connections, Places
 from config.server.limits import SMALL_BODY, BodyLimit, Limits
@@ -26,13 +24,6 @@ log = structlog.get_logger(__name__)
 # it still sends would make the kernel throw the answer away.
 LINGER = 5.0
 WARN_EVERY = 60.0  # s
-
-
-def is_signed_in(session_key: str) -> bool:
-    """Whether a session is a person's who may sign in, as the views will find it."""
-    request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    return bool(get_user(request).is_authenticated)
 
 
 class Request(WebRequest):
@@ -220,17 +211,17 @@ class Channel(http.HTTPChannel):
     def _check_session(self, request: Request) -> None:
         """Read on only when the database knows the session; the reactor does not wait for it."""
         self._networkProducer.pauseProducing()
-        task = asyncio.ensure_future(in_db(is_signed_in, request.session_key))
+        task = asyncio.ensure_future(in_db(signed_in_user_id, request.session_key))
         task.add_done_callback(partial(self._session_checked, request))
 
-    def _session_checked(self, request: Request, task: "asyncio.Task[bool]") -> None:
+    def _session_checked(self, request: Request, task: "asyncio.Task[int | None]") -> None:
         # A small body may have come in one piece with its header: then Django looks itself.
         if self.over or self._handlingRequest or request not in self.requests:
             return
         if error := task.exception():
             log.error("session not checked", exc_info=error)
             self.refuse(503, "The server cannot look up your session. Try again in a moment.")
-        elif task.result():
+        elif task.result() is not None:
             self._networkProducer.resumeProducing()
         else:
             self._refuse_stranger()

@@ -1,135 +1,185 @@
 // Files that go with the next message: chosen, pasted or dropped; uploaded at once, sent by id.
 
-import { $, announce, make, request, storage, tokens } from "./dom.js";
+import { $, announce, make } from "./dom.js";
+import { tokens } from "./figures.js";
 import { gettext, ngettext } from "./gettext.js";
+import { refusal, request } from "./http.js";
 import { showNotice } from "./notice.js";
+import { storage } from "./storage.js";
 
 const MOST = 20;
 const OPENING = 200; // bytes of a text that its chip shows the beginning of
 
-/** `key`: of the conversation's draft. `onChange()` after the files have changed. */
-export function createAttachments({ key, form, textarea, onChange }) {
-  const tray = $("#tray");
-  const input = $("#file-input");
-  const draftKey = `files:${key}`;
-  let files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening}
+export class Attachments {
+  #files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening}
 
-  function draw() {
-    tray.hidden = !files.length;
-    tray.replaceChildren(...files.map((file) => {
-      const remove = make("button", { type: "button", className: "icon-button", onclick: () => takeBack(file) }, "✕");
-      remove.ariaLabel = gettext("Remove {name}", { name: file.name });
-      const shown = file.kind === "image" ? make("img", { src: file.url, alt: "" })
-        : make("i", { className: file.id ? "i i-file" : "spinner" });
-      const about = file.id ? gettext("≈ {count} tokens", { count: tokens(file.tokens) }) : gettext("Uploading…");
-      return make("li", { className: file.id ? "" : "uploading" }, shown,
-        make("span", { className: "row-name" }, file.name, file.opening ? make("span", { className: "opening" }, file.opening) : null), make("span", { className: "quiet" }, about), remove,
-        file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null);
-    }));
-    onChange();
+  /** `key`: of the conversation's draft. `onChange()` after the files have changed. */
+  constructor({ key, form, textarea, onChange }) {
+    Object.assign(this, { form, textarea, onChange });
+    this.tray = $("#tray");
+    this.draftKey = `files:${key}`;
+    this.#takeChosen($("#file-input"));
+    this.#takePasted();
+    this.#takeDropped($("#chat"));
+    try {
+      this.#files = JSON.parse(storage.get(this.draftKey) ?? "[]");
+    } catch {
+      // What cannot be read was not kept by this page.
+    }
+    this.#draw();
   }
 
-  function keep() {
+  ids = () => this.#files.map((file) => file.id);
+  any = () => this.#files.length > 0;
+  uploading = () => this.#files.some((file) => !file.id);
+
+  /** The server has a message with these; what was added since stays. */
+  sent(ids) {
+    this.#set(this.#files.filter((file) => !ids.includes(file.id)));
+  }
+
+  /** Change the files, keep those that are stored, and show them. */
+  #set(files) {
+    this.#files = files;
     const stored = files.filter((file) => file.id);
-    storage.set(draftKey, stored.length ? JSON.stringify(stored) : "");
+    storage.set(this.draftKey, stored.length ? JSON.stringify(stored) : "");
+    this.#draw();
   }
 
-  function drop(file) {
-    files = files.filter((other) => other !== file);
-    keep();
-    draw();
-    textarea.focus();
+  #draw() {
+    this.tray.hidden = !this.#files.length;
+    this.tray.replaceChildren(...this.#files.map((file) => chip(file, () => this.#takeBack(file))));
+    this.onChange();
   }
 
-  function takeBack(file) {
-    drop(file);
+  #drop(file) {
+    this.#set(this.#files.filter((other) => other !== file));
+    this.textarea.focus();
+  }
+
+  #takeBack(file) {
+    this.#drop(file);
     // Left there it counts among the files that wait, until it is swept away.
     if (file.id) request(file.url, { method: "DELETE" }).catch(() => {});
   }
 
-  async function add(list) {
-    const room = MOST - files.length;
+  // --- Where files come from ---
+
+  #takeChosen(input) {
+    $("#attach").addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      this.#add(input.files);
+      input.value = "";
+    });
+  }
+
+  #takePasted() {
+    this.textarea.addEventListener("paste", (event) => {
+      // A copied table comes as text and as a picture: the text is meant.
+      if (!event.clipboardData.files.length || event.clipboardData.types.includes("text/plain"))
+        return;
+      event.preventDefault();
+      this.#add(event.clipboardData.files);
+    });
+  }
+
+  #takeDropped(target) {
+    const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+    target.addEventListener("dragover", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      target.classList.add("dropping");
+    });
+    target.addEventListener("dragleave", (event) => {
+      if (!target.contains(event.relatedTarget)) target.classList.remove("dropping");
+    });
+    target.addEventListener("drop", (event) => {
+      target.classList.remove("dropping");
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      this.#add(event.dataTransfer.files);
+    });
+  }
+
+  // --- Uploading ---
+
+  async #add(list) {
+    const room = MOST - this.#files.length;
     const refused = []; // one may come after another: all of them stay on show
     const refuse = (words) => {
       refused.push(make("p", {}, words));
       showNotice(make("div", {}, ...refused));
     };
-    if (list.length > room) refuse(ngettext("At most {count} file can go with one message.", "At most {count} files can go with one message.", MOST));
-    await Promise.all([...list].slice(0, room).map((source) => upload(source, refuse)));
+    if (list.length > room) {
+      refuse(
+        ngettext(
+          "At most {count} file can go with one message.",
+          "At most {count} files can go with one message.",
+          MOST,
+        ),
+      );
+    }
+    await Promise.all([...list].slice(0, room).map((source) => this.#upload(source, refuse)));
   }
 
-  async function upload(source, refuse) {
+  async #upload(source, refuse) {
     const file = { id: null, name: source.name || "image.png", kind: "", tokens: 0, url: "" };
-    const most = Number(form.dataset.mostBytes);
-    if (source.size > most) {
-      const values = { name: file.name, size: Math.round(source.size / 1e6), most: Math.round(most / 1e6) };
-      return refuse(gettext("{name} has {size} MB; at most {most} MB can be sent.", values));
-    }
-    files.push(file);
-    draw();
+    const most = Number(this.form.dataset.mostBytes);
+    if (source.size > most) return refuse(tooBig(file.name, source.size, most));
+    this.#files.push(file);
+    this.#draw();
     const body = new FormData();
     body.append("file", source, file.name);
     const options = { method: "POST", body, signal: null }; // a slow line may take its time
-    const response = await request(form.dataset.attachmentsUrl, options).catch(() => null);
+    const response = await request(this.form.dataset.attachmentsUrl, options).catch(() => null);
     if (response?.status === 201) Object.assign(file, await response.json());
-    if (!files.includes(file)) return file.id && takeBack(file); // removed meanwhile
-    if (file.id) {
-      if (file.kind === "text") file.opening = (await source.slice(0, OPENING).text()).trim().split("\n")[0];
-      announce(gettext("{name} attached", { name: file.name }));
-      keep();
-      draw();
-    } else {
-      drop(file);
-      const words = response?.status === 413
-        ? gettext("{name} was not taken: it is larger than the server, or a proxy in front of it, allows.", { name: file.name })
-        : [401, 422].includes(response?.status) && (await response.text()).slice(0, 300);
-      refuse(words || gettext("{name} could not be uploaded. Try again in a moment.", { name: file.name }));
+    if (!this.#files.includes(file)) return file.id && this.#takeBack(file); // removed meanwhile
+    if (!file.id) {
+      this.#drop(file);
+      return refuse(await whyNotTaken(file.name, response));
     }
+    if (file.kind === "text")
+      file.opening = (await source.slice(0, OPENING).text()).trim().split("\n")[0];
+    announce(gettext("{name} attached", { name: file.name }));
+    this.#set(this.#files);
   }
+}
 
-  $("#attach").addEventListener("click", () => input.click());
-  input.addEventListener("change", () => {
-    add(input.files);
-    input.value = "";
-  });
-  textarea.addEventListener("paste", (event) => {
-    // A copied table comes as text and as a picture: the text is meant.
-    if (!event.clipboardData.files.length || event.clipboardData.types.includes("text/plain")) return;
-    event.preventDefault();
-    add(event.clipboardData.files);
-  });
-  const target = $("#chat");
-  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  target.addEventListener("dragover", (event) => {
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    target.classList.add("dropping");
-  });
-  target.addEventListener("dragleave", (event) => {
-    if (!target.contains(event.relatedTarget)) target.classList.remove("dropping");
-  });
-  target.addEventListener("drop", (event) => {
-    target.classList.remove("dropping");
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    add(event.dataTransfer.files);
-  });
+/** A file in the tray. */
+function chip(file, onRemove) {
+  const ariaLabel = gettext("Remove {name}", { name: file.name });
+  const opening = file.opening ? make("span", { className: "opening" }, file.opening) : null;
+  const about = file.id
+    ? gettext("≈ {count} tokens", { count: tokens(file.tokens) })
+    : gettext("Uploading…");
+  const shown =
+    file.kind === "image"
+      ? make("img", { src: file.url, alt: "" })
+      : make("i", { className: file.id ? "icon icon-file" : "spinner" });
+  return make(
+    "li",
+    { className: file.id ? "" : "uploading" },
+    shown,
+    make("span", { className: "row-name" }, file.name, opening),
+    make("span", { className: "quiet" }, about),
+    make("button", { type: "button", className: "icon-button", ariaLabel, onclick: onRemove }, "✕"),
+    file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null,
+  );
+}
 
-  try {
-    files = JSON.parse(storage.get(draftKey) ?? "[]");
-  } catch {
-    files = [];
-  }
-  draw();
-  return {
-    ids: () => files.map((file) => file.id),
-    any: () => files.length > 0,
-    uploading: () => files.some((file) => !file.id),
-    /** The server has a message with these; what was added since stays. */
-    sent(ids) {
-      files = files.filter((file) => !ids.includes(file.id));
-      keep();
-      draw();
-    },
-  };
+function tooBig(name, size, most) {
+  const values = { name, size: Math.round(size / 1e6), most: Math.round(most / 1e6) };
+  return gettext("{name} is {size} MB; files can have at most {most} MB.", values);
+}
+
+async function whyNotTaken(name, response) {
+  if (response?.status === 413)
+    return gettext(
+      "{name} was not accepted: it is larger than the server, or a proxy in front of it, allows.",
+      { name },
+    );
+  return refusal(
+    response,
+    gettext("{name} could not be uploaded. Try again in a moment.", { name }),
+  );
 }

@@ -1,8 +1,11 @@
 // Commands that work with and without a conversation.
 
-import { $, post } from "./dom.js";
+import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
+import { post } from "./http.js";
 import { showNotice } from "./notice.js";
+
+const LONGEST_ANSWER = 700; // characters
 
 /** `/model opus`: the one whose name begins or goes on so; without a word the list opens. */
 export function chooseModel(words) {
@@ -12,10 +15,15 @@ export function chooseModel(words) {
     model?.showPicker?.();
     return true;
   }
-  const found = [...(model?.options ?? [])].find((option) => !option.hidden &&
-    `${option.value} ${option.text}`.toLowerCase().includes(words.toLowerCase()));
+  const found = [...(model?.options ?? [])].find(
+    (option) =>
+      !option.hidden &&
+      `${option.value} ${option.text}`.toLowerCase().includes(words.toLowerCase()),
+  );
   if (!found) {
-    showNotice(gettext("No model is called “{words}”. /model without a name shows them all.", { words }));
+    showNotice(
+      gettext("No model is called “{words}”. /model without a name shows them all.", { words }),
+    );
     return false;
   }
   model.value = found.value;
@@ -25,12 +33,14 @@ export function chooseModel(words) {
 
 /** False: the text stays in the message box; `done()` when the server has it. */
 export function remember(text, done) {
-  post($("#memories-link").href, { text }).then(
-    async (response) => {
-      showNotice((await response.text()).slice(0, 700), { info: response.ok });
-      if (response.ok) done();
-    },
-    () => showNotice(gettext("It could not be remembered. Your text is kept; try again.")),
-  );
+  store(text, done);
   return false;
+}
+
+async function store(text, done) {
+  const response = await post($("#memories-link").href, { text });
+  if (!response)
+    return showNotice(gettext("The fact could not be saved. Your text is kept; try again."));
+  showNotice((await response.text()).slice(0, LONGEST_ANSWER), { info: response.ok });
+  if (response.ok) done();
 }

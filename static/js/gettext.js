@@ -1,6 +1,8 @@
 // The page's texts in the reader's language. What has no translation stands as it is written here.
 
-const { texts = {}, plurals = "" } = JSON.parse(document.getElementById("script-texts")?.textContent ?? "{}");
+const { texts = {}, plurals = "" } = JSON.parse(
+  document.getElementById("script-texts")?.textContent ?? "{}",
+);
 
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 

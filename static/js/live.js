@@ -25,7 +25,8 @@ export function apply(live, frame) {
     // A new message may begin here; anything else means that its beginning was lost.
     const sameTurn = live?.turnId === frame.turn_id;
     if (frame.type !== "turn.delta" || frame.offset !== 0) return { live, change: "gap" };
-    if (sameTurn && live.messageId != null && frame.seq <= live.seq) return { live, change: "none" };
+    if (sameTurn && live.messageId != null && frame.seq <= live.seq)
+      return { live, change: "none" };
     live = {
       turnId: frame.turn_id,
       messageId: frame.message_id,

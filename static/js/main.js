@@ -1,30 +1,29 @@
 // Wires the page together. With a conversation there is a socket; on the start page only a form.
 
 import { chooseModel, remember } from "./commands.js";
-import { createComposer } from "./composer.js";
-import { startConversation } from "./conversation.js";
+import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
-import { createStart } from "./start.js";
-import { startTemporary } from "./temporary.js";
+import { StartPage } from "./start_page.js";
+import { startTemporaryChat } from "./temporary_chat.js";
 
 const { conversationId: id = "", deleteUrl, temporary, user } = $("#chat").dataset;
 startShell(id);
-startTemporary(temporary == null ? "" : deleteUrl);
+startTemporaryChat(temporary == null ? "" : deleteUrl);
 localiseTimes();
-if (id) startConversation(id);
+if (id) new Conversation(id);
 else {
   startShortcuts();
-  const start = createStart();
-  createComposer({
+  new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
-    start: (pasted) => start("", pasted),
-    commands: { new: () => location.assign($("#new-chat").href), model: chooseModel, help: openHelp, remember },
-  });
-  $("#starters").addEventListener("submit", (event) => {
-    // Its own form is for pages without scripts; here the chosen model counts, and the draft stays.
-    event.preventDefault();
-    start(event.submitter.value);
+    start: new StartPage().start,
+    commands: {
+      new: () => location.assign($("#new-chat").href),
+      model: chooseModel,
+      help: openHelp,
+      remember,
+    },
   });
 }

@@ -11,10 +11,14 @@ export function showNotice(content, { info = false, actions = [] } = {}) {
   close.ariaLabel = gettext("Dismiss");
   close.textContent = "✕";
   const buttons = actions.map(({ label, run }) =>
-    make("button", { type: "button", className: "button small", onclick: run }, label));
+    make("button", { type: "button", className: "button small", onclick: run }, label),
+  );
   box().className = info ? "info" : "";
   box().hidden = false;
-  box().replaceChildren(make("div", {}, content), make("span", { className: "notice-actions" }, ...buttons, close));
+  box().replaceChildren(
+    make("div", {}, content),
+    make("span", { className: "notice-actions" }, ...buttons, close),
+  );
 }
 
 export function hideNotice() {

@@ -1,48 +1,70 @@
 // Which part of a long conversation is on the page: at most MOST messages around where the reader is.
 
-import { $, $$, localiseTimes, request } from "./dom.js";
+import { $, $$, localiseTimes, make } from "./dom.js";
 import { gettext } from "./gettext.js";
+import { request } from "./http.js";
 
 const MOST = 150; // messages in the document
 const MARGIN = "600px"; // from the edge at which more is loaded
 
-/**
- * `url`: of the conversation's items. `onChange()` after the window moved: times, live answer, buttons.
- * The window ends at the newest message unless there is a #later.
- */
-export function createPaging({ log, scroller, url, onChange }) {
-  const articles = () => $$("article", log);
-  const atTail = () => !$("#later");
-  let queue = Promise.resolve(); // of the requests that may change the window
-  let waiting = 0;
+/** Whether the newest message is on the page: the window ends there unless there is a #later. */
+export const atTail = () => !$("#later");
 
-  const near = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) more(target);
-  }, { root: scroller, rootMargin: MARGIN });
+export class Paging {
+  #queue = Promise.resolve(); // of the requests that may change the window
+  #waiting = 0;
+
+  /** `url`: of the conversation's items. `onChange()` after the window moved: times, live answer, buttons. */
+  constructor({ log, scroller, url, onChange }) {
+    Object.assign(this, { log, scroller, url, onChange });
+    this.near = new IntersectionObserver(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) if (isIntersecting) this.#more(target);
+      },
+      { root: scroller, rootMargin: MARGIN },
+    );
+    log.addEventListener("click", (event) => {
+      if (event.target.matches("#earlier, #later")) this.#more(event.target);
+    });
+    this.watch();
+  }
+
+  #articles = () => $$("article", this.log);
+
+  newest = () => this.#show("");
+  around = (number) => this.#show(`?around=${number}`);
+
+  /** Replace the window. */
+  async #show(query) {
+    await this.exclusive(async () => this.log.replaceChildren(await this.load(query)));
+    this.onChange();
+    this.watch();
+  }
 
   /** Watch the ends anew. An observer reports at once, so what is still near loads on. */
-  function watch() {
-    near.disconnect();
-    for (const end of $$("#earlier, #later", log)) near.observe(end);
+  watch() {
+    this.near.disconnect();
+    for (const end of $$("#earlier, #later", this.log)) this.near.observe(end);
   }
-  log.addEventListener("click", (event) => {
-    if (event.target.matches("#earlier, #later")) more(event.target);
-  });
 
   /** Do something above or below the reader without moving what is being read. */
-  function keepPlace(work) {
-    const top = scroller.getBoundingClientRect().top;
-    const anchor = articles().find((node) => node.getBoundingClientRect().bottom > top);
+  keepPlace(work) {
+    const top = this.scroller.getBoundingClientRect().top;
+    const anchor = this.#articles().find((node) => node.getBoundingClientRect().bottom > top);
     const before = anchor?.getBoundingClientRect().top;
     work();
-    if (anchor?.isConnected) scroller.scrollTop += anchor.getBoundingClientRect().top - before;
+    if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - before;
   }
 
-  async function load(query) {
-    const response = await request(`${url}${query}`);
+  /** Messages as a fragment. Throws an Error with the server's words, `status` and `messageId`. */
+  async load(query) {
+    const response = await request(`${this.url}${query}`);
     if (!response.ok) {
       const error = new Error((await response.text()).slice(0, 200));
-      throw Object.assign(error, { status: response.status, messageId: response.headers.get("X-Message-Id") });
+      throw Object.assign(error, {
+        status: response.status,
+        messageId: response.headers.get("X-Message-Id"),
+      });
     }
     const template = document.createElement("template");
     template.innerHTML = await response.text();
@@ -51,84 +73,75 @@ export function createPaging({ log, scroller, url, onChange }) {
   }
 
   /** One at a time: a newer wish waits for those before it. */
-  function exclusive(work) {
-    waiting += 1;
-    const result = queue.then(work).finally(() => (waiting -= 1));
-    queue = result.catch(() => {});
+  exclusive(work) {
+    this.#waiting += 1;
+    const result = this.#queue.then(work).finally(() => (this.#waiting -= 1));
+    this.#queue = result.catch(() => {});
     return result;
   }
 
-  async function more(end) {
-    if (waiting) return;
-    const earlier = end.id === "earlier";
+  async #more(end) {
+    if (this.#waiting) return;
     const focused = end === document.activeElement;
     end.disabled = true;
     try {
-      await exclusive(async () => {
-        const items = await load(new URL(end.dataset.url, location).search);
-        if (!end.isConnected) return;
-        // What leads the other way is here already.
-        items.querySelector(earlier ? "#later" : "#earlier")?.remove();
-        keepPlace(() => {
-          end.replaceWith(items);
-          trim(earlier);
-        });
-      });
-      onChange();
-      watch();
-      if (focused) ($(`#${end.id}`) ?? articles().at(earlier ? 0 : -1)).focus();
+      await this.exclusive(() => this.#extend(end));
+      this.onChange();
+      this.watch();
+      if (focused) ($(`#${end.id}`) ?? this.#articles().at(end.id === "earlier" ? 0 : -1)).focus();
     } catch {
       end.disabled = false;
       end.textContent = gettext("Could not load these messages. Try again");
     }
   }
 
+  /** Put what lies beyond an end of the window in its place. */
+  async #extend(end) {
+    const earlier = end.id === "earlier";
+    const items = await this.load(new URL(end.dataset.url, location).search);
+    if (!end.isConnected) return;
+    // What leads the other way is here already.
+    items.querySelector(earlier ? "#later" : "#earlier")?.remove();
+    this.keepPlace(() => {
+      end.replaceWith(items);
+      this.#trim(earlier);
+    });
+  }
+
   /** Forget what is farthest from where the window grew. */
-  function trim(fromEnd) {
-    const all = articles();
+  #trim(fromEnd) {
+    const all = this.#articles();
     if (all.length <= MOST) return;
-    const gone = fromEnd ? all.slice(MOST) : all.slice(0, all.length - MOST);
     const edge = fromEnd ? all[MOST - 1] : all[all.length - MOST];
     // Dividers belong to the message before them.
     if (fromEnd) {
-      while (gone[0].isConnected) log.lastElementChild.remove();
-      log.append(sentinel("later", `?after=${edge.dataset.position}`, gettext("Show later messages")));
+      while (all[MOST].isConnected) this.log.lastElementChild.remove();
+      this.log.append(
+        this.#end("later", `?after=${edge.dataset.position}`, gettext("Show later messages")),
+      );
     } else {
-      while (log.firstElementChild !== edge) log.firstElementChild.remove();
-      log.prepend(sentinel("earlier", `?before=${edge.dataset.position}`, gettext("Show earlier messages")));
+      while (this.log.firstElementChild !== edge) this.log.firstElementChild.remove();
+      this.log.prepend(
+        this.#end("earlier", `?before=${edge.dataset.position}`, gettext("Show earlier messages")),
+      );
     }
   }
 
-  function sentinel(id, query, label) {
-    const button = Object.assign(document.createElement("button"), {
-      id, type: "button", className: "button small ghost", textContent: label,
-    });
-    button.dataset.url = url + query;
+  /** The button at an end of the window. */
+  #end(id, query, label) {
+    const button = make("button", { id, type: "button", className: "button small ghost" }, label);
+    button.dataset.url = this.url + query;
     return button;
   }
 
-  /** Replace the window. */
-  async function show(query) {
-    await exclusive(async () => log.replaceChildren(await load(query)));
-    onChange();
-    watch();
+  /** A new message came below: forget the oldest, or the newest where the oldest are being read. */
+  trimStart() {
+    const articles = this.#articles();
+    const edge = articles.at(-MOST);
+    const reading =
+      edge && edge.getBoundingClientRect().top > this.scroller.getBoundingClientRect().top;
+    if (articles.length > MOST && !$(".edit-form", this.log))
+      this.keepPlace(() => this.#trim(reading));
+    this.watch();
   }
-
-  watch();
-  return {
-    atTail,
-    watch,
-    keepPlace,
-    load,
-    exclusive,
-    newest: () => show(""),
-    around: (number) => show(`?around=${number}`),
-    /** A new message came below: forget the oldest, or the newest where the oldest are being read. */
-    trimStart() {
-      const edge = articles().at(-MOST);
-      const reading = edge && edge.getBoundingClientRect().top > scroller.getBoundingClientRect().top;
-      if (articles().length > MOST && !$(".edit-form", log)) keepPlace(() => trim(reading));
-      watch();
-    },
-  };
 }

@@ -1,8 +1,11 @@
-// Everything around the conversation: sidebar, menus, dialogs, theme, copying.
+// Everything around the conversation: sidebar, menus, dialogs, theme.
 
-import { $, $$, announce, copy, isSignIn, make, refocus, storage, tooLarge } from "./dom.js";
+import { startCopying } from "./clipboard.js";
+import { $, $$, announce, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
+import { isSignIn, tooLarge } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { storage } from "./storage.js";
 
 export function startShell(conversationId) {
   startTheme();
@@ -17,7 +20,8 @@ export function startShell(conversationId) {
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id !== "sidebar-list") return;
     markCurrent(conversationId);
-    if (event.detail.requestConfig.elt.id === "sidebar-search" && $("#sidebar-search").value) announceHits();
+    if (event.detail.requestConfig.elt.id === "sidebar-search" && $("#sidebar-search").value)
+      announceHits();
   });
   startErrors();
   $(".search").addEventListener("submit", (event) => event.preventDefault()); // it searches while one types
@@ -27,7 +31,11 @@ export function startShell(conversationId) {
 function startErrors() {
   for (const name of ["htmx:responseError", "htmx:sendError"]) {
     document.addEventListener(name, ({ detail: { elt, xhr } }) => {
-      const told = xhr.status === 413 ? tooLarge() : xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") && xhr.responseText.slice(0, 300);
+      const told =
+        xhr.status === 413
+          ? tooLarge()
+          : xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") &&
+            xhr.responseText.slice(0, 300);
       showNotice(told || gettext("The server could not do that. Try again in a moment."));
       // What was chosen there is not so.
       if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));
@@ -41,7 +49,10 @@ function startErrors() {
   document.addEventListener("signed-out", () => {
     const next = new URLSearchParams({ next: location.pathname });
     const href = `${$("#connection-banner").dataset.loginUrl}?${next}`;
-    showBanner(`${gettext("You were signed out. Your text is kept.")} `, make("a", { href }, gettext("Sign in again")));
+    showBanner(
+      `${gettext("You were signed out. Your text is kept.")} `,
+      make("a", { href }, gettext("Sign in again")),
+    );
   });
 }
 
@@ -60,7 +71,10 @@ function announceHits() {
 let refreshTimer = 0;
 export function refreshSidebar() {
   clearTimeout(refreshTimer);
-  refreshTimer = setTimeout(() => $("#sidebar-list").dispatchEvent(new Event("sidebar-refresh")), 300);
+  refreshTimer = setTimeout(
+    () => $("#sidebar-list").dispatchEvent(new Event("sidebar-refresh")),
+    300,
+  );
 }
 
 function markCurrent(id) {
@@ -141,7 +155,7 @@ export function openDialog(url) {
 // What the server says when a dialog's form is done: {event: words}.
 const DONE = {
   "settings-saved": gettext("Settings saved"),
-  "summary-saved": gettext("Summary saved. Every exact value in it stands in the messages."),
+  "summary-saved": gettext("Summary saved. Every exact value in it was found in the messages."),
   "summary-reverted": gettext("Reverted"),
 };
 
@@ -162,7 +176,10 @@ function startDialog() {
     const button = event.target.closest?.('[data-action="open-dialog"]');
     if (button) openDialog(button.dataset.url);
   });
-  dialog.addEventListener("click", (event) => event.target.closest('[data-action="close-dialog"]') && dialog.close());
+  dialog.addEventListener(
+    "click",
+    (event) => event.target.closest('[data-action="close-dialog"]') && dialog.close(),
+  );
   closeOutside(dialog);
 }
 
@@ -172,24 +189,19 @@ export function closeOutside(dialog) {
   let changed = false;
   const outside = ({ target, clientX, clientY }) => {
     const box = dialog.getBoundingClientRect();
-    return target === dialog && (clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom);
+    return (
+      target === dialog &&
+      (clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom)
+    );
   };
   dialog.addEventListener("pointerdown", (event) => (pressed = outside(event)));
-  dialog.addEventListener("click", (event) => pressed && !changed && outside(event) && dialog.close());
+  dialog.addEventListener(
+    "click",
+    (event) => pressed && !changed && outside(event) && dialog.close(),
+  );
   dialog.addEventListener("input", () => (changed = true));
   dialog.addEventListener("close", () => {
     changed = false;
     refocus();
-  });
-}
-
-function startCopying() {
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest?.(".copy-code");
-    if (!button) return;
-    const ok = await copy($("code", button.closest(".code-block")).textContent);
-    button.textContent = ok ? gettext("Copied") : gettext("Not copied");
-    announce(button.textContent);
-    setTimeout(() => (button.textContent = gettext("Copy")), 1600);
   });
 }

@@ -2,20 +2,24 @@
 
 import { $, $$, focusOn, make } from "./dom.js";
 import { closeOutside, focusSearch } from "./shell.js";
-import { COMMANDS } from "./slash.js";
+import { COMMANDS } from "./slash_menu.js";
 
 export function openHelp() {
-  $("#help-commands").replaceChildren(...COMMANDS.flatMap(({ name, hint, text }) => [
-    make("dt", {}, make("code", {}, `/${name} ${hint}`.trim())),
-    make("dd", {}, text),
-  ]));
+  $("#help-commands").replaceChildren(
+    ...COMMANDS.flatMap(({ name, hint, text }) => [
+      make("dt", {}, make("code", {}, `/${name} ${hint}`.trim())),
+      make("dd", {}, text),
+    ]),
+  );
   $("#help").showModal();
 }
 
-const typing = (node) => node.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
+const typing = (node) =>
+  node.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
 
 /** Whether Escape there means the answer, and not something that is open or being edited. */
-const meansAnswer = (node) => !$(":popover-open") && (node === document.body || node.closest("#composer, #transcript"));
+const meansAnswer = (node) =>
+  !$(":popover-open") && (node === document.body || node.closest("#composer, #transcript"));
 
 /** `onStop()` stops an answer; whether one was running. */
 export function startShortcuts({ onStop = () => false } = {}) {
@@ -24,7 +28,10 @@ export function startShortcuts({ onStop = () => false } = {}) {
     if (event.target.closest("[data-action=close-help]")) help.close();
   });
   closeOutside(help);
-  document.addEventListener("click", (event) => event.target.closest?.("[data-action=help]") && openHelp());
+  document.addEventListener(
+    "click",
+    (event) => event.target.closest?.("[data-action=help]") && openHelp(),
+  );
   document.addEventListener("keydown", (event) => {
     const control = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
@@ -33,7 +40,8 @@ export function startShortcuts({ onStop = () => false } = {}) {
       if (control && key === "/") openHelp();
       else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
       else if (control && !event.shiftKey && key === "k") focusSearch();
-      else if (event.altKey && (key === "arrowup" || key === "arrowdown")) step(key === "arrowup" ? -1 : 1);
+      else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
+        step(key === "arrowup" ? -1 : 1);
       else if (key === "escape") return meansAnswer(event.target) && onStop();
       else if (control || event.altKey || typing(event.target)) return false;
       else if (key === "?") openHelp();

@@ -9,82 +9,102 @@ const FINAL = { 4401: "signed-out", 4404: "gone", 4429: "too-many" };
 const TOO_LARGE = 1009;
 const REFUSALS = 3; // handshakes in a row that fail before it is looked why
 
-/**
- * `onFrame(frame)`, `onState("open" | "lost" | "blocked" | "signed-out" | "gone" | "too-many")`; `works()`
- * resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
- * `onTooLarge()`: the server would not take a frame of that size.
- * `send(frame)` says whether the frame went out.
- */
-export function connect(path, { onFrame, onState, onTooLarge, works }) {
-  let socket = null;
-  let attempts = 0;
-  let refusals = 0; // handshakes that failed, in a row
-  let state = "";
-  let timer = 0;
-  let watchdog = 0;
-  let greeted = false; // whether the last socket got a frame: then its session held at first
+export class Socket {
+  #socket = null;
+  #attempts = 0;
+  #refusals = 0; // handshakes that failed, in a row
+  #state = "";
+  #timer = 0;
+  #watchdog = 0;
+  #greeted = false; // whether the last socket got a frame: then its session held at first
 
-  function enter(next) {
-    if (next !== state) onState((state = next));
+  /**
+   * `onFrame(frame)`, `onState("open" | "lost" | "blocked" | "signed-out" | "gone" | "too-many")`; `works()`
+   * resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
+   * `onTooLarge()`: the server would not take a frame of that size.
+   */
+  constructor(path, { onFrame, onState, onTooLarge, works }) {
+    Object.assign(this, { path, onFrame, onState, onTooLarge, works });
+    addEventListener("online", () => this.#wake());
+    document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
+    this.#open();
   }
 
-  function open() {
-    clearTimeout(timer);
-    const own = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}${path}`);
-    socket = own;
-    own.onopen = () => {
-      refusals = -1; // what closes this one is another matter
-      enter("open");
-      watchdog = setTimeout(sync, GREETING);
-    };
-    own.onmessage = (event) => {
-      attempts = 0;
-      greeted = true;
-      clearTimeout(watchdog);
-      let frame;
-      try {
-        frame = JSON.parse(event.data);
-      } catch {
-        return;
-      }
-      onFrame(frame);
-    };
-    own.onclose = (event) => {
-      if (own !== socket) return;
-      socket = null;
-      clearTimeout(watchdog);
-      // A new password closes the socket a little before this browser gets its new session.
-      const ended = event.code === 4401 && greeted;
-      greeted = false;
-      if (FINAL[event.code] && !ended) return enter(FINAL[event.code]);
-      if (event.code === TOO_LARGE) onTooLarge();
-      if (++refusals < REFUSALS) enter("lost");
-      else works().then((ok) => socket?.readyState !== WebSocket.OPEN && enter(ok ? "blocked" : "lost"));
-      const delay = ended ? NEW_SESSION : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempts++);
-      timer = setTimeout(open, delay * (0.5 + Math.random() / 2));
-    };
-  }
-
-  function send(frame) {
-    if (socket?.readyState !== WebSocket.OPEN) return false;
-    socket.send(JSON.stringify(frame));
+  /** Whether a frame went out. */
+  send(frame) {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(frame));
     return true;
   }
 
-  function sync() {
-    if (!send({ type: "sync" })) return;
-    clearTimeout(watchdog);
-    watchdog = setTimeout(() => socket?.close(), SILENCE);
+  /** Ask for a snapshot; a server that does not answer is left. */
+  sync() {
+    if (!this.send({ type: "sync" })) return;
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.#socket?.close(), SILENCE);
+  }
+
+  #enter(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.onState(state);
+  }
+
+  #open() {
+    clearTimeout(this.#timer);
+    const socket = new WebSocket(
+      `${location.protocol.replace("http", "ws")}//${location.host}${this.path}`,
+    );
+    this.#socket = socket;
+    socket.onopen = () => this.#opened();
+    socket.onmessage = ({ data }) => this.#received(data);
+    socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
+  }
+
+  #opened() {
+    this.#refusals = -1; // what closes this one is another matter
+    this.#enter("open");
+    this.#watchdog = setTimeout(() => this.sync(), GREETING);
+  }
+
+  #received(data) {
+    this.#attempts = 0;
+    this.#greeted = true;
+    clearTimeout(this.#watchdog);
+    let frame;
+    try {
+      frame = JSON.parse(data);
+    } catch {
+      return;
+    }
+    this.onFrame(frame);
+  }
+
+  #closed(code) {
+    this.#socket = null;
+    clearTimeout(this.#watchdog);
+    // A new password closes the socket a little before this browser gets its new session.
+    const ended = code === 4401 && this.#greeted;
+    this.#greeted = false;
+    if (FINAL[code] && !ended) return this.#enter(FINAL[code]);
+    if (code === TOO_LARGE) this.onTooLarge();
+    this.#refusals += 1;
+    if (this.#refusals < REFUSALS) this.#enter("lost");
+    else this.#explain();
+    const delay = ended ? NEW_SESSION : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#attempts);
+    if (!ended) this.#attempts += 1;
+    this.#timer = setTimeout(() => this.#open(), delay * (0.5 + Math.random() / 2));
+  }
+
+  /** Whether the server is away, or only its sockets are. */
+  async #explain() {
+    const ok = await this.works();
+    if (this.#socket?.readyState !== WebSocket.OPEN) this.#enter(ok ? "blocked" : "lost");
   }
 
   /** After sleep or a network change: do not wait for the backoff, do not trust a silent socket. */
-  function wake() {
-    if (socket?.readyState === WebSocket.OPEN) sync();
-    else if (!socket) open();
+  #wake() {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.sync();
+    else if (!this.#socket) this.#open();
   }
-  addEventListener("online", wake);
-  document.addEventListener("visibilitychange", () => document.hidden || wake());
-
-  open();
-  return { send, sync };
 }

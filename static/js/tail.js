@@ -36,7 +36,8 @@ function cut(text) {
   let fence = "";
   for (const source of text ? text.split("\n") : []) {
     const isRow = source.trimStart().startsWith("|");
-    if (fence || (isRow && pieces.at(-1)?.trimStart().startsWith("|"))) pieces.push(`${pieces.pop()}\n${source}`);
+    if (fence || (isRow && pieces.at(-1)?.trimStart().startsWith("|")))
+      pieces.push(`${pieces.pop()}\n${source}`);
     else pieces.push(source);
     if (fence) fence = closes(source, fence) ? "" : fence;
     else fence = FENCE.exec(source)?.[2] ?? "";
@@ -44,10 +45,12 @@ function cut(text) {
   return pieces;
 }
 
-const closes = (source, fence) => source.trim().startsWith(fence) && !source.trim().replaceAll(fence[0], "");
+const closes = (source, fence) =>
+  source.trim().startsWith(fence) && !source.trim().replaceAll(fence[0], "");
 
 /** Whether a piece is a code block whose first line was whole, with more in it now. */
-const goesOn = (before, piece) => before.includes("\n") && piece.startsWith(before) && FENCE.test(before.split("\n")[0]);
+const goesOn = (before, piece) =>
+  before.includes("\n") && piece.startsWith(before) && FENCE.test(before.split("\n")[0]);
 
 function draw(piece, isLast) {
   const lines = piece.split("\n");
@@ -59,9 +62,12 @@ function draw(piece, isLast) {
 }
 
 function code([, indent, , info], piece) {
-  const node = make("div", { className: "code-block" },
+  const node = make(
+    "div",
+    { className: "code-block" },
     make("div", { className: "code-header" }, info.trim().split(/\s/)[0] || gettext("text")),
-    make("pre", {}, make("code", {}, codeOf(piece))));
+    make("pre", {}, make("code", {}, codeOf(piece))),
+  );
   node.dataset.depth = depth(indent);
   return node;
 }
@@ -71,34 +77,62 @@ function codeOf(piece) {
   const [first, ...lines] = piece.split("\n");
   const [, indent, fence] = FENCE.exec(first);
   if (lines.length && closes(lines.at(-1), fence)) lines.pop();
-  return lines.map((source) => source.slice(Math.min(indent.length, source.search(/\S|$/)))).join("\n");
+  return lines
+    .map((source) => source.slice(Math.min(indent.length, source.search(/\S|$/))))
+    .join("\n");
 }
 
 function table([head, rule = "", ...body]) {
-  const aligned = cells(rule).map((cell) => (/-:$/.test(cell) ? (cell[0] === ":" ? "align-center" : "align-right") : ""));
+  const aligned = cells(rule).map((cell) =>
+    /-:$/.test(cell) ? (cell[0] === ":" ? "align-center" : "align-right") : "",
+  );
   const row = (tag) => (source) =>
-    make("tr", {}, ...cells(source).map((cell, i) => make(tag, { className: aligned[i] ?? "" }, ...inline(cell))));
-  return make("div", { className: "table-scroll" },
-    make("table", {}, make("thead", {}, row("th")(head)), body.length ? make("tbody", {}, ...body.map(row("td"))) : null));
+    make(
+      "tr",
+      {},
+      ...cells(source).map((cell, i) =>
+        make(tag, { className: aligned[i] ?? "" }, ...inline(cell)),
+      ),
+    );
+  return make(
+    "div",
+    { className: "table-scroll" },
+    make(
+      "table",
+      {},
+      make("thead", {}, row("th")(head)),
+      body.length ? make("tbody", {}, ...body.map(row("td"))) : null,
+    ),
+  );
 }
 
 /** The cells of a row, the last of which may not be whole. */
 function cells(source) {
-  const row = source.trim().replace(/^\|/, "").replace(/([^\\])\|$/, "$1");
-  return row.replaceAll("\\|", "\0").split("|").map((cell) => cell.replaceAll("\0", "|").trim());
+  const row = source
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/([^\\])\|$/, "$1");
+  return row
+    .replaceAll("\\|", "\0")
+    .split("|")
+    .map((cell) => cell.replaceAll("\0", "|").trim());
 }
 
 function line(source, isLast) {
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/.exec(source);
   if (item) {
-    const node = make("div", { className: "tail-item" },
+    const node = make(
+      "div",
+      { className: "tail-item" },
       make("span", { className: "tail-marker" }, /\d/.test(item[2]) ? item[2] : "•"),
-      make("span", {}, ...inline(item[3], isLast)));
+      make("span", {}, ...inline(item[3], isLast)),
+    );
     node.dataset.depth = depth(item[1]);
     return node;
   }
   const heading = /^#{1,6}(?:\s+(.*))?$/.exec(source);
-  if (heading) return make("div", { className: "tail-heading" }, ...inline(heading[1] ?? "", isLast));
+  if (heading)
+    return make("div", { className: "tail-heading" }, ...inline(heading[1] ?? "", isLast));
   const quote = /^\s*>\s?(.*)$/.exec(source);
   if (quote) return make("div", { className: "tail-quote" }, ...inline(quote[1] || "\n", isLast));
   return make("div", {}, ...inline(source || "\n", isLast));

@@ -1,178 +1,206 @@
-// The messages on the page: puts articles in, draws the live answer, keeps the scroll position.
+// The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
-import { hideNotice, showNotice } from "./notice.js";
-import { createPaging } from "./paging.js";
-import { drawTail } from "./tail.js";
+import { drawLiveArticle } from "./live_article.js";
+import { showNotice } from "./notice.js";
+import { atTail, Paging } from "./paging.js";
+import { Scrolling } from "./scrolling.js";
 
-const NEAR = 80; // px from the bottom that still count as "at the bottom"
-const RETRY_TICK = 1000; // ms
+const isStreaming = (node) => node.dataset.status === "streaming";
+const positionOf = (node) => Number(node?.dataset.position);
 
-/** `url`: of the conversation's items. `onSwitch(messageId)` shows the branch through a message. */
-export function createTranscript({ url, onSwitch }) {
-  const log = $("#transcript");
-  const scroller = $("#scroller");
-  const latest = $("#latest");
-  const typing = make("div", { className: "typing", hidden: true }, make("span"), make("span"), make("span"));
-  let stuck = true;
-  let known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
-  let liveNow = null; // drawn anew when the window comes back to the end
-  $("#live-rows").append(typing);
-  const paging = createPaging({ log, scroller, url, onChange: afterMove });
+export class Transcript {
+  #known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
+  #live = null; // drawn anew when the window comes back to the end
+  #typing = make(
+    "div",
+    { className: "typing", hidden: true },
+    make("span"),
+    make("span"),
+    make("span"),
+  );
 
-  // --- Scrolling ---
+  /** `url`: of the conversation's items. */
+  constructor({ url }) {
+    this.log = $("#transcript");
+    $("#live-rows").append(this.#typing);
+    this.scrolling = new Scrolling({ onLatest: () => this.toBottom() });
+    this.paging = new Paging({
+      log: this.log,
+      scroller: this.scrolling.scroller,
+      url,
+      onChange: () => this.#afterMove(),
+    });
+    localiseTimes();
+    this.scrolling.toBottom();
+  }
 
-  const drawLatest = () => (latest.hidden = stuck && paging.atTail());
-  const scrollDown = () => {
-    scroller.scrollTop = scroller.scrollHeight;
-    stuck = true;
-    drawLatest();
-  };
-  scroller.addEventListener("scroll", () => {
-    stuck = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
-    drawLatest();
-  }, { passive: true });
+  article = (id) => (id == null ? null : $(`article[data-message-id="${id}"]`, this.log));
+  articles = () => $$("article", this.log);
+
+  /** Number of the newest message that this tab knows of, 0 for none. */
+  head = () => this.#known;
+
+  /** Change the page below or above; whoever reads its end stays there. */
+  change = (work) => this.scrolling.change(work);
+
   /** To the newest message, which may have to be loaded first. */
-  async function toBottom() {
-    if (!paging.atTail()) await showNewest();
-    scrollDown();
-  }
-  latest.addEventListener("click", toBottom);
-  // The composer grows, the window turns: whoever is at the bottom stays there.
-  new ResizeObserver(() => stuck && paging.atTail() && scrollDown()).observe(scroller);
-
-  /** Change the page; follow the end of the text only if the reader is there. */
-  function change(work) {
-    const follow = stuck && paging.atTail();
-    const result = work();
-    if (follow) scrollDown();
-    else latest.hidden = false;
-    return result;
+  async toBottom() {
+    if (!atTail()) await this.showNewest();
+    this.scrolling.toBottom();
   }
 
-  function afterMove() {
-    if (paging.atTail()) {
-      known = articles().reduce((most, node) => Math.max(most, Number(node.dataset.number) || 0), 0);
-      if (liveNow) drawLive(liveNow);
-    }
-    drawLatest();
-  }
-
-  async function showNewest() {
+  async showNewest() {
     try {
-      await paging.newest();
-      scrollDown();
+      await this.paging.newest();
+      this.scrolling.toBottom();
     } catch {
-      showNotice(gettext("Could not load the newest messages. Reload the page to see them."));
+      this.#couldNotLoad();
     }
+  }
+
+  #couldNotLoad() {
+    showNotice(gettext("Could not load the newest messages. Reload the page to see them."));
+  }
+
+  #afterMove() {
+    if (atTail()) {
+      this.#known = Math.max(0, ...this.articles().map((node) => Number(node.dataset.number) || 0));
+      if (this.#live) this.drawLive(this.#live);
+    }
+    this.scrolling.drawLatest();
   }
 
   // --- Articles ---
 
-  const article = (id) => (id == null ? null : $(`article[data-message-id="${id}"]`, log));
-  const articles = () => $$("article", log);
-  const isStreaming = (node) => node.dataset.status === "streaming";
-
-  function put(html) {
+  /** Put an article in, or in the place of the one it is a newer version of. */
+  put(html) {
     const fresh = parse(html);
-    if (!fresh) return null;
+    if (!fresh) return;
     localiseTimes(fresh);
-    known = Math.max(known, Number(fresh.dataset.number));
-    const old = article(fresh.dataset.messageId);
+    this.#known = Math.max(this.#known, Number(fresh.dataset.number));
+    const old = this.article(fresh.dataset.messageId);
     // A slow response must not undo what the socket has told since.
-    if (old && isStreaming(fresh) && old.dataset.position && !isStreaming(old)) return old;
-    if (!isStreaming(fresh) && fresh.dataset.messageId === String(liveNow?.messageId)) liveNow = null;
-    if (old) replace(old, fresh);
-    else if (paging.atTail()) {
-      change(() => {
-        // A retry or an edit begins a new branch: what stood here and after it is no longer shown.
-        keepFocus(() => dropAfter(Number(fresh.dataset.position) - 1));
-        log.append(fresh);
-      });
-      paging.trimStart();
-    } else drawLatest();
-    return fresh;
+    if (old && isStreaming(fresh) && old.dataset.position && !isStreaming(old)) return;
+    if (!isStreaming(fresh) && fresh.dataset.messageId === String(this.#live?.messageId))
+      this.#live = null;
+    if (old) this.#replace(old, fresh);
+    else if (atTail()) this.#append(fresh);
+    else this.scrolling.drawLatest();
+  }
+
+  #append(fresh) {
+    this.change(() => {
+      // A retry or an edit begins a new branch: what stood here and after it is no longer shown.
+      this.#keepFocus(() => this.#dropAfter(positionOf(fresh) - 1));
+      this.log.append(fresh);
+    });
+    this.paging.trimStart();
   }
 
   /** Put the finished article in; what the reader had opened or focused in the old one stays so. */
-  function replace(old, fresh) {
+  #replace(old, fresh) {
     const focused = old.contains(document.activeElement);
     for (const row of $$("[data-call][open]", old)) {
       $(`[data-call="${CSS.escape(row.dataset.call)}"]`, fresh)?.setAttribute("open", "");
     }
-    change(() => old.replaceWith(fresh));
+    this.change(() => old.replaceWith(fresh));
     if (focused) focusOn(fresh);
   }
 
   /** Do what may take the focused element away; the keyboard then goes on in the message box. */
-  function keepFocus(work) {
-    const inside = log.contains(document.activeElement);
+  #keepFocus(work) {
+    const inside = this.log.contains(document.activeElement);
     work();
     if (inside) refocus();
   }
 
   /** Take away what stands after a position, dividers with it. */
-  function dropAfter(position) {
-    const first = articles().find((node) => Number(node.dataset.position) > position);
+  #dropAfter(position) {
+    const first = this.articles().find((node) => positionOf(node) > position);
     if (!first) return;
-    while (first.isConnected) log.lastElementChild.remove();
+    while (first.isConnected) this.log.lastElementChild.remove();
+  }
+
+  async remove(id) {
+    const node = this.article(id);
+    if (!node) return;
+    const covered = node.matches("article:has(~ .divider)");
+    const beside =
+      node.nextElementSibling?.closest("article") ??
+      node.previousElementSibling?.closest("article");
+    this.#keepFocus(() => this.paging.keepPlace(() => node.remove()));
+    this.#afterMove();
+    // A summary that rested on it is gone, and its divider with it.
+    if (covered && beside)
+      await this.paging.around(beside.dataset.number).catch(() => this.showNewest());
   }
 
   /** The branch goes another way after a position: another edit, answer or branch is shown. */
-  async function goOtherWay(position) {
-    const last = articles().at(-1);
-    const elsewhere = !paging.atTail() && Number(last?.dataset.position) <= position;
-    if (elsewhere) return; // it lies below what is on the page
-    const first = articles()[0];
-    if (first && Number(first.dataset.position) > position) return showNewest();
-    keepFocus(() => paging.keepPlace(() => dropAfter(position)));
-    await catchUp();
+  async goOtherWay(position) {
+    const articles = this.articles();
+    const isBelow = !atTail() && positionOf(articles.at(-1)) <= position;
+    if (isBelow) return;
+    if (positionOf(articles[0]) > position) return this.showNewest();
+    this.#keepFocus(() => this.paging.keepPlace(() => this.#dropAfter(position)));
+    await this.catchUp();
   }
 
+  // --- What was missed ---
+
   /** Load what follows the last settled message; begin anew where that is not on the branch any more. */
-  async function catchUp() {
-    if (!paging.atTail()) return drawLatest();
-    const after = lastSettled();
-    if (!after) return showNewest();
+  async catchUp() {
+    if (!atTail()) return this.scrolling.drawLatest();
+    const after = this.#lastSettled();
+    if (!after) return this.showNewest();
     try {
-      await paging.exclusive(async () => {
-        const { position, number } = after.dataset;
-        const items = await paging.load(`?after=${position}&number=${number}`);
-        items.querySelector("#earlier")?.remove();
-        change(() => {
-          for (const node of [...items.children]) {
-            if (node.matches("article")) put(node.outerHTML);
-            else if (!document.getElementById(node.id)) log.append(node);
-          }
-        });
-      });
-      if (!paging.atTail()) await showNewest(); // more than a page was missed
-      afterMove();
-      paging.watch(); // whoever reached an end meanwhile was turned away
+      await this.paging.exclusive(() => this.#loadAfter(after));
+      if (!atTail()) await this.showNewest(); // more than a page was missed
+      this.#afterMove();
+      this.paging.watch(); // whoever reached an end meanwhile was turned away
     } catch (error) {
-      if (error.status === 409) return showNewest();
-      showNotice(gettext("Could not load the newest messages. Reload the page to see them."));
+      if (error.status === 409) return this.showNewest();
+      this.#couldNotLoad();
     }
   }
 
-  async function remove(id) {
-    const node = article(id);
-    if (!node) return;
-    const covered = node.matches("article:has(~ .divider)");
-    const beside = node.nextElementSibling?.closest("article") ?? node.previousElementSibling?.closest("article");
-    keepFocus(() => paging.keepPlace(() => node.remove()));
-    afterMove();
-    // A summary that rested on it is gone, and its divider with it.
-    if (covered && beside) await paging.around(beside.dataset.number).catch(showNewest);
+  async #loadAfter({ dataset: { position, number } }) {
+    const items = await this.paging.load(`?after=${position}&number=${number}`);
+    items.querySelector("#earlier")?.remove();
+    this.change(() => {
+      for (const node of [...items.children]) {
+        if (node.matches("article")) this.put(node.outerHTML);
+        else if (!document.getElementById(node.id)) this.log.append(node);
+      }
+    });
   }
 
-  function putDivider(html, afterMessageId) {
+  /** The last article that will not change any more: from there on there may be news. */
+  #lastSettled() {
+    const all = this.articles();
+    const cut = all.findIndex((node) => isStreaming(node) || node.dataset.position == null);
+    const settled = cut < 0 ? all : all.slice(0, cut);
+    // A failed answer at the end may have been retried elsewhere.
+    return settled.findLast((node) => node.dataset.status === "complete");
+  }
+
+  /** Whether an answer looks unfinished that is not the live one. */
+  hasUnsettled(liveMessageId) {
+    return this.articles().some(
+      (node) => isStreaming(node) && node.dataset.messageId !== String(liveMessageId),
+    );
+  }
+
+  // --- Dividers and notices ---
+
+  /** The divider of a compaction; `afterMessageId` if the divider itself does not say after which message. */
+  putDivider(html, afterMessageId) {
     const divider = parse(html);
-    const anchor = article(afterMessageId ?? divider?.dataset.after);
+    const anchor = this.article(afterMessageId ?? divider?.dataset.after);
     if (!divider || !anchor) return;
     localiseTimes(divider);
-    change(() => {
+    this.change(() => {
       // Of several compactions that reach to one message, the last counts.
       while (anchor.nextElementSibling?.matches(".divider")) {
         const details = $("details[open]", anchor.nextElementSibling);
@@ -183,133 +211,33 @@ export function createTranscript({ url, onSwitch }) {
     });
   }
 
-  // --- Links to messages ---
-
-  /** Show a message, however far back it is. */
-  async function reveal(number) {
-    const find = () => document.getElementById(`message-${number}`);
-    try {
-      if (!find()) await paging.around(number);
-    } catch (error) {
-      if (error.messageId) {
-        const run = async () => {
-          hideNotice();
-          if (await onSwitch(error.messageId)) await reveal(number);
-        };
-        return showNotice(error.message, { info: true, actions: [{ label: gettext("Show that branch"), run }] });
-      }
-      return showNotice(error.status === 404 ? gettext("Message #{number} is not in this conversation any more.", { number })
-        : gettext("Message #{number} could not be loaded. Try again in a moment.", { number }));
-    }
-    const target = find();
-    stuck = false;
-    target.classList.add("found");
-    setTimeout(() => target.classList.remove("found"), 1600);
-    const rows = rowsOf(target);
-    for (const row of rows) {
-      row.open = true;
-      $("[data-action=whole]", row)?.click();
-    }
-    const shown = rows[0] ?? target;
-    shown.scrollIntoView({ block: "start" });
-    shown.tabIndex = -1;
-    shown.focus({ preventScroll: true });
+  /** A line below the answer that is being written; whether there is one. */
+  addNotice(text) {
+    const node = this.articles().findLast(isStreaming);
+    if (node) this.change(() => node.append(make("p", { className: "quiet turn-notice" }, text)));
+    return Boolean(node);
   }
-  /** Where the results are shown that a message of nothing else holds: in the rows of the calls before it. */
-  function rowsOf(target) {
-    if (!target.matches(".tools-only:not(:has(.row))")) return [];
-    const before = articles()[articles().indexOf(target) - 1];
-    return before ? $$("details.row.tool", before) : [];
-  }
-  const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='#m']");
-    const number = link && numberOf(link.hash);
-    if (!number) return;
-    event.preventDefault();
-    reveal(number);
-  });
-  addEventListener("hashchange", () => numberOf(location.hash) && reveal(numberOf(location.hash)));
 
   // --- The live answer ---
 
   /** Draw `live` (see live.js); `change` says how little has to be drawn anew. */
-  function drawLive(live, kind = "all") {
-    liveNow = live;
-    if (live.messageId == null || !paging.atTail()) return;
-    change(() => {
-      let node = article(live.messageId);
-      if (!node) {
-        node = make("article", { className: "message", ariaLabel: gettext("Assistant") });
-        Object.assign(node.dataset, { messageId: live.messageId, role: "assistant" });
-        log.append(node);
-      }
-      if (live.number != null) node.dataset.number = live.number;
-      node.dataset.status = "streaming";
-      let body = $(":scope > .live", node);
-      if (!body) {
-        const old = $(":scope > .body", node);
-        body = make("div", { className: "body prose live" },
-          make("div", { className: "done" }), make("div", { className: "tail" }));
-        if (old) old.replaceWith(body);
-        else node.append(body);
-        kind = "all";
-      }
-      const done = body.firstChild;
-      if (kind === "all") done.innerHTML = live.html.join("");
-      else if (kind === "block") done.insertAdjacentHTML("beforeend", live.html.at(-1));
-      drawTail(body.lastChild, live.text);
-      setTyping(!live.text && !live.html.length);
+  drawLive(live, change = "all") {
+    this.#live = live;
+    if (live.messageId == null || !atTail()) return;
+    this.change(() => {
+      drawLiveArticle(this.log, this.article(live.messageId), live, change);
+      this.setTyping(!live.text && !live.html.length);
     });
   }
 
-  function setTyping(on) {
-    if (typing.hidden !== on) return;
-    change(() => (typing.hidden = !on));
+  /** No answer is being written any more. */
+  endLive() {
+    this.#live = null;
+  }
+
+  setTyping(on) {
+    if (this.#typing.hidden !== on) return;
+    this.change(() => (this.#typing.hidden = !on));
     if (on) announce(gettext("Generating response"));
   }
-
-  // --- Retry countdowns ---
-
-  function tick() {
-    for (const node of $$(".countdown[data-retry-at]", log)) {
-      const seconds = Math.ceil((new Date(node.dataset.retryAt) - Date.now()) / 1000);
-      const button = node.parentNode.querySelector("button");
-      button.disabled = seconds > 0;
-      node.textContent = seconds > 0 ? gettext("possible in {seconds} s", { seconds }) : "";
-      if (!(seconds > 0)) node.removeAttribute("data-retry-at");
-    }
-  }
-  setInterval(tick, RETRY_TICK);
-  tick();
-
-  /** The last article that will not change any more: from there on there may be news. */
-  function lastSettled() {
-    const all = articles();
-    const cut = all.findIndex((node) => isStreaming(node) || node.dataset.position == null);
-    const settled = cut < 0 ? all : all.slice(0, cut);
-    // A failed answer at the end may have been retried elsewhere.
-    while (settled.length && settled.at(-1).dataset.status !== "complete") settled.pop();
-    return settled.at(-1);
-  }
-  const hasUnsettled = (liveMessageId) =>
-    articles().some((a) => isStreaming(a) && a.dataset.messageId !== String(liveMessageId));
-
-  function addNotice(text) {
-    const node = articles().findLast(isStreaming);
-    if (node) change(() => node.append(make("p", { className: "quiet turn-notice" }, text)));
-    return Boolean(node);
-  }
-
-  localiseTimes();
-  scrollDown();
-  if (numberOf(location.hash)) reveal(numberOf(location.hash));
-
-  return {
-    addNotice, article, catchUp, change, drawLive, goOtherWay, hasUnsettled, log, put, putDivider, remove, setTyping, showNewest, toBottom,
-    /** Number of the newest message that this tab knows of, 0 for none. */
-    head: () => known,
-    /** No answer is being written any more. */
-    endLive: () => (liveNow = null),
-  };
 }

@@ -6,7 +6,6 @@ from django.urls import reverse
 
 from accounts.models import SetupLink, User
 from accounts.services import issue_setup_link
-from tests.chat.factories import make_conversation
 
 PASSWORD = "correct horse battery"
 FORM = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
@@ -118,11 +117,3 @@ def test_admin_sends_people_to_the_rate_limited_login(client: Client) -> None:
     login = client.get(response["Location"])
     assert login.status_code == 302
     assert login["Location"].startswith(f"{LOGIN}?next=")
-
-
-def test_admin_lists_accounts_with_what_they_cost(admin_client: Client, admin_user: User) -> None:
-    for cost, of_compactions in ((1.25, 0.25), (2.0, 0.5)):
-        make_conversation(owner=admin_user, cost=cost, compaction_cost=of_compactions)
-    page = admin_client.get("/admin/accounts/user/?o=4").content.decode()
-    assert "$3.25" in page
-    assert "$0.75" in page

@@ -1,37 +1,44 @@
-"""Data migrations, on rows as earlier versions left them."""
+"""Each app has one migration, which stands alone: no later change of the code changes it."""
 
-from importlib import import_module
+import ast
+import sys
+from pathlib import Path
 
 import pytest
-from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
 
-from agent.search.lexical import parse
-from chat.models import Message, SearchEntry
-from chat.queries.search import find
-from tests.chat.factories import make_conversation
-
-pytestmark = pytest.mark.django_db
+APPS = ("accounts", "chat")
+# What a migration may import: nothing of this project.
+FOREIGN = {*sys.stdlib_module_names, "django"}
 
 
-def test_old_rows_get_the_words_of_the_web_and_lose_the_agents_searches() -> None:
-    page = {"type": "web_search_result", "title": "Ferries", "url": "https://capri.example"}
-    conversation = make_conversation(
-        messages=[
-            "When does it leave?",
-            [
-                {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
-                {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [page]},
-                {"type": "tool_use", "id": "t1", "name": "search_history", "input": {"query": "x"}},
-            ],
-            [{"type": "tool_result", "tool_use_id": "t1", "content": "[#1] harbour"}],
-        ]
-    )
-    _, searched, result = Message.objects.order_by("number")
-    Message.objects.filter(pk=searched.pk).update(text="[web_search {}]")
-    SearchEntry.objects.filter(pk=searched.pk).delete()
-    migration = import_module("chat.migrations.0006_what_is_found")
-    migration.retell(apps, None)
-    hits = find(conversation.owner_id, parse("ferries capri.example"))
-    assert hits[0].message_id == searched.pk
-    assert "Ferries https://capri.example" in hits[0].text
-    assert not SearchEntry.objects.filter(pk=result.pk).exists()
+def migrations(app: str) -> list[Path]:
+    return sorted((settings.BASE_DIR / app / "migrations").glob("[!_]*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a module imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." if node.level else str(node.module).split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_an_app_begins_with_one_migration(app: str) -> None:
+    assert [path.name for path in migrations(app)] == ["0001_initial.py"]
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_migrations_import_no_code_of_ours(app: str) -> None:
+    for path in migrations(app):
+        assert imported(path) <= FOREIGN, path
+
+
+@pytest.mark.django_db
+def test_the_migrations_make_what_the_models_say() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)

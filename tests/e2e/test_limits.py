@@ -57,7 +57,7 @@ def test_a_message_that_is_too_long_is_not_sent_at_all(chat: Page, scripted: Dem
     paste(chat, '"a".repeat(3_000_000)')
     composer(chat).press("Enter")
     notice = chat.locator("#notice")
-    expect(notice).to_contain_text("3,000,000 characters; at most 200,000")
+    expect(notice).to_contain_text("3,000,000 characters; the limit is 200,000")
     assert composer(chat).evaluate("box => box.value.length") == 3_000_000
     assert sent() == 0
     # Counted as the server counts: six characters, each of two UTF-16 units.
@@ -74,7 +74,7 @@ def test_a_frame_that_the_server_does_not_take_is_kept_and_not_repeated(
     chat.locator("#composer").evaluate("form => (form.dataset.mostCharacters = 1e9)")
     paste(chat, '"a".repeat(3_000_000)')
     composer(chat).press("Enter")
-    expect(chat.locator("#notice")).to_contain_text("too large to be sent at once")
+    expect(chat.locator("#notice")).to_contain_text("too large to send at once")
     assert composer(chat).evaluate("box => box.value.length") == 3_000_000
     # The socket is back: what is short enough goes out, and only that.
     scripted.script.reply("Better.", when=is_chat)
@@ -88,7 +88,7 @@ def test_what_blocks_websockets_is_named(chat: Page) -> None:
     chat.add_init_script(BLOCK)
     chat.reload()
     banner = chat.locator("#connection-banner")
-    expect(banner).to_contain_text("blocks websockets")
+    expect(banner).to_contain_text("blocks WebSocket connections")
     chat.evaluate("window.blocked = false")
     expect(banner).to_be_hidden()
 
@@ -117,7 +117,7 @@ def test_a_proxy_that_takes_less_has_words(chat: Page) -> None:
     )
     file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"notes"}
     chat.locator("#file-input").set_input_files(file)
-    expect(chat.locator("#notice")).to_contain_text("notes.txt was not taken: it is larger")
+    expect(chat.locator("#notice")).to_contain_text("notes.txt was not accepted: it is larger")
     chat.goto(chat.url.split("/c/")[0])
     chat.route(
         re.compile("/c/$"),
@@ -136,4 +136,4 @@ def test_the_servers_own_limit_of_an_upload_is_read_by_the_page(chat: Page) -> N
       document.querySelector("#file-input").files = files.files;
       document.querySelector("#file-input").dispatchEvent(new Event("change"));
     }""")
-    expect(chat.locator("#notice")).to_contain_text("huge.bin was not taken: it is larger")
+    expect(chat.locator("#notice")).to_contain_text("huge.bin was not accepted: it is larger")

@@ -133,4 +133,4 @@ def test_a_link_to_another_branch_offers_to_show_it(
     page.get_by_role("button", name="Show that branch").click()
     expect(page.locator("#transcript")).to_contain_text("One.")
     page.evaluate("location.hash = '#m99'")
-    expect(page.locator("#notice")).to_contain_text("not in this conversation any more")
+    expect(page.locator("#notice")).to_contain_text("no longer in this conversation")

@@ -73,7 +73,7 @@ def test_after_a_failed_compaction_one_goes_on_without(
     say(chat, "/compact")
     row = chat.locator("#compaction-row.failed")
     expect(row).to_contain_text("Nothing was lost")
-    row.get_by_role("button", name="Go on without").click()
+    row.get_by_role("button", name="Continue without").click()
     expect(row).to_have_count(0)
     expect(composer(chat)).to_be_focused()
     expect(composer(chat)).to_be_editable()

@@ -72,7 +72,7 @@ def test_commands_on_the_start_page_are_not_sent_to_the_model(tab: Page) -> None
     expect(tab.locator("#notice")).to_contain_text("I like tea.")
     expect(composer(tab)).to_have_value("")
     say(tab, "/compact")
-    expect(tab.locator("#notice")).to_contain_text("once the conversation has begun")
+    expect(tab.locator("#notice")).to_contain_text("once the conversation has started")
     expect(composer(tab)).to_have_value("/compact")
     expect(tab.locator("#transcript")).to_have_count(0)
     composer(tab).fill("")

@@ -20,10 +20,8 @@ from chat.live.runner import (
     sweep_forever,
 )
 from chat.protocol.broadcast import bind_loop
-from chat.queries import (
-    model_profiles,
-    model_server,
-)
+from chat.queries import model_server
+from chat.services import model_profiles
 from config.private_files import keep_private
 
 ENDED = "Stopped. Every answer is stored."

@@ -62,6 +62,13 @@ def delete_person(chat: Chat) -> None:
     chat.user.delete()
 
 
+def delete_person_in_the_admin(chat: Chat) -> None:
+    client = Client()
+    client.force_login(make_user(admin=True))
+    address = f"/admin/accounts/user/{chat.user.pk}/delete/"
+    assert client.post(address, {"post": "yes"}).status_code == 302
+
+
 @pytest.mark.parametrize(
     "end",
     [
@@ -71,6 +78,7 @@ def delete_person(chat: Chat) -> None:
         deactivate_in_the_admin,
         delete_session,
         delete_person,
+        delete_person_in_the_admin,
     ],
 )
 async def test_the_end_of_a_session_closes_its_sockets_at_once(
@@ -157,7 +165,9 @@ async def test_a_changed_name_closes_nothing(chat: Chat) -> None:
     assert tab.closed_with is None
 
 
-@pytest.mark.parametrize("end", [deactivate, disable_by_hand, delete_person])
+@pytest.mark.parametrize(
+    "end", [deactivate, disable_by_hand, delete_person, delete_person_in_the_admin]
+)
 async def test_the_answers_of_a_person_who_may_not_sign_in_any_more_stop(
     chat: Chat, end: Callable[[Chat], None]
 ) -> None:

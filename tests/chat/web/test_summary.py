@@ -9,6 +9,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import AsyncClient, Client, override_settings
 from django.urls import reverse
+from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
 from agent.compaction.chapters import (
@@ -233,7 +234,7 @@ def test_revert_asks_and_then_goes_back(
     second = make_compaction(talk, SUMMARY, through=8)
     heard = listen(talk)
     asked = words(browser.get(url("summary_revert", talk, second)))
-    assert "goes back to the summary before this one" in asked
+    assert "returns to the previous summary" in asked
     assert "summary-reverted" in event(browser.post(url("summary_revert", talk, second)))
     talk.refresh_from_db()
     assert talk.compaction == first
@@ -356,7 +357,7 @@ def test_the_page_says_when_compaction_is_off(browser: Client, talk: Conversatio
         "automatic": False
     }
     page = words(browser.get(talk.get_absolute_url()))
-    assert 'id="compaction-off" class="quiet">Automatic compaction is off' in page
+    assert 'id="compaction-off" class="quiet" > Automatic compaction is off' in page
     with override_settings(COMPACTION={"enabled": False}):
         assert "for this whole site" in words(browser.get(url("conversation_settings", talk)))
 
@@ -478,10 +479,10 @@ def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> Non
         counter=counter(),
     )
     html = divider(talk, summary.text)
-    assert '<h3 class="summary-range">Messages #1 to #8</h3>' in html
-    assert '<li>Never say *maybe* [#x]. [<a href="#message-1">#1</a>]</li>' in html
-    assert '<li><code>__init__.py</code> [<a href="#message-3">#3</a>]' in html
-    assert "the file is" in html
+    assertInHTML('<h3 class="summary-range">Messages #1 to #8</h3>', html)
+    assertInHTML('<li>Never say *maybe* [#x]. [<a href="#message-1">#1</a>]</li>', html)
+    value = '<code>__init__.py</code> [<a href="#message-3">#3</a>]'
+    assertInHTML(f'<li>{value} <span class="quiet">the file is</span></li>', html)
     assert "<code>&lt;b&gt;</code>" in html
     assert "(unverified)" not in html
     assert html.count('class="unverified-mark"') == 2, "the statement's and the legend's"
@@ -496,4 +497,4 @@ def test_values_of_one_line_are_told_apart(talk: Conversation) -> None:
 
 
 def test_a_blanked_summary_says_so(talk: Conversation) -> None:
-    assert "a message that it rested on was deleted" in divider(talk, "")
+    assert "a message it was based on was deleted" in divider(talk, "")

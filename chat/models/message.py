@@ -1,0 +1,90 @@
+"""Messages, on every branch of a conversation."""
+
+from django.db import models
+from django.db.models import Q
+
+from chat.models.conversation import Conversation
+from chat.models.turn import Turn
+
+
+class Message(models.Model):
+    """One message. `blocks` are exactly the API's content blocks."""
+
+    class Role(models.TextChoices):
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    class Status(models.TextChoices):
+        COMPLETE = "complete"
+        STREAMING = "streaming"
+        INTERRUPTED = "interrupted"
+        FAILED = "failed"
+
+    # The stop reason of an answer that the model declined. What it had written until then is shown,
+    # and goes into no later request: the API would decline that one too.
+    REFUSED = "refusal"
+
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="messages"
+    )
+    turn = models.ForeignKey(
+        Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="children"
+    )
+    number = models.PositiveIntegerField(help_text="Counts up in the conversation; never changes.")
+    position = models.PositiveIntegerField(
+        help_text="Counts up along its branch, from 0; a deleted message leaves a gap."
+    )
+    active = models.BooleanField(default=True, help_text="On the branch that is shown and sent.")
+    role = models.CharField(max_length=10, choices=Role)
+    blocks = models.JSONField(default=list)
+    text = models.TextField(blank=True, help_text="Plain text, for search, export and previews.")
+    pasted = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Parts of its text that its author did not type: [start, end] in characters; "
+        "null: nobody saw.",
+    )
+    tokens = models.PositiveIntegerField(
+        default=0, help_text="Raw cl100k_base count, before the model's factor."
+    )
+    calls = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="How its tool calls ended, by id: {text, omitted, failed, seconds}.",
+    )
+    status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
+    stop_reason = models.CharField(max_length=40, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    usage = models.JSONField(null=True, blank=True, help_text="As reported by the API.")
+    cost = models.FloatField(default=0.0, help_text="US dollars.")
+    client_id = models.CharField(max_length=64, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "number"], name="message_number"),
+            models.UniqueConstraint(
+                fields=["conversation", "position"],
+                condition=Q(active=True),
+                name="one_active_message_per_position",
+            ),
+            models.UniqueConstraint(
+                fields=["conversation", "client_id"],
+                condition=Q(client_id__isnull=False),
+                name="message_client_id",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["conversation"], condition=Q(active=False), name="message_inactive"
+            ),
+            models.Index(
+                fields=["conversation"], condition=Q(parent__isnull=True), name="message_roots"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.number} {self.role}: {self.text[:60]}"

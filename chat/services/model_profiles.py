@@ -1,0 +1,64 @@
+"""The profiles of models, read from the server's list."""
+
+import structlog
+from django.conf import settings
+from django.db.models import QuerySet
+
+from agent.errors import AgentError
+from chat.db import in_db
+from chat.models import ModelProfile
+from chat.queries import model_server
+from chat.queries.model_profiles import BUILT_IN, SMALLEST_WINDOW, profile_for, thinks
+
+log = structlog.get_logger(__name__)
+
+# A model's name, display name, window and output limit, as far as the server tells.
+Found = tuple[str, str | None, int | None, int | None]
+
+
+async def refresh() -> int:
+    """Read the server's model list into the table; how many models it named.
+
+    The default model is always offered; where Anthropic's API lists none, the built-in ones are.
+    """
+    try:
+        listed = await model_server.client().models()
+    except AgentError as error:
+        log.warning("model list not available", code=error.code, reason=error.message)
+        listed = []
+    found: list[Found] = [
+        (info.name, info.display_name, info.context_window, info.max_output) for info in listed
+    ]
+    names = [settings.DEFAULT_MODEL, *([] if found or model_server.server_url() else BUILT_IN)]
+    known = {name for name, *_ in found}
+    found += [(name, None, None, None) for name in dict.fromkeys(names) if name not in known]
+    await in_db(_store, found)
+    return len(listed)
+
+
+def _store(found: list[Found]) -> None:
+    for name, display_name, window, output in found:
+        profile = profile_for(name)
+        if profile.edited:
+            continue
+        profile.display_name = display_name or profile.display_name
+        profile.context_window = (
+            settings.MODEL_WINDOWS.get(name) or window or profile.context_window
+        )
+        profile.max_output = output or profile.max_output
+        profile.base_url = model_server.server_url()
+        profile.web_tools = not model_server.server_url()
+        profile.show_thinking = thinks(name)
+        if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
+            log.warning(
+                "model window below 16,000 tokens: not offered",
+                model=name,
+                window=profile.context_window,
+            )
+            profile.enabled = False
+        profile.save()
+
+
+def release(profiles: QuerySet[ModelProfile]) -> int:
+    """Let a refresh overwrite what an administrator has edited; how many profiles."""
+    return profiles.update(edited=False)

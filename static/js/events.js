@@ -1,0 +1,170 @@
+// What happens when an event arrives: the table at the end names for each kind what is done.
+//
+// `chat` is the page's Conversation, `frame` what docs/protocol.md describes.
+
+import { announce } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { apply, fromSnapshot } from "./live.js";
+import { showNotice } from "./notice.js";
+import { refreshSidebar, showBanner } from "./shell.js";
+
+const ENDS = {
+  completed: gettext("Response complete"),
+  cancelled: gettext("Response stopped"),
+};
+
+// --- Catching up ---
+
+async function caughtUp(chat, frame) {
+  const { transcript } = chat;
+  chat.live.waiting = false;
+  // The title may have come before the socket was there.
+  if (chat.topbar.showTitle(frame.title)) refreshSidebar();
+  const missedCompaction = frame.usage && frame.usage.totals.compactions !== chat.compactions;
+  if (frame.usage) chat.showUsage(frame.usage);
+  chat.turn = frame.turn && { turnId: frame.turn.turn_id, kind: frame.turn.kind };
+  chat.live.live_turn = fromSnapshot(frame.turn);
+  if (!chat.live.live_turn) transcript.endLive();
+  const missedEnd = !frame.compaction && chat.compaction.ended();
+  if (frame.compaction) chat.compaction.started(frame.compaction);
+  chat.drawState();
+  const behind = transcript.hasUnsettled(chat.live.live_turn?.messageId) || missedEnd;
+  if (frame.head < transcript.head()) await transcript.showNewest(); // another branch, or deletions
+  else if (frame.head > transcript.head() || behind) await transcript.catchUp();
+  if (missedEnd || missedCompaction) await chat.showCurrentSummary();
+  if (chat.live.live_turn) transcript.drawLive(chat.live.live_turn);
+  chat.toolRows.restore(frame.turn);
+  chat.html.questions.restore(frame.questions);
+  const nothingWritten = !chat.live.live_turn?.text && !chat.live.live_turn?.html.length;
+  transcript.setTyping(chat.isAnswering() && !frame.compaction && nothingWritten);
+  chat.composer.reconcile();
+}
+
+// --- Messages ---
+
+function messageCreated(chat, frame) {
+  const { transcript } = chat;
+  if (frame.role === "user") chat.compaction.forgetOutcome();
+  transcript.put(frame.html);
+  if (chat.composer.confirm(frame.client_id)) transcript.toBottom();
+  const open = frame.status === "streaming";
+  if (chat.live.live_turn?.messageId === frame.id) {
+    if (open) transcript.drawLive(chat.live.live_turn);
+    else chat.live.live_turn = null; // a round is over, its tools run
+  } else if (open) transcript.setTyping(true);
+  if (!open && frame.role === "assistant") transcript.setTyping(false);
+}
+
+async function branchChanged(chat, frame) {
+  chat.compaction.forgetOutcome();
+  await chat.transcript.goOtherWay(frame.after);
+  chat.messages.arrived();
+}
+
+// --- A turn ---
+
+function turnStarted(chat, frame) {
+  chat.turn = { turnId: frame.turn_id, kind: frame.kind };
+  chat.live.live_turn = null;
+  if (frame.kind === "answer") chat.transcript.setTyping(true);
+  else chat.onCompacting?.();
+  chat.onCompacting = null;
+  chat.drawState();
+}
+
+/** A piece of the answer, or a block of it that is finished. */
+function answerWritten(chat, frame) {
+  if (chat.live.waiting) return;
+  chat.toolRows.fold(frame.message_id);
+  const { live, change } = apply(chat.live.live_turn, frame);
+  chat.live.live_turn = live;
+  if (change === "gap") chat.needSnapshot();
+  else if (change !== "none") chat.transcript.drawLive(live, change);
+}
+
+function turnNotice(chat, frame) {
+  if (!chat.transcript.addNotice(frame.text)) showNotice(frame.text, { info: true });
+}
+
+function turnFinished(chat, frame) {
+  const { transcript } = chat;
+  // A newer one may have begun while this end was drawn.
+  if (!(chat.turn?.turnId > frame.turn_id)) {
+    chat.turn = null;
+    chat.live.live_turn = null;
+    transcript.endLive();
+    transcript.setTyping(false);
+    chat.html.questions.closeCalls();
+  }
+  if (frame.html) transcript.put(frame.html);
+  else if (frame.error && frame.kind === "answer") showNotice(frame.error.message);
+  if (frame.kind === "answer") announce(ENDS[frame.status] ?? gettext("Response failed"));
+  chat.drawState();
+  if (transcript.hasUnsettled(null)) transcript.catchUp();
+  if (frame.kind === "compact") chat.retryAfterCompaction(frame.status === "completed");
+}
+
+// --- Compaction ---
+
+function compactionStarted(chat, frame) {
+  chat.transcript.setTyping(false);
+  chat.compaction.started(frame);
+}
+
+function compactionCompleted(chat, frame) {
+  chat.compaction.completed(frame);
+  if (frame.success) chat.gauge.show({ held: false });
+  if (chat.isAnswering() && !chat.live.live_turn) chat.transcript.setTyping(true);
+}
+
+function compactionReverted(chat, frame) {
+  document.getElementById(`compaction-${frame.id}`)?.remove();
+  chat.compaction.forgetOutcome();
+  chat.gauge.show({ held: true });
+  chat.showCurrentSummary();
+}
+
+// --- The conversation and the site ---
+
+function conversationUpdated(chat, frame) {
+  if (frame.id === chat.id) chat.topbar.showTitle(frame.title);
+  refreshSidebar();
+}
+
+function conversationDeleted(chat, frame) {
+  if (frame.id === chat.id) chat.goHome();
+  else refreshSidebar();
+}
+
+function refused(chat, frame) {
+  chat.onCompacting = null;
+  chat.retryUrl = "";
+  chat.composer.refuse(frame);
+}
+
+/** By kind of event: (chat, frame). A kind that is not here is ignored. */
+export const HANDLERS = {
+  snapshot: caughtUp,
+  error: refused,
+  "message.created": messageCreated,
+  "message.deleted": (chat, frame) => chat.transcript.remove(frame.id),
+  "branch.changed": branchChanged,
+  "turn.started": turnStarted,
+  "turn.delta": answerWritten,
+  "turn.block": answerWritten,
+  "turn.thinking": (chat, frame) => chat.toolRows.think(frame),
+  "turn.notice": turnNotice,
+  "turn.finished": turnFinished,
+  "tool.started": (chat, frame) => chat.toolRows.call(frame),
+  "tool.finished": (chat, frame) => chat.toolRows.call(frame),
+  "question.asked": (chat, frame) => chat.html.questions.asked(frame),
+  "question.closed": (chat, frame) => chat.html.questions.closed(frame),
+  "context.usage": (chat, frame) => chat.showUsage(frame),
+  CompressionStarted: compactionStarted,
+  CompressionProgress: (chat, frame) => chat.compaction.progressed(frame),
+  CompressionCompleted: compactionCompleted,
+  "compaction.reverted": compactionReverted,
+  "conversation.updated": conversationUpdated,
+  "conversation.deleted": conversationDeleted,
+  "site.state": (_, frame) => showBanner(frame.text),
+};

@@ -1,0 +1,12 @@
+// Numbers as a reader sees them.
+
+/** 161k, 9.2k, 812: as the server writes them. */
+export function tokens(count) {
+  if (count < 1000) return String(count);
+  if (count < 9950) return (count / 1000).toFixed(1).replace(/\.0$/, "") + "k";
+  if (count < 999500) return Math.round(count / 1000) + "k";
+  return (count / 1e6).toFixed(1).replace(/\.0$/, "") + "M";
+}
+
+/** Dollars: cents from a dollar on, four places below. */
+export const money = (value) => `$${(value ?? 0).toFixed(value >= 1 ? 2 : 4)}`;

@@ -1,0 +1,52 @@
+// The first message of a conversation, from the start page.
+
+import { $ } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { post, refusal } from "./http.js";
+import { hideNotice, showNotice } from "./notice.js";
+
+export class StartPage {
+  #running = false; // a second press would be a second conversation
+
+  constructor() {
+    addEventListener("pageshow", () => (this.#running = false));
+    $("#starters").addEventListener("submit", (event) => {
+      // Its own form is for pages without scripts; here the chosen model counts, and the draft stays.
+      event.preventDefault();
+      this.#begin({ text: event.submitter.value, pasted: [] });
+    });
+  }
+
+  /**
+   * Send what stands in the message box, of which the parts `pasted` were not typed, and go to the new
+   * conversation; whether it is stored. Until then nothing that was typed is let go.
+   */
+  start = (pasted) => this.#begin({ pasted });
+
+  /** `text`: a starter's words, in place of the message box. */
+  async #begin({ text, pasted }) {
+    if (this.#running) return false;
+    this.#running = true;
+    hideNotice();
+    const form = $("#composer");
+    const fields = new FormData(form);
+    fields.set("pasted", JSON.stringify(pasted));
+    if (text) {
+      fields.set("text", text);
+      fields.delete("attachments");
+    }
+    const response = await post(form.action, fields);
+    if (response?.status === 201) {
+      location.assign(response.headers.get("Location"));
+      return true;
+    }
+    this.#running = false;
+    showNotice(
+      await refusal(
+        response,
+        gettext("The message could not be sent. Your text is kept; try again in a moment."),
+      ),
+    );
+    return false;
+  }
+}

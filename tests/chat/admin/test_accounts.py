@@ -1,0 +1,113 @@
+"""Accounts in the admin panel: what they cost, and what their deletion takes along."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import User
+from chat.models import Attachment, Compaction, Conversation, Message
+from chat.services import accounts, attachments
+from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
+
+LIST = reverse("admin:accounts_user_changelist")
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Path) -> Path:
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return tmp_path / "media"
+
+
+@pytest.fixture
+def staff(client: Client, transactional_db: None) -> Client:
+    """A browser in which an administrator is signed in."""
+    client.force_login(make_user("root", admin=True))
+    return client
+
+
+def make_owner() -> User:
+    """Somebody with a compacted conversation, a running turn, and a file sent and one not sent."""
+    owner = make_user()
+    conversation = make_conversation(owner=owner, messages=6)
+    make_compaction(conversation, through=4)
+    make_turn(conversation)
+    sent = attachments.store(owner, "sent.txt", b"sent")
+    sent.messages.add(conversation.messages.first())
+    attachments.store(owner, "waiting.txt", b"not sent")
+    return owner
+
+
+def files(media: Path) -> list[bytes]:
+    return [path.read_bytes() for path in media.rglob("*") if path.is_file()]
+
+
+def delete_on_its_page(staff: Client, user: User) -> None:
+    url = reverse("admin:accounts_user_delete", args=[user.pk])
+    assert staff.post(url, {"post": "yes"}).status_code == 302
+
+
+def delete_in_the_list(staff: Client, user: User) -> None:
+    data = {"action": "delete_selected", "_selected_action": user.pk, "post": "yes"}
+    assert staff.post(LIST, data).status_code == 302
+
+
+def test_the_list_says_what_accounts_cost(staff: Client) -> None:
+    owner = make_user()
+    for cost, of_compactions in ((1.25, 0.25), (2.0, 0.5)):
+        make_conversation(owner=owner, cost=cost, compaction_cost=of_compactions)
+    page = staff.get(LIST, {"o": "4"}).content.decode()
+    assert "$3.25" in page
+    assert "$0.75" in page
+
+
+@pytest.mark.parametrize("delete", [delete_on_its_page, delete_in_the_list])
+def test_an_account_is_deleted_with_its_conversations_and_files(
+    staff: Client, media: Path, delete: Callable[[Client, User], None]
+) -> None:
+    owner = make_owner()
+    kept = make_conversation(messages=2)
+    attachments.store(kept.owner, "kept.txt", b"kept")
+    delete(staff, owner)
+    assert not User.objects.filter(pk=owner.pk).exists()
+    assert Conversation.objects.get() == kept
+    assert {row.conversation_id for row in Message.objects.all()} == {kept.pk}
+    assert not Compaction.objects.exists()
+    assert Attachment.objects.get().name == "kept.txt"
+    assert files(media) == [b"kept"]
+
+
+def test_a_deletion_that_is_rolled_back_keeps_the_files(staff: Client, media: Path) -> None:
+    owner = make_owner()
+    with transaction.atomic():
+        accounts.delete([owner])
+        assert not Attachment.objects.exists()
+        transaction.set_rollback(True)
+    assert Attachment.objects.count() == len(files(media)) == 2
+
+
+def test_the_page_that_asks_counts_what_would_go(staff: Client) -> None:
+    owner = make_owner()
+    url = reverse("admin:accounts_user_delete", args=[owner.pk])
+    page = staff.get(url).content.decode()
+    for count in ("Users: 1", "Conversations: 1", "Messages: 6", "Attachments: 2", "Memories: 0"):
+        assert count in page
+    with CaptureQueriesContext(connection) as few:
+        staff.get(url)
+    make_conversation(owner=owner, messages=30)
+    with CaptureQueriesContext(connection) as many:
+        staff.get(url)
+    assert len(many) == len(few)
+
+
+def test_staff_without_permission_delete_nobody(client: Client, transactional_db: None) -> None:
+    owner = make_owner()
+    client.force_login(make_user(staff=True, may=["view_user", "change_user"]))
+    url = reverse("admin:accounts_user_delete", args=[owner.pk])
+    assert client.post(url, {"post": "yes"}).status_code == 403
+    assert User.objects.filter(pk=owner.pk).exists()
