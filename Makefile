@@ -51,10 +51,11 @@ fmt: $(DEV)  ## Format the code, and fix what can be fixed
 	@.venv/bin/oxlint --fix -q static
 	@.venv/bin/oxfmt static
 
-lint: $(DEV)  ## Lint
+lint: $(DEV)  ## Lint: code, templates, scripts, the order of rooms
 	@$(PY) -m ruff check .
 	@.venv/bin/djangofmt check templates
 	@.venv/bin/oxlint static
+	@.venv/bin/lint-imports --no-logo
 
 types: $(DEV)  ## Check the types
 	@$(PY) -m mypy

@@ -11,7 +11,9 @@ def signed_in_user_id(session_key: str | None) -> int | None:
     """The id of the user whom the session signs in; None where it does not exist or has expired,
     or where the user is disabled or has another password since. Two reads by primary key."""
     session = SessionStore(session_key).load()
-    user = User.objects.filter(pk=session.get(SESSION_KEY), is_active=True).only("password").first()
+    if SESSION_KEY not in session:
+        return None
+    user = User.objects.filter(pk=session[SESSION_KEY], is_active=True).only("password").first()
     if user is None:
         return None
     opened_with = session.get(HASH_SESSION_KEY, "")

@@ -8,40 +8,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.compaction.chapters import Summary
-from agent.compaction.job import (
-    Job,
-    Result,
-)
+from agent.compaction.job import Job, Result
 from agent.compaction.ladder import summarise
-from agent.compaction.plan import (
-    Plan,
-    compacted,
-    plan,
-    protected_first,
-    rendered,
-)
-from agent.compaction.policy import (
-    Policy,
-    State,
-    Trigger,
-    due,
-)
+from agent.compaction.plan import Plan, compacted, plan, protected_first, rendered
+from agent.compaction.policy import Policy, State, Trigger, due
 from agent.compaction.write import SummaryRejected
-from agent.context.assemble import (
-    Context,
-    Size,
-    measure,
-    trim,
-)
-from agent.context.pruning import (
-    Pruning,
-    plan_pruning,
-)
+from agent.context.assemble import Context, Size, measure, trim
+from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import CACHE_SECONDS
-from agent.limits import Limits
-from agent.messages import Usage
-from agent.tokens import RealTokens, TokenCounter
+from agent.context.summary import Summary
+from agent.messages import RealTokens, Usage
+from agent.tokens import Limits, TokenCounter
 
 # Before the cache expires, with time left to write a summary on it.
 PAUSE_MARGIN_SECONDS = 30.0

@@ -12,10 +12,7 @@ from typing import Any, Protocol
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, ToolError, gettext_noop
 from agent.messages import Block, sound, sound_text
-from agent.model.reply import (
-    Outcome,
-    Reply,
-)
+from agent.model.reply import Outcome, Reply
 from agent.tools import Tool
 
 log = logging.getLogger(__name__)

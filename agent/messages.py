@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from agent.tokens import RawTokens
+from typing import Any, Literal, NewType
 
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
+# Two units that must not be mixed: what `agent.tokens.TokenCounter` counts, which is stored with
+# each message, and what the model will count. Only `agent.tokens.Factor` makes one of the other.
+RawTokens = NewType("RawTokens", int)
+RealTokens = NewType("RealTokens", int)
 PARAGRAPH = "\n\n"  # between two blocks of a text
 MOST_TOKENS = 10**9  # that one call may report
 
@@ -23,7 +24,7 @@ class Message:
     number: int
     role: Role
     blocks: Sequence[Block]
-    tokens: "RawTokens"
+    tokens: RawTokens
     pasted: Sequence[tuple[int, int]] | None = None
 
     @property

@@ -1,23 +1,19 @@
-"""Counting: a raw cl100k_base count per message, a factor per model learned from reported usage."""
+"""Counting: a raw cl100k_base count per message, a factor per model learned from reported usage;
+what fits a model, and what it costs."""
 
 import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING
 
 from agent.attachments import reference
-from agent.messages import Block, result_text
+from agent.messages import Block, RawTokens, RealTokens, Usage, result_text
 from agent.vocabulary import load_encoding
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
-
-# Two units that must not be mixed: what `TokenCounter` counts, which is stored with each message,
-# and what the model will count. Only `Factor` makes one of the other.
-RawTokens = NewType("RawTokens", int)
-RealTokens = NewType("RealTokens", int)
 
 # A million spaces make tiktoken panic with a BaseException; 100 kB pieces are safe and cut at
 # most a token each.
@@ -45,6 +41,8 @@ START_FACTORS = {
 UNKNOWN_FACTOR = 1.5
 # Replies after which one more moves the factor by a twentieth.
 LEARNING_WINDOW = 20
+# To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
+HOUR_PREMIUM = 2 / 1.25 - 1
 # Below this, fixed overhead rules the ratio.
 LEARNING_MINIMUM = 100
 
@@ -132,3 +130,54 @@ class Factor:
         samples = self.samples + 1
         step = 1 / min(samples, LEARNING_WINDOW)
         return Factor(self.value + (reported / raw - self.value) * step, samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes of one conversation with one model, in real tokens."""
+
+    window: int
+    max_output: int
+    budget: int
+    factor: Factor
+
+    @property
+    def reserve(self) -> int:
+        """Room for the reply, sent as `max_tokens`."""
+        return max(1, min(self.max_output, 16_000, self.budget // 5))
+
+    @property
+    def prompt_limit(self) -> int:
+        """The largest prompt to send: the rest of the window is the reply's, and 1 % margin for
+        what the estimate misses."""
+        return self.window - self.reserve - self.window // 100
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a model costs in US dollars per million real tokens; to write to the prompt cache, for
+    five minutes."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+    def dollars(self, usage: Usage) -> float:
+        """US dollars of one call, reported or estimated. Prices are applied nowhere else."""
+        return (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_read_input_tokens * self.cache_read
+            + usage.cache_creation_input_tokens * self.cache_write
+            + usage.ephemeral_1h_input_tokens * self.cache_write * HOUR_PREMIUM
+        ) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can write summaries, by its id."""
+
+    name: str
+    limits: Limits
+    prices: Prices = Prices()

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
-from agent.limits import Limits, Prices
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits, Prices
 from bench.processes import ROOT
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
@@ -250,10 +249,7 @@ def run(setting: Setting, report: Report, workers: int) -> None:
 
 def built_in_prices() -> Prices:
     """Of the model, from the product's table."""
-    from chat.queries.model_profiles import (
-        BUILT_IN,
-        CACHE_WRITE,
-    )
+    from chat.queries.model_profiles import BUILT_IN, CACHE_WRITE
 
     known = BUILT_IN[MODEL]
     read = known.input_price * known.cache_read

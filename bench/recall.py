@@ -133,10 +133,7 @@ class Answers:
 def store(dialogue: Dialogue) -> Any:
     """A conversation of a user of its own, with the dialogue in it; the scope of a tool call."""
     from accounts.models import User
-    from chat.importers.pi import (
-        Session,
-        SessionMessage,
-    )
+    from chat.importers.pi import Session, SessionMessage
     from chat.services.importing import import_session
     from chat.tools.scope import Scope
 

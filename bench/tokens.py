@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.messages import Block
-from agent.tokens import Factor, RawTokens, TokenCounter
+from agent.messages import Block, RawTokens
+from agent.tokens import Factor, TokenCounter
 from bench.report import Report
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"

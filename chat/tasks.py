@@ -16,34 +16,19 @@ from django.utils.translation import gettext_noop
 from agent.compaction.job import Job
 from agent.compaction.ladder import describe
 from agent.compaction.write import SummaryRejected
-from agent.context.assemble import (
-    Context,
-    assemble,
-)
+from agent.context.assemble import Context, assemble
 from agent.context.request import Request
 from agent.engine import Compacted
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Block
 from agent.messages import Message as AgentMessage
-from agent.model.client import (
-    Client,
-    Spent,
-)
+from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Conversation, Message
-from chat.queries import (
-    attachments,
-    model_server,
-    summaries,
-)
+from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import agent_message
-from chat.services import (
-    compaction_jobs,
-    compactions,
-    conversations,
-    preparations,
-)
+from chat.services import compaction_jobs, compactions, conversations, preparations
 
 log = structlog.get_logger(__name__)
 

@@ -10,11 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.policy import (
-    ENGINES,
-    Engine,
-    Policy,
-)
+from agent.compaction.policy import ENGINES, Engine, Policy
 
 VARIABLES = {
     "enabled": "COMPACTION_ENABLED",

@@ -3,14 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from chat.web import (
-    attachment,
-    conversation,
-    memory,
-    message,
-    metrics,
-    summary,
-)
+from chat.web import attachment, conversation, memory, message, metrics, summary
 
 message_paths = [
     path("markdown/", message.message_markdown, name="message_markdown"),

@@ -10,10 +10,7 @@ from collections.abc import Sequence
 
 from demo.api.script import Script
 from demo.api.server import DemoServer
-from demo.mind.playing import (
-    bench_script,
-    demo_script,
-)
+from demo.mind.playing import bench_script, demo_script
 
 
 async def serve(server: DemoServer) -> None:

@@ -15,24 +15,14 @@ from pathlib import Path
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
-from agent.compaction.policy import (
-    Policy,
-    Trigger,
-)
+from agent.compaction.policy import Policy, Trigger
 from agent.compaction.write import SummaryRejected
-from agent.context.assemble import (
-    Context,
-    assemble,
-)
+from agent.context.assemble import Context, assemble
 from agent.engine import Compact, Metered, Prune, compact, meter, next_step, plan_next, to_send
-from agent.limits import Limits, Model
 from agent.messages import Block, Message, Role
-from agent.model.client import (
-    Client,
-    require_end,
-)
+from agent.model.client import Client, require_end
 from agent.model.reply import Reply
-from agent.tokens import Factor, TokenCounter
+from agent.tokens import Factor, Limits, Model, TokenCounter
 
 
 @dataclass

@@ -4,11 +4,12 @@ The settings read the environment once, so it is put in place before Django load
 the same tests run on PostgreSQL and Redis instead of SQLite and the in-process layers.
 """
 
+import fcntl
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,12 +19,8 @@ import pytest
 from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
-from tests.support.server import (
-    CeleryProcess,
-    EverlongProcess,
-    LoggedProcess,
-    build_site,
-)
+from tests.support.patience import PATIENCE
+from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess, build_site
 from tests.support.services import (
     PostgresServer,
     RedisServer,
@@ -41,7 +38,6 @@ RECORDED = ROOT / "tests" / "data"
 FAULTS = ROOT / "tests" / "faults"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
-PATIENCE = 20_000  # ms until a walk gives up: three steps share a machine of two cores
 
 Process = TypeVar("Process", bound=LoggedProcess)
 
@@ -61,6 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--data", type=Path, metavar="DIR", help="recorded conversations, for tests/data"
     )
+    parser.addoption(
+        "--shared", type=Path, metavar="DIR", help="where several runs find the site of one of them"
+    )
+    parser.addoption("--part", default="1/1", metavar="N/M", help="only part N of M")
     parser.addoption("--faults", action="store_true", help="tests/faults may be run")
 
 
@@ -117,10 +117,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if unwanted.get(collection_path) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The browser's tests last: Playwright's synchronous interface leaves an event loop running,
     in which asynchronous tests cannot start theirs."""
     items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
+    number, parts = map(int, config.getoption("--part").split("/"))
+    wanted = parted({item.path for item in items}, parts)[number - 1]
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in wanted])
+    items[:] = [item for item in items if item.path in wanted]
+
+
+def parted(files: Iterable[Path], parts: int) -> list[set[Path]]:
+    """Files in parts of about as much text each: a long file is a long walk."""
+    size = {path: path.stat().st_size for path in files}
+    made: list[set[Path]] = [set() for _ in range(parts)]
+    for path in sorted(size, key=lambda path: (-size[path], path)):
+        min(made, key=lambda part: sum(size[each] for each in part)).add(path)
+    return made
 
 
 @pytest.hookimpl(wrapper=True)
@@ -240,11 +253,22 @@ def vocabulary_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, vocabulary_directory: Path) -> Path:
-    """A data directory to copy: database, static files, vocabulary, as `make setup` leaves it."""
-    directory = tmp_path_factory.mktemp("site")
-    shutil.copytree(vocabulary_directory, directory / "tiktoken")
-    return build_site(directory)
+def site(
+    pytestconfig: pytest.Config,
+    tmp_path_factory: pytest.TempPathFactory,
+    vocabulary_directory: Path,
+) -> Path:
+    """A data directory to copy: database, static files, vocabulary, as `make setup` leaves it. Of
+    the runs that share a directory the first builds it, and the others wait."""
+    shared: Path = pytestconfig.getoption("--shared") or tmp_path_factory.mktemp("site")
+    complete = shared / "site"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists():
+            directory = build_site(Path(tempfile.mkdtemp(dir=shared)) / "data")
+            shutil.copytree(vocabulary_directory, directory / "tiktoken")
+            directory.rename(complete)
+    return complete
 
 
 @pytest.fixture
@@ -293,7 +317,7 @@ def browser() -> Iterator["Browser"]:
     """Chromium. Raises ChromiumUnavailable: a test that needs it fails, and says why."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=PATIENCE * 1_000)
     executable = find_chromium()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=LAUNCH_ARGUMENTS)
@@ -305,7 +329,7 @@ def browser() -> Iterator["Browser"]:
 def context(browser: "Browser") -> Iterator["BrowserContext"]:
     """A browser profile of its own: its pages are one person's tabs."""
     made = browser.new_context(viewport={"width": 1280, "height": 800})
-    made.set_default_timeout(PATIENCE)
+    made.set_default_timeout(PATIENCE * 1_000)
     yield made
     made.close()
 

@@ -8,6 +8,7 @@ found so far, and no process is left behind.
 
 import argparse
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -26,31 +27,11 @@ TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third
 LAST_WORDS = 30.0  # seconds in which a step that is interrupted tears down and reports
 AT_ONCE = 3
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
-# Without Django.
+# Without Django; in a browser. The rest runs on SQLite, and what is marked so on PostgreSQL too.
 PURE = ["tests/agent", "tests/demo"]
-NOT_PURE = [f"--ignore={path}" for path in PURE]
-# Where another database makes no difference either: rendering, pages, files, settings. What locks,
-# races, searches, counts or waits for a worker runs on both.
-RENDERING = ["markdown", "formulas", "render", "translation", "protocol", "plot"]
-PAGES = ["views", "message_views", "summary_views", "admin", "attachments", "mcp", "socket_errors"]
-ELSEWHERE = [
-    "tests/accounts",
-    "tests/bench",
-    "tests/config",
-    "tests/proxies",
-    "tests/test_bundle.py",
-    "tests/test_docs.py",
-    "tests/test_run.py",
-    "tests/test_wheel.py",
-]
-SAME = [
-    *NOT_PURE,
-    *(f"--ignore={path}" for path in ELSEWHERE),
-    *(f"--ignore=tests/chat/test_{name}.py" for name in RENDERING + PAGES),
-]
-# About half of what takes a browser: most of the walks that share one server.
-SHARING = ["page", "start_page", "while_answering", "composer", "messages", "engine_page"]
-TALKS = [f"tests/e2e/test_{name}.py" for name in [*SHARING, "keyboard", "look", "tools", "weight"]]
+BROWSER = "tests/e2e"
+NEITHER = [f"--ignore={path}" for path in [*PURE, BROWSER]]
+ON_BOTH = "on_both or services"
 
 
 @dataclass(frozen=True)
@@ -68,6 +49,12 @@ class Step:
         program = python if self.program == "python" else python.parent / self.program
         return [str(program), *self.arguments]
 
+    def sharing(self, directory: str) -> "Step":
+        """The same step; if it is pytest's, with what the steps need to build only once."""
+        if self.arguments[: len(PYTEST)] != PYTEST:
+            return self
+        return replace(self, arguments=[*self.arguments, "--shared", directory])
+
 
 STEPS = [
     Step("static", "format", ["-m", "ruff", "format", "--check", "--quiet", "."]),
@@ -76,12 +63,13 @@ STEPS = [
     Step("static", "lint of templates", ["check", "--quiet", "templates"], "djangofmt"),
     Step("static", "format of scripts", ["--check", "static"], "oxfmt"),
     Step("static", "lint of scripts", ["--quiet", "static"], "oxlint"),
+    Step("static", "order of rooms", ["--no-logo"], "lint-imports"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
-    Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", "not e2e", *SAME]),
-    Step("e2e", "in Chromium", [*PYTEST, "-m", "e2e", *(f"--ignore={path}" for path in TALKS)]),
-    Step("e2e", "talks in Chromium", [*PYTEST, "-m", "e2e", *TALKS]),
-    Step("unit", "on SQLite", [*PYTEST, "-m", "not e2e and not services", *NOT_PURE]),
+    Step("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
+    Step("e2e", "in Chromium", [*PYTEST, BROWSER, "--part", "1/2"]),
+    Step("e2e", "in Chromium, the rest", [*PYTEST, BROWSER, "--part", "2/2"]),
+    Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 
@@ -119,6 +107,7 @@ def run(step: Step, seconds: float = TIMEOUT) -> Result:
         process = subprocess.Popen(
             step.command,
             cwd=ROOT,
+            env=environment(),
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -136,6 +125,12 @@ def run(step: Step, seconds: float = TIMEOUT) -> Result:
         shown += f"{said.rstrip()}\n\n"
     print(shown, end="", flush=True)  # at once: another step may be printing too
     return result
+
+
+def environment() -> dict[str, str]:
+    """This process's, but compiled modules are kept: the steps start a hundred processes, and each
+    would compile them anew."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _wait(process: "subprocess.Popen[bytes]", deadline: float) -> str:
@@ -190,8 +185,11 @@ def main() -> int:
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
     start = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        running = [pool.submit(run, step, options.limit) for step in steps]
+    with (
+        tempfile.TemporaryDirectory(prefix="everlong-shared-") as shared,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        running = [pool.submit(run, each.sharing(shared), options.limit) for each in steps]
         try:
             results = [each.result() for each in running]
         except KeyboardInterrupt:

@@ -13,12 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, FilePayload, Page, sync_playwright
 
-from demo.api.script import (
-    Script,
-    is_chat,
-    is_summary,
-    is_title,
-)
+from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.support.server import EverlongProcess, build_site

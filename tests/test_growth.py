@@ -11,45 +11,22 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import (
-    chapters,
-    pins,
-    verify,
-)
+from agent.compaction import chapters, pins, verify
 from agent.compaction.extract import extract
-from agent.compaction.requests import (
-    outline_line,
-    serialise,
-)
+from agent.compaction.requests import outline_line, serialise
 from agent.context import pruning
-from agent.context.assemble import (
-    DEFUSED,
-    FENCE,
-)
+from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
+from agent.context.summary import INDEX_HEADING, PINS_HEADING
 from agent.messages import Message, plain_text, sound_text
 from agent.model import overflow
-from agent.search import (
-    excerpts,
-    lexical,
-    values,
-)
-from chat.html import (
-    divider,
-    formulas,
-    markdown,
-    tool_row,
-)
-from chat.html import (
-    message as render,
-)
+from agent.search import excerpts, lexical, values
+from chat.html import divider, formulas, markdown, tool_row
+from chat.html import message as render
 from chat.html.markdown_stream import MarkdownStream
 from chat.importers import pi
 from chat.queries.model_server import counter
-from chat.services.files import (
-    PDF_ENCRYPTED,
-    PDF_PAGE,
-)
+from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
 
 SIZES = (10_000, 50_000, 200_000)  # characters; the largest where the others leave a doubt
 FLOOR = 0.05  # seconds: less than this is never too much
@@ -188,7 +165,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "user_text": render.user_text,
     "summary_parts": divider.summary_parts,
     "pins and index": lambda text: divider.summary_parts(
-        f"{chapters.PINS_HEADING}\n{text}\n{chapters.INDEX_HEADING}\n{text}"
+        f"{PINS_HEADING}\n{text}\n{INDEX_HEADING}\n{text}"
     ),
     "rows": rows,
     "pins": lambda text: pins.pins(1, text),

@@ -8,7 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.conftest import parted
 from tests.run import Result, Step, descendants, run
+from tests.support.patience import PATIENCE
 
 # A test that has begun a server in a session of its own and then hangs.
 HANGING = """
@@ -34,7 +36,7 @@ def test_that_hangs(server):
 def gone(pid: int) -> bool:
     """Within the time that a busy machine may take."""
     try:
-        psutil.Process(pid).wait(30)
+        psutil.Process(pid).wait(PATIENCE)
     except psutil.NoSuchProcess:
         return True
     except psutil.TimeoutExpired:
@@ -100,3 +102,13 @@ def test_descendants_are_found_across_sessions() -> None:
         assert grandchild in {each.pid for each in descendants(process.pid)}
         process.communicate("\n")
     assert gone(grandchild)
+
+
+def test_every_file_is_in_one_part_and_the_parts_are_about_as_long(tmp_path: Path) -> None:
+    files = [tmp_path / f"test_{number}.py" for number in range(1, 10)]
+    for number, file in enumerate(files, start=1):
+        file.write_text("x" * number)
+    parts = parted(files, 3)
+    assert sorted(file for part in parts for file in part) == files
+    assert [sum(file.stat().st_size for file in part) for part in parts] == [16, 15, 14]
+    assert parted(reversed(files), 3) == parts, "the same for every run that does one of them"

@@ -9,17 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.compaction.pins import Pin
-from agent.search.values import (
-    Entry,
-    newest_of_each,
-    normalise,
-)
-from agent.tokens import RawTokens, TokenCounter
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
+from agent.messages import RawTokens
+from agent.search.values import Entry, newest_of_each, normalise
+from agent.tokens import TokenCounter
 
-PINS_HEADING = "## Standing instructions and preferences (the user's words)"
-INDEX_HEADING = "## Index of exact values (from the user's messages)"
-# Between the parts of a stored summary: a line across in Markdown.
-SEPARATOR = "\n\n* * *\n\n"
 BETWEEN = " · "  # values of one message in the index
 
 
@@ -78,33 +72,6 @@ class Chapter:
             "pins": [[pin.number, pin.text] for pin in self.pins],
             "index": [[entry.value, entry.number, entry.words] for entry in self.index],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What is injected: one text a chapter, then pins and index, which change with every
-    compaction and therefore come last."""
-
-    chapters: tuple[str, ...] = ()
-    appendix: str = ""
-
-    @property
-    def text(self) -> str:
-        """The whole, as stored in `compressed_context` and shown."""
-        return SEPARATOR.join(filter(None, [*self.chapters, self.appendix]))
-
-    @classmethod
-    def from_text(cls, text: str) -> "Summary":
-        """The parts of a stored text; "" is no summary."""
-        if not text:
-            return cls()
-        *chapters, last = text.split(SEPARATOR)
-        if last.startswith((PINS_HEADING, INDEX_HEADING)):
-            return cls(tuple(chapters), last)
-        return cls((*chapters, last))
-
-    def __bool__(self) -> bool:
-        return bool(self.chapters)
 
 
 def render(

@@ -5,18 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import (
-    Failure,
-    Job,
-    instruction_tokens,
-    next_form,
-    tokens_of,
-)
-from agent.compaction.policy import (
-    REASON_WORDS,
-    Engine,
-    Reason,
-)
+from agent.compaction.job import Failure, Job, instruction_tokens, next_form, tokens_of
+from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
     PROMPT,
     Form,
@@ -29,8 +19,7 @@ from agent.compaction.requests import (
 )
 from agent.context.assemble import measure
 from agent.context.request import Request
-from agent.messages import Message, Usage, plain_text
-from agent.tokens import RealTokens
+from agent.messages import Message, RealTokens, Usage, plain_text
 
 # The ways to ask a model, from the best to the last resort.
 LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED)

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-from agent.compaction.pins import (
-    own_words,
-    typed,
-)
+from agent.compaction.pins import own_words, typed
 from agent.compaction.requests import HEADINGS
 from agent.context.pruning import shorten
-from agent.messages import Message
-from agent.tokens import RawTokens, TokenCounter
+from agent.messages import Message, RawTokens
+from agent.tokens import TokenCounter
 
 NOTE = "Written by rule, because no model could summarise this part. Search has the details."
 QUOTE = 160  # characters of each quoted line

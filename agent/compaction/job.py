@@ -6,29 +6,15 @@ from typing import Any
 
 from agent.attachments import Read
 from agent.compaction.chapters import Chapter
-from agent.compaction.plan import (
-    Plan,
-    compacted,
-)
-from agent.compaction.policy import (
-    Engine,
-    Policy,
-    Reason,
-)
-from agent.compaction.requests import (
-    PROMPT,
-    Form,
-)
+from agent.compaction.plan import Plan, compacted
+from agent.compaction.policy import Engine, Policy, Reason
+from agent.compaction.requests import PROMPT, Form
 from agent.compaction.verify import Findings
-from agent.context.assemble import (
-    Context,
-    measure,
-)
+from agent.context.assemble import Context, measure
 from agent.context.request import Request
-from agent.limits import Model
-from agent.messages import Message
+from agent.messages import Message, RawTokens, RealTokens
 from agent.model.reply import Reply
-from agent.tokens import RawTokens, RealTokens, TokenCounter
+from agent.tokens import Model, TokenCounter
 
 Ask = Callable[[Request], Awaitable[Reply]]  # as `agent.model.client.Client.complete`
 
@@ -39,9 +25,9 @@ class Job:
 
     `warm` says that the server still caches the conversation's last request. `ask` sends requests
     to the summary model and `ask_own` to the conversation's; without them a job can be looked at
-    (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier chapters back,
-    for a merge, and `read` the bytes of attached files. `waited_for` tells whether anybody waits
-    for the summary by now; without it, somebody does.
+    (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier
+    chapters back, for a merge, and `read` the bytes of attached files. `waited_for` tells whether
+    anybody waits for the summary by now; without it, somebody does.
     """
 
     context: Context

@@ -7,19 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.attachments import with_texts
-from agent.compaction.chapters import (
-    Chapter,
-    cut,
-    to_merge,
-    within,
-)
-from agent.compaction.choice import (
-    MARGIN,
-    choose,
-    ladder,
-    max_tokens,
-    why_not,
-)
+from agent.compaction.chapters import Chapter, cut, to_merge, within
+from agent.compaction.choice import MARGIN, choose, ladder, max_tokens, why_not
 from agent.compaction.extract import extract
 from agent.compaction.job import (
     Failure,
@@ -30,38 +19,18 @@ from agent.compaction.job import (
     raw_tokens,
     tokens_of,
 )
-from agent.compaction.pins import (
-    own_words,
-    pins_of,
-    typed,
-)
-from agent.compaction.plan import (
-    compacted,
-    rendered,
-)
-from agent.compaction.policy import (
-    MAX_CHAPTERS,
-    REASON_WORDS,
-    Engine,
-    Reason,
-)
-from agent.compaction.requests import (
-    Form,
-    merge_request,
-    split,
-)
+from agent.compaction.pins import own_words, pins_of, typed
+from agent.compaction.plan import compacted, rendered
+from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
+from agent.compaction.requests import Form, merge_request, split
 from agent.compaction.rungs import RUNGS
-from agent.compaction.write import (
-    SummaryRejected,
-    write_text,
-)
+from agent.compaction.write import SummaryRejected, write_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Message
+from agent.messages import Message, RawTokens
 from agent.search.values import index_entries
-from agent.tokens import RawTokens
 
 LAST_REQUEST = 500  # characters
 # Errors that no other way of asking would mend.

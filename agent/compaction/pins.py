@@ -8,11 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.compaction.quoted import (
-    Range,
-    foreign,
-    without,
-)
+from agent.compaction.quoted import Range, foreign, without
 from agent.context.pruning import shorten
 from agent.messages import Message, block_text, file_name, is_file
 

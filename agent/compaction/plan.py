@@ -4,20 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-    render,
-)
-from agent.compaction.policy import (
-    Policy,
-    Trigger,
-)
+from agent.compaction.chapters import Chapter, render
+from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context
 from agent.context.previews import sent_tokens
-from agent.limits import Limits
-from agent.messages import Message
-from agent.tokens import RealTokens, TokenCounter
+from agent.context.summary import Summary
+from agent.messages import Message, RealTokens
+from agent.tokens import Limits, TokenCounter
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from agent.errors import gettext_noop
-from agent.limits import Limits
-from agent.tokens import RealTokens
+from agent.messages import RealTokens
+from agent.tokens import Limits
 
 
 class Trigger(StrEnum):

@@ -9,17 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.context.assemble import (
-    DEFUSED,
-    Context,
-    assemble,
-)
+from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
-from agent.context.pruning import (
-    HEAD,
-    TAIL,
-    preview,
-)
+from agent.context.pruning import HEAD, TAIL, preview
 from agent.context.request import Request
 from agent.messages import (
     Block,

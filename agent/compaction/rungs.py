@@ -2,32 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from agent.compaction.choice import (
-    CHUNK_SHARES,
-    max_tokens,
-    part_form,
-    parts_for,
-    to_read,
-)
-from agent.compaction.job import (
-    Job,
-    Result,
-    next_form,
-)
+from agent.compaction.choice import CHUNK_SHARES, max_tokens, part_form, parts_for, to_read
+from agent.compaction.job import Job, Result, next_form
 from agent.compaction.policy import Engine
-from agent.compaction.requests import (
-    Form,
-    Part,
-    merge_request,
-    warm_request,
-)
+from agent.compaction.requests import Form, Part, merge_request, warm_request
 from agent.compaction.verify import Findings
-from agent.compaction.write import (
-    SummaryRejected,
-    write,
-    write_part,
-    write_text,
-)
+from agent.compaction.write import SummaryRejected, write, write_part, write_text
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 

@@ -11,11 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent.messages import Block, Message, file_text, is_file, plain_text
-from agent.search.values import (
-    identifiers,
-    normalise,
-    plain_numbers,
-)
+from agent.search.values import identifiers, normalise, plain_numbers
 
 UNVERIFIED = "(unverified)"
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")

@@ -4,26 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import cut
-from agent.compaction.choice import (
-    max_tokens,
-    previous_chapters,
-    text_fits,
-)
-from agent.compaction.job import (
-    Ask,
-    Job,
-    Result,
-    raw_tokens,
-)
-from agent.compaction.requests import (
-    HEADINGS,
-    Form,
-    serialised_request,
-)
-from agent.compaction.verify import (
-    Source,
-    audit,
-)
+from agent.compaction.choice import max_tokens, previous_chapters, text_fits
+from agent.compaction.job import Ask, Job, Result, raw_tokens
+from agent.compaction.requests import HEADINGS, Form, serialised_request
+from agent.compaction.verify import Source, audit
 from agent.context.request import Request
 from agent.messages import Message, plain_text
 from agent.model.reply import Reply

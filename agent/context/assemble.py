@@ -12,24 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from agent.attachments import within_limit
-from agent.compaction.chapters import Summary
-from agent.context.history import (
-    api_messages,
-    merge,
-    text_block,
-)
-from agent.context.previews import (
-    previewed,
-    sent_tokens,
-)
+from agent.context.history import api_messages, merge, text_block
+from agent.context.previews import previewed, sent_tokens
 from agent.context.pruning import prune
-from agent.context.request import (
-    Request,
-    Ttl,
-)
-from agent.limits import Limits
-from agent.messages import Message, plain_text
-from agent.tokens import RawTokens, RealTokens, TokenCounter
+from agent.context.request import Request, Ttl
+from agent.context.summary import Summary
+from agent.messages import Message, RawTokens, RealTokens, plain_text
+from agent.tokens import Limits, TokenCounter
 
 BASE_PROMPT = """\
 You are a helpful assistant in a conversation that may have been going on for a long time. \

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
-from agent.limits import Limits
-from agent.messages import Block, Message, is_served, placed
-from agent.tokens import RawTokens, RealTokens
+from agent.messages import Block, Message, RawTokens, RealTokens, is_served, placed
+from agent.tokens import Limits
 
 # Bytes of the note between a preview's head and tail.
 NOTE_BYTES = 140

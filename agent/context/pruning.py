@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.context.previews import sent_tokens
-from agent.limits import Limits
-from agent.messages import Block, Message, result_text
-from agent.tokens import RealTokens, TokenCounter
+from agent.messages import Block, Message, RealTokens, result_text
+from agent.tokens import Limits, TokenCounter
 
 HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
 KEEP_MESSAGES = 6  # the newest ones keep their results whole

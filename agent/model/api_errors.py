@@ -10,11 +10,7 @@ import anthropic
 import httpx2
 
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.model.overflow import (
-    MOST_READ,
-    says_too_long,
-    share_taken,
-)
+from agent.model.overflow import MOST_READ, says_too_long, share_taken
 from agent.model.reply import Event
 
 SHOWN = 300  # characters of what a server said

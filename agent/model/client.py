@@ -20,16 +20,9 @@ from agent.attachments import Read, filled, ids_in
 from agent.context.request import Request, encoded
 from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
-from agent.model.api_errors import (
-    stream_error,
-    translated,
-)
+from agent.model.api_errors import stream_error, translated
 from agent.model.event_rules import text_if_any
-from agent.model.reply import (
-    Event,
-    Reply,
-    message_events,
-)
+from agent.model.reply import Event, Reply, message_events
 
 CONNECT_SECONDS = 10.0
 # A count only replaces an estimate: not worth a long wait.

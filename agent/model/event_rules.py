@@ -1,5 +1,5 @@
-"""What a provider's events may hold. Each value is looked at once, where `agent.model.reply` folds it, so
-that nothing which breaks later gets into a reply. All raise ValueError."""
+"""What a provider's events may hold. Each value is checked once, where `agent.model.reply` folds
+it: nothing that would break later gets into a reply. All raise ValueError."""
 
 import math
 from collections.abc import Iterator, Sequence

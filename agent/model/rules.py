@@ -12,10 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.model.message_rules import (
-    Rules,
-    message_violations,
-)
+from agent.model.message_rules import Rules, message_violations
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 API_VERSION = "2026-10-21"

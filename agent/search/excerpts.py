@@ -3,15 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.search.lexical import (
-    BEGUN,
-    WORD,
-    Query,
-    composed,
-    fold,
-    plain,
-    words,
-)
+from agent.search.lexical import BEGUN, WORD, Query, composed, fold, plain, words
 
 
 @dataclass(frozen=True, slots=True)

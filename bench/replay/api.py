@@ -7,20 +7,14 @@ from hashlib import sha256
 from typing import Any
 
 from agent.context.request import Request
-from agent.limits import Prices
 from agent.messages import Usage
-from agent.model.reply import (
-    Reply,
-    fold_message,
-)
+from agent.model.reply import Reply, fold_message
 from agent.model.rules import violations
+from agent.tokens import Prices
 from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
-from demo.api.tokens import (
-    compact_json,
-    without_cache_control,
-)
+from demo.api.tokens import compact_json, without_cache_control
 
 CALL_SECONDS = 30.0  # of one call of the summariser
 

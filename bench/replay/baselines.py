@@ -7,15 +7,9 @@ after a longer pause all is written anew. `tests/bench` holds this against the r
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent.context.request import (
-    CACHE_SECONDS,
-    Ttl,
-)
-from agent.limits import Prices
-from demo.api.tokens import (
-    MESSAGE_OVERHEAD_BYTES,
-    tokens_of_bytes,
-)
+from agent.context.request import CACHE_SECONDS, Ttl
+from agent.tokens import Prices
+from demo.api.tokens import MESSAGE_OVERHEAD_BYTES, tokens_of_bytes
 
 SUMMARY_TOKENS, TAIL_TOKENS = 2_000, 32_000
 WINDOW_RATIO = 0.8

@@ -13,28 +13,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-)
+from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
-from agent.compaction.policy import (
-    Attempt,
-    Engine,
-    Policy,
-    Trigger,
-    resting_until,
-)
+from agent.compaction.policy import Attempt, Engine, Policy, Trigger, resting_until
 from agent.compaction.write import SummaryRejected
-from agent.context.assemble import (
-    Context,
-    assemble,
-    measure,
-)
-from agent.context.request import (
-    CACHE_SECONDS,
-    cache_ttl,
-)
+from agent.context.assemble import Context, assemble, measure
+from agent.context.request import CACHE_SECONDS, cache_ttl
+from agent.context.summary import Summary
 from agent.engine import (
     Compact,
     Compacted,
@@ -53,9 +38,8 @@ from agent.engine import (
     to_send,
     wants_preparation,
 )
-from agent.limits import Limits, Model
-from agent.messages import Block, Message, Role, Usage
-from agent.tokens import RawTokens, TokenCounter
+from agent.messages import Block, Message, RawTokens, Role, Usage
+from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import Exchange
 

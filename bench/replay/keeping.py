@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from agent.compaction.chapters import INDEX_HEADING
 from agent.compaction.pins import pins
+from agent.context.summary import INDEX_HEADING
 from agent.messages import plain_text
 from bench.replay.conductor import Conductor
 from bench.replay.values import Lookup, Text, exact_values

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from asgiref.sync import async_to_sync
 
-from agent.limits import Limits
-from agent.tokens import RawTokens
+from agent.messages import RawTokens
+from agent.tokens import Limits
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conductor import EPOCH
 from bench.replay.conversations import Exchange
@@ -76,11 +76,7 @@ class ServicesReplay:
     def _turn(self, exchange: Exchange) -> None:
         from chat.models import Turn
         from chat.queries import model_server
-        from chat.services import (
-            endings,
-            preparations,
-            requests,
-        )
+        from chat.services import endings, preparations, requests
 
         before = self._version()
         began, began_cpu = time.perf_counter(), time.thread_time()
@@ -171,10 +167,7 @@ class ServicesReplay:
 
     def _hand_in(self, at: float) -> None:
         """What was written, at its virtual time."""
-        from chat.services import (
-            compaction_jobs,
-            compactions,
-        )
+        from chat.services import compaction_jobs, compactions
 
         done, self._running = self._running, None
         assert done is not None

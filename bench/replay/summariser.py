@@ -13,15 +13,8 @@ from typing import Any
 
 from bench.replay.values import Text
 from demo.api.recording import text_of
-from demo.mind.recognition import (
-    HEADING,
-    messages_of,
-    summary_instruction,
-)
-from demo.mind.summaries import (
-    Entry,
-    read_entries,
-)
+from demo.mind.recognition import HEADING, messages_of, summary_instruction
+from demo.mind.summaries import Entry, read_entries
 
 INVENTED, EMPTY, UNHEADED = 0.05, 0.02, 0.02
 FROM_USER = 0.5  # of the bullets

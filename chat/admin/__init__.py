@@ -5,14 +5,7 @@ Services are the only writers; what the panel changes in conversations, it asks 
 
 from django.contrib import admin
 
-from chat.admin import (
-    accounts,
-    compactions,
-    conversations,
-    mcp_servers,
-    messages,
-    model_profiles,
-)
+from chat.admin import accounts, compactions, conversations, mcp_servers, messages, model_profiles
 
 __all__ = [
     "accounts",

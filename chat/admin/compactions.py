@@ -9,10 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.compaction.policy import (
-    REASON_WORDS,
-    Engine,
-)
+from agent.compaction.policy import REASON_WORDS, Engine
 from chat.admin.actions import RERUN, REVERT, confirmed
 from chat.admin.base import (
     ConversationFilter,

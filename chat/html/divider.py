@@ -10,27 +10,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy
 
-from agent.compaction.chapters import (
-    BETWEEN,
-    INDEX_HEADING,
-    PINS_HEADING,
-    Summary,
-)
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-    Trigger,
-)
+from agent.compaction.chapters import BETWEEN
+from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.verify import UNVERIFIED
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from chat.html import markdown
 from chat.html.failsafe import drawn
 from chat.html.figures import format_tokens
-from chat.html.message import (
-    CACHE_SECONDS,
-    VERSION,
-    Part,
-    source_html,
-)
+from chat.html.message import CACHE_SECONDS, VERSION, Part, source_html
 from chat.models import Compaction
 
 # As the audit marks a bullet: at its end, after a space, which no attribute can hold.

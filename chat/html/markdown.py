@@ -1,8 +1,8 @@
 """Markdown to sanitised HTML: the only HTML that model output can become.
 
-`render` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by piece while an
-answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with `html=False`,
-and nh3 lets through exactly what this module itself can produce.
+`render` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by piece
+while an answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with
+`html=False`, and nh3 lets through exactly what this module itself can produce.
 """
 
 import re
@@ -28,17 +28,10 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
-from chat.html import (
-    footnotes,
-)
-from chat.html import (
-    formulas as latex,
-)
+from chat.html import footnotes
+from chat.html import formulas as latex
 from chat.html.failsafe import drawn
-from chat.html.markdown_pieces import (
-    Piece,
-    pieces,
-)
+from chat.html.markdown_pieces import Piece, pieces
 from chat.html.tasklists import tasklists
 
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic

@@ -3,14 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chat.html.markdown import (
-    Work,
-    render,
-)
-from chat.html.markdown_pieces import (
-    Cutter,
-    Piece,
-)
+from chat.html.markdown import Work, render
+from chat.html.markdown_pieces import Cutter, Piece
 
 # Microseconds (`Piece.weight`); what takes longer must not be rendered on an event loop.
 LIGHT = 3_000

@@ -26,13 +26,7 @@ from agent.messages import joins
 from agent.messages import result_text as read_text
 from chat.html import markdown
 from chat.html.failsafe import drawn
-from chat.html.tool_row import (
-    RESULT_SUFFIX,
-    call_part,
-    citations,
-    result_part,
-    server_results,
-)
+from chat.html.tool_row import RESULT_SUFFIX, call_part, citations, result_part, server_results
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 

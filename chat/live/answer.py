@@ -1,6 +1,7 @@
 """The model's part of a turn: requests and tools by turns, compactions where they are due.
 
-`chat.live.runner` owns the turn's life; what is written here reaches the page through its `LiveTurn`.
+`chat.live.runner` owns the turn's life; what is written here reaches the page through its
+`LiveTurn`.
 """
 
 import asyncio
@@ -13,24 +14,15 @@ from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from agent.compaction.policy import Trigger
-from agent.context.assemble import (
-    Context,
-    measure,
-    rounds_as_text,
-)
+from agent.context.assemble import Context, measure, rounds_as_text
 from agent.context.request import Request
 from agent.engine import to_send
 from agent.errors import AgentError, ErrorCode
 from agent.loop import Answered, Result, continued, converse, run_calls
+from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
-from agent.model.reply import (
-    Event,
-    Outcome,
-    Reply,
-    outcome,
-)
-from agent.tokens import RawTokens, RealTokens
+from agent.model.reply import Event, Outcome, Reply, outcome
 from chat.db import in_db_at_last, unbroken
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
@@ -39,11 +31,7 @@ from chat.models import Turn
 from chat.models.notices import Notice
 from chat.queries import model_server
 from chat.queries.conversation import Loaded
-from chat.services import (
-    preparations,
-    requests,
-    rounds,
-)
+from chat.services import preparations, requests, rounds
 from chat.services import turns as services
 from chat.services.endings import Ending
 from chat.services.requests import Opening

@@ -8,10 +8,7 @@ from agent.errors import ToolError
 from agent.messages import Block
 from chat.db import in_db
 from chat.html.questions import render_call
-from chat.live.live_turn import (
-    LiveTurn,
-    Question,
-)
+from chat.live.live_turn import LiveTurn, Question
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import QuestionAsked, QuestionClosed
 from chat.services import mcp_servers

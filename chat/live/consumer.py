@@ -20,14 +20,8 @@ from accounts.models import User
 from accounts.sessions import signed_in_user_id
 from chat.db import UNAVAILABLE, in_db, why_unavailable
 from chat.errors import RefusalCode, Refused
-from chat.live import (
-    consent,
-    snapshot,
-)
-from chat.live.peers import (
-    decide_elsewhere,
-    stop_elsewhere,
-)
+from chat.live import consent, snapshot
+from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.outages import DATABASE, LAYER

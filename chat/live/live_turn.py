@@ -10,11 +10,7 @@ from agent.model.reply import Reply
 from chat.html.markdown import clean_text
 from chat.html.markdown_pieces import Piece
 from chat.html.markdown_stream import Block as FinishedBlock
-from chat.html.markdown_stream import (
-    MarkdownStream,
-    is_light,
-    utf16_length,
-)
+from chat.html.markdown_stream import MarkdownStream, is_light, utf16_length
 from chat.html.tool_row import render_call
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking

@@ -34,12 +34,7 @@ from chat.outages import DATABASE
 from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries.conversation import Loaded
-from chat.services import (
-    compactions,
-    endings,
-    preparations,
-    summaries,
-)
+from chat.services import compactions, endings, preparations, summaries
 from chat.services import sweep as sweeping
 from chat.services import turns as services
 from chat.services.endings import Ending

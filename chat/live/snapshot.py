@@ -11,10 +11,7 @@ from chat.models import Compaction, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.events import Snapshot
 from chat.protocol.parts import LiveAnswer, LiveText, TurnState
-from chat.queries.conversation import (
-    head_number,
-    load,
-)
+from chat.queries.conversation import head_number, load
 from chat.services import memories
 
 

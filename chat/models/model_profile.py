@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from agent.limits import Prices
 from agent.messages import Usage
+from agent.tokens import Prices
 
 
 class ModelProfile(models.Model):

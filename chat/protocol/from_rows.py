@@ -5,14 +5,8 @@ from django.utils.translation import gettext
 
 from agent.messages import Block
 from chat.errors import in_words
-from chat.html.divider import (
-    compaction_note,
-    render_divider,
-)
-from chat.html.message import (
-    render_message,
-    whole_row_url,
-)
+from chat.html.divider import compaction_note, render_divider
+from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
 from chat.html.tool_row import render_call
 from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn

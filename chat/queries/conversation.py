@@ -15,31 +15,16 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from agent.compaction.chapters import Summary
-from agent.compaction.policy import (
-    Policy,
-    State,
-    Trigger,
-    due,
-)
-from agent.context.assemble import (
-    Context,
-    Size,
-)
-from agent.context.request import (
-    CACHE_SECONDS,
-    cache_ttl,
-)
+from agent.compaction.policy import Policy, State, Trigger, due
+from agent.context.assemble import Context, Size
+from agent.context.request import CACHE_SECONDS, cache_ttl
+from agent.context.summary import Summary
 from agent.engine import Metered, Report, meter
-from agent.limits import Limits
 from agent.messages import Message as AgentMessage
-from agent.messages import Role, Usage
-from agent.tokens import RawTokens, RealTokens
+from agent.messages import RawTokens, RealTokens, Role, Usage
+from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
-from chat.queries.model_profiles import (
-    limits_for,
-    profile_for,
-)
+from chat.queries.model_profiles import limits_for, profile_for
 from chat.queries.model_server import counter
 from chat.queries.tools import definitions
 

@@ -12,10 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from agent.search.lexical import (
-    BEGUN,
-    Term,
-)
+from agent.search.lexical import BEGUN, Term
 from chat.models import SearchEntry
 
 SQLITE = """SELECT %s, {joined} FROM chat_fulltext

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from agent.limits import Limits
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
 

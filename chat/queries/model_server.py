@@ -9,18 +9,11 @@ from weakref import WeakKeyDictionary
 import structlog
 from django.conf import settings
 
-from agent.context.assemble import (
-    Context,
-    as_text,
-    assemble,
-)
+from agent.context.assemble import Context, as_text, assemble
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import last_request
-from agent.model.client import (
-    Client,
-    Spent,
-)
+from agent.model.client import Client, Spent
 from agent.model.rules import violations
 from agent.tokens import TokenCounter
 from chat import metrics

@@ -10,15 +10,8 @@ from agent.compaction.plan import Plan
 from agent.compaction.policy import Engine
 from agent.messages import Usage
 from chat.models import Conversation
-from chat.queries import (
-    attachments,
-    model_server,
-    summaries,
-)
-from chat.queries.conversation import (
-    Loaded,
-    load,
-)
+from chat.queries import attachments, model_server, summaries
+from chat.queries.conversation import Loaded, load
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from agent.search import lexical
-from agent.search.lexical import (
-    Documents,
-    Query,
-    Term,
-)
+from agent.search.lexical import Documents, Query, Term
 from chat.models import Conversation, Message, SearchEntry
-from chat.queries.attachments import (
-    texts_of,
-    with_files,
-)
-from chat.queries.fulltext import (
-    columns,
-    holders,
-)
+from chat.queries.attachments import texts_of, with_files
+from chat.queries.fulltext import columns, holders
 
 # Read in full, to put exact values first.
 CANDIDATES = 60

@@ -12,17 +12,14 @@ from agent.compaction.job import Job
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.engine import plan_next
-from agent.limits import Model
 from agent.messages import Message
+from agent.tokens import Model
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation
 from chat.models import Message as Row
 from chat.queries import model_server
 from chat.queries.conversation import Loaded
-from chat.queries.model_profiles import (
-    limits_for,
-    profile_for,
-)
+from chat.queries.model_profiles import limits_for, profile_for
 
 
 def plan_for(loaded: Loaded, trigger: Trigger = Trigger.AUTO) -> Plan | None:

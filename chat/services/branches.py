@@ -20,10 +20,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
-from chat.queries.conversation import (
-    agent_message,
-    load,
-)
+from chat.queries.conversation import agent_message, load
 from chat.services import attachments, compactions, requests, summaries, turns
 from chat.services.conversations import owned, refuse_if_busy
 

@@ -13,15 +13,8 @@ from agent.model.client import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import (
-    Loaded,
-    agent_message,
-    load,
-)
-from chat.queries.summaries import (
-    chapters_of,
-    covered,
-)
+from chat.queries.conversation import Loaded, agent_message, load
+from chat.queries.summaries import chapters_of, covered
 from chat.services import conversations
 from chat.services.compactions import (
     CANCELLED,

@@ -1,5 +1,5 @@
-"""Compactions: begun by a turn or in the background, ended exactly once. `chat.services.compaction_jobs` is
-the worker's side.
+"""Compactions: begun by a turn or in the background, ended exactly once. The worker's side is
+`chat.services.compaction_jobs`.
 
 Every status change is a conditional update, so that worker, canceller and sweep can race; whoever
 comes first decides. Of each compaction the hooks hear one beginning and one end; the page hears of
@@ -23,14 +23,8 @@ from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import (
-    Loaded,
-    load,
-)
-from chat.queries.summaries import (
-    covered,
-    ready,
-)
+from chat.queries.conversation import Loaded, load
+from chat.queries.summaries import covered, ready
 from chat.services.turns import TurnEnded, lease
 from chat.signals import compaction_ended, compaction_started
 

@@ -10,22 +10,16 @@ from django.db.models import F
 from django.utils import timezone
 
 from agent.errors import AgentError
-from agent.messages import Block, Usage, plain_text, sound_text
-from agent.tokens import Factor, RawTokens
+from agent.messages import Block, RawTokens, Usage, plain_text, sound_text
+from agent.tokens import Factor
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import (
-    Loaded,
-    load_for,
-)
+from chat.queries.conversation import Loaded, load_for
 from chat.queries.model_profiles import profile_for
 from chat.queries.model_server import counter
-from chat.services import (
-    compactions,
-    search_index,
-)
+from chat.services import compactions, search_index
 from chat.services.turns import append_answer, head_of, open_answer, text_blocks
 
 log = structlog.get_logger(__name__)

@@ -11,10 +11,7 @@ from accounts.models import User
 from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text, sound_text
 from chat.errors import RefusalCode, Refused
-from chat.importers.pi import (
-    Session,
-    SessionMessage,
-)
+from chat.importers.pi import Session, SessionMessage
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import emit, user_group

@@ -9,19 +9,12 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.policy import (
-    Attempt,
-    Trigger,
-    resting_until,
-)
+from agent.compaction.policy import Attempt, Trigger, resting_until
 from agent.context.pruning import Pruning
 from agent.engine import pause_to_use, wants_preparation
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import summaries
-from chat.queries.conversation import (
-    Loaded,
-    load,
-)
+from chat.queries.conversation import Loaded, load
 from chat.services import compactions
 
 log = structlog.get_logger(__name__)

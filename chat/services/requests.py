@@ -17,17 +17,9 @@ from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.queries import model_server
-from chat.queries.conversation import (
-    Loaded,
-    load_for,
-)
+from chat.queries.conversation import Loaded, load_for
 from chat.queries.model_profiles import profile_for
-from chat.services import (
-    attachments,
-    compactions,
-    memories,
-    preparations,
-)
+from chat.services import attachments, compactions, memories, preparations
 from chat.services.conversations import create, opening_title, refuse_if_busy
 from chat.services.turns import (
     Prompt,

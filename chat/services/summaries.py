@@ -9,39 +9,20 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.compaction.chapters import (
-    SEPARATOR,
-    Chapter,
-)
-from agent.compaction.plan import (
-    Plan,
-    rendered,
-)
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-    Trigger,
-)
+from agent.compaction.chapters import Chapter
+from agent.compaction.plan import Plan, rendered
+from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.requests import PROMPT_VERSION
-from agent.compaction.verify import (
-    Source,
-    audit,
-)
+from agent.compaction.verify import Source, audit
+from agent.context.summary import SEPARATOR
 from agent.messages import sound_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
-from chat.queries import (
-    model_server,
-    summaries,
-    tree,
-)
-from chat.queries.conversation import (
-    agent_message,
-    load,
-)
+from chat.queries import model_server, summaries, tree
+from chat.queries.conversation import agent_message, load
 from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import begin_turn, lease

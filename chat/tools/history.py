@@ -12,20 +12,11 @@ from agent.search import lexical
 from agent.search.excerpts import excerpt
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
-from chat.queries.attachments import (
-    texts_of,
-    with_files,
-)
+from chat.queries.attachments import texts_of, with_files
 from chat.queries.conversation import agent_message
-from chat.queries.model_profiles import (
-    limits_for,
-    profile_for,
-)
+from chat.queries.model_profiles import limits_for, profile_for
 from chat.queries.model_server import counter
-from chat.queries.search import (
-    Hit,
-    find,
-)
+from chat.queries.search import Hit, find
 from chat.tools.scope import Scope
 
 SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room

@@ -11,10 +11,7 @@ from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
 from chat.models import Conversation
-from chat.queries.model_profiles import (
-    limits_for,
-    profile_for,
-)
+from chat.queries.model_profiles import limits_for, profile_for
 from chat.tools import mcp
 from chat.tools.context import compact_context
 from chat.tools.history import read_messages, search_history

@@ -7,12 +7,7 @@ from uuid import UUID
 from agent.compaction.pins import FOREIGN_WORDS
 from agent.compaction.quoted import without
 from agent.messages import is_file, is_served
-from agent.search.lexical import (
-    STOP_WORDS,
-    composed,
-    fold,
-    words,
-)
+from agent.search.lexical import STOP_WORDS, composed, fold, words
 from chat.models import Message
 from chat.queries.conversation import agent_message
 

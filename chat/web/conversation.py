@@ -19,22 +19,12 @@ from chat.live.runner import runner
 from chat.models import Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import from_form
-from chat.queries.conversation import (
-    head_number,
-    load_for,
-    policy_for,
-)
-from chat.queries.model_profiles import (
-    offered,
-    profile_for,
-)
+from chat.queries.conversation import head_number, load_for, policy_for
+from chat.queries.model_profiles import offered, profile_for
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
-from chat.web.forms import (
-    RenameForm,
-    SettingsForm,
-)
+from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import script_texts
 
 SEARCH_CHARACTERS = 500  # of the sidebar's box

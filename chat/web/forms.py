@@ -7,10 +7,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from agent.compaction.policy import (
-    PRESETS,
-    Policy,
-)
+from agent.compaction.policy import PRESETS, Policy
 from chat.models import Conversation, McpServer
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
@@ -168,7 +165,7 @@ class SettingsForm(forms.ModelForm):
         """Only what there is to choose from."""
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
-        self.initial |= {"web": chosen.get("web", False), **lists}
+        self.initial.update({"web": chosen.get("web", False), **lists})
         if not (settings.TOOLS and profile_for(self.instance.model).web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()

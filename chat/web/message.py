@@ -24,15 +24,8 @@ from chat.queries import export
 from chat.queries.conversation import load
 from chat.services import branches, conversations
 from chat.services.requests import Opening
-from chat.web.conversation import (
-    find,
-    refused,
-    signed_in,
-)
-from chat.web.forms import (
-    BudgetForm,
-    budget_choices,
-)
+from chat.web.conversation import find, refused, signed_in
+from chat.web.forms import BudgetForm, budget_choices
 from chat.web.summary import words
 
 

@@ -14,18 +14,12 @@ from agent.compaction.policy import Engine
 from agent.compaction.verify import UNVERIFIED
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
-from chat.html.figures import (
-    format_money,
-    format_tokens,
-)
+from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction
 from chat.queries import preview as previewing
 from chat.services import summaries
 from chat.web.conversation import find
-from chat.web.forms import (
-    CompactForm,
-    SummaryForm,
-)
+from chat.web.forms import CompactForm, SummaryForm
 
 # How the summary will be written, by its engine; None: it is prepared already.
 HOW = {

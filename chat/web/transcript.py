@@ -11,10 +11,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.search.excerpts import excerpt
-from agent.search.lexical import (
-    names,
-    parse,
-)
+from agent.search.lexical import names, parse
 from chat.html.divider import render_divider
 from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message

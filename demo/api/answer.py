@@ -8,11 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from demo.api.protocol import (
-    Reply,
-    delta_count,
-    text,
-)
+from demo.api.protocol import Reply, delta_count, text
 from demo.api.tokens import Block
 
 Content = str | Block | Sequence[Block] | Reply

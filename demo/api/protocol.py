@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from demo.api.tokens import (
-    Block,
-    compact_json,
-    count_blocks,
-    encode,
-)
+from demo.api.tokens import Block, compact_json, count_blocks, encode
 
 Event = dict[str, Any]
 

@@ -10,33 +10,17 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.model.rules import (
-    MAX_BODY_BYTES,
-    violations,
-)
-from demo.api.answer import (
-    Answer,
-    HttpError,
-)
+from agent.model.rules import MAX_BODY_BYTES, violations
+from demo.api.answer import Answer, HttpError
 from demo.api.control import add_control_routes
 from demo.api.prompt_cache import PromptCache
-from demo.api.protocol import (
-    PromptUsage,
-    error_body,
-    prompt_too_long,
-)
-from demo.api.recording import (
-    Endpoint,
-    RecordedRequest,
-)
+from demo.api.protocol import PromptUsage, error_body, prompt_too_long
+from demo.api.recording import Endpoint, RecordedRequest
 from demo.api.script import Script
 from demo.api.sending import Exchange
 from demo.api.thinking import ThinkingLedger
 from demo.api.tokens import count_prompt
-from demo.mind.models import (
-    Model,
-    listing,
-)
+from demo.mind.models import Model, listing
 from demo.mind.recognition import kind_of
 
 log = logging.getLogger(__name__)

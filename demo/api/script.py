@@ -12,24 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from demo.api.answer import (
-    Answer,
-    Content,
-    Fault,
-    Gate,
-    HttpError,
-    as_reply,
-    broken_off,
-)
-from demo.api.protocol import (
-    Reply,
-    text,
-)
-from demo.api.recording import (
-    Disconnect,
-    Endpoint,
-    RecordedRequest,
-)
+from demo.api.answer import Answer, Content, Fault, Gate, HttpError, as_reply, broken_off
+from demo.api.protocol import Reply, text
+from demo.api.recording import Disconnect, Endpoint, RecordedRequest
 
 Condition = Callable[[RecordedRequest], bool]
 Scripted = Content | Callable[[RecordedRequest], Content]

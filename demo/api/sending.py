@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterable
 
 from aiohttp import web
 
-from demo.api.answer import (
-    Answer,
-    Fault,
-)
+from demo.api.answer import Answer, Fault
 from demo.api.protocol import (
     ERROR_TYPES,
     Envelope,
@@ -26,16 +23,9 @@ from demo.api.protocol import (
     message_body,
     stream_events,
 )
-from demo.api.recording import (
-    Disconnect,
-    RecordedRequest,
-)
+from demo.api.recording import Disconnect, RecordedRequest
 from demo.api.script import Script
-from demo.api.stream import (
-    Chunk,
-    encode_chunks,
-    until,
-)
+from demo.api.stream import Chunk, encode_chunks, until
 
 
 class Exchange:

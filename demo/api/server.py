@@ -14,16 +14,9 @@ from typing import Self
 
 from aiohttp import web
 
-from demo.api.routes import (
-    Api,
-    add_routes,
-)
+from demo.api.routes import Api, add_routes
 from demo.api.script import Script
-from demo.mind.models import (
-    DEMO_MODEL,
-    OLLAMA_MODEL,
-    Model,
-)
+from demo.mind.models import DEMO_MODEL, OLLAMA_MODEL, Model
 
 # Above the API's own limit of 32 MB, so that the answer is the API's and not aiohttp's.
 CLIENT_MAX_BYTES = 96 * 1024 * 1024

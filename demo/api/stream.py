@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from demo.api.protocol import (
-    Event,
-    encode_event,
-)
+from demo.api.protocol import Event, encode_event
 
 _STAMP_MARK = "@stamp@"
 

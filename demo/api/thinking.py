@@ -11,14 +11,7 @@ from hashlib import blake2b
 from typing import Any
 
 from demo.api.protocol import Reply
-from demo.api.tokens import (
-    Block,
-    Body,
-    blocks_of,
-    compact_json,
-    encode,
-    without_cache_control,
-)
+from demo.api.tokens import Block, Body, blocks_of, compact_json, encode, without_cache_control
 
 
 class ThinkingLedger:

@@ -12,27 +12,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from demo.api.protocol import (
-    Reply,
-    text,
-    tool_use,
-)
+from demo.api.protocol import Reply, text, tool_use
 from demo.api.recording import text_of
-from demo.api.tokens import (
-    Body,
-    blocks_of,
-    compact_json,
-    count_prompt,
-    encode,
-    tokens_of_bytes,
-)
+from demo.api.tokens import Body, blocks_of, compact_json, count_prompt, encode, tokens_of_bytes
 from demo.mind import texts
 from demo.mind.models import DEMO_MODEL
-from demo.mind.recognition import (
-    SUMMARY_MARK,
-    kind_of,
-    messages_of,
-)
+from demo.mind.recognition import SUMMARY_MARK, kind_of, messages_of
 from demo.mind.samples import SAMPLES
 from demo.mind.summaries import write_summary
 from demo.mind.titles import write_title

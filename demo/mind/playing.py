@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from demo.api.protocol import Reply
 from demo.api.recording import RecordedRequest
-from demo.api.script import (
-    Script,
-    is_chat,
-)
+from demo.api.script import Script, is_chat
 from demo.api.tokens import BYTES_PER_TOKEN
-from demo.mind.answers import (
-    PIECE_CHARACTERS,
-    answer,
-)
+from demo.mind.answers import PIECE_CHARACTERS, answer
 from demo.mind.models import DEMO_MODEL
 
 REMEMBERED_REQUESTS = 20

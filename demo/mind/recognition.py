@@ -5,14 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from demo.api.recording import (
-    Kind,
-    text_of,
-)
-from demo.api.tokens import (
-    Body,
-    blocks_of,
-)
+from demo.api.recording import Kind, text_of
+from demo.api.tokens import Body, blocks_of
 
 SUMMARY_MARK = "# Conversation Summary"
 HEADING = re.compile(r"^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)

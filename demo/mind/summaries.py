@@ -8,11 +8,7 @@ from dataclasses import dataclass
 
 from demo.api.recording import text_of
 from demo.api.tokens import Body
-from demo.mind.recognition import (
-    HEADING,
-    messages_of,
-    summary_instruction,
-)
+from demo.mind.recognition import HEADING, messages_of, summary_instruction
 
 HEADINGS = (
     "Overview",

@@ -4,10 +4,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from agent.model.client import (
-    Client,
-    Spent,
-)
+from agent.model.client import Client, Spent
 from demo.api.server import DemoServer
 
 # The same examples on every run and machine; time limits would fail on a busy one.

@@ -8,15 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import (
-    INDEX_HEADING,
-    PINS_HEADING,
-    Summary,
-)
 from agent.context.assemble import Context
-from agent.limits import Limits
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.messages import Block, Message, Role
-from agent.tokens import Factor, TokenCounter
+from agent.tokens import Factor, Limits, TokenCounter
 
 # Without a vocabulary tokens are bytes divided by 3.5, the same on every machine.
 COUNTER = TokenCounter(Path("/no/vocabulary"))

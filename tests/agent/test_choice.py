@@ -8,25 +8,17 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.choice import (
-    Choice,
-    choose,
-)
+from agent.compaction.choice import Choice, choose
 from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import (
-    ENGINES,
-    Engine,
-    Policy,
-    Reason,
-)
+from agent.compaction.policy import ENGINES, Engine, Policy, Reason
 from agent.compaction.requests import HEADINGS
 from agent.context.assemble import Context
 from agent.context.request import Request
-from agent.limits import Limits, Model, Prices
 from agent.messages import Usage, plain_text
 from agent.model.reply import Reply
+from agent.tokens import Limits, Model, Prices
 from tests.agent.conversations import COUNTER, LIMITS, contexts, exchanges, limits, text, user
 
 SUMMARY = "\n".join(f"## {heading}\n- Something was said." for heading in HEADINGS)

@@ -9,39 +9,21 @@ from dataclasses import dataclass, field, replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-    render,
-)
+from agent.compaction.chapters import Chapter, render
 from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
-from agent.compaction.plan import (
-    compacted,
-    plan,
-    protected_first,
-)
-from agent.compaction.policy import (
-    ENGINES,
-    Policy,
-    State,
-    Trigger,
-    due,
-)
+from agent.compaction.plan import compacted, plan, protected_first
+from agent.compaction.policy import ENGINES, Policy, State, Trigger, due
 from agent.compaction.requests import HEADINGS
-from agent.context.assemble import (
-    Context,
-    assemble,
-    measure,
-    trim,
-)
+from agent.context.assemble import Context, assemble, measure, trim
 from agent.context.pruning import plan_pruning
 from agent.context.request import Request
+from agent.context.summary import Summary
 from agent.errors import AgentError
-from agent.limits import Limits, Model, Prices
 from agent.messages import Block, Message, Usage, plain_text
 from agent.model.reply import Reply
 from agent.model.rules import violations
+from agent.tokens import Limits, Model, Prices
 from tests.agent.conversations import COUNTER, TOOLS, call, limits, message, result, sizes, text
 
 SUMMARY = "\n".join(f"## {heading}\n- Something was said." for heading in HEADINGS)

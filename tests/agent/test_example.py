@@ -6,6 +6,7 @@ from pathlib import Path
 from agent.context.assemble import SUMMARY_HEADING
 from demo.api.server import DemoServer
 from demo.mind.playing import demo_script
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = ["We call the project Kestrel.", *(f"Tell me more, part {n}." for n in range(2, 13))]
@@ -31,7 +32,7 @@ def test_the_example_chats_and_compacts_itself_without_django(tmp_path: Path) ->
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -23,10 +23,7 @@ from agent.loop import (
     run_calls,
 )
 from agent.messages import Usage
-from agent.model.reply import (
-    Reply,
-    outcome,
-)
+from agent.model.reply import Reply, outcome
 from agent.model.rules import violations
 from agent.tools import Tool
 from tests.agent.conversations import TOOLS, call, context, image, message, result, text, user

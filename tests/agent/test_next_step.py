@@ -6,10 +6,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from agent.compaction.policy import (
-    Policy,
-    Trigger,
-)
+from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context
 from agent.engine import (
     Compact,

@@ -6,50 +6,21 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-    render,
-)
-from agent.compaction.plan import (
-    Plan,
-    compacted,
-    plan,
-    protected_first,
-)
-from agent.compaction.policy import (
-    TARGET_OF_TRIGGER,
-    Policy,
-    State,
-    Trigger,
-    due,
-)
-from agent.compaction.requests import (
-    cap,
-    serialise,
-    split,
-)
-from agent.context.assemble import (
-    Context,
-    assemble,
-    measure,
-    summary_texts,
-    trim,
-)
+from agent.compaction.chapters import Chapter, render
+from agent.compaction.plan import Plan, compacted, plan, protected_first
+from agent.compaction.policy import TARGET_OF_TRIGGER, Policy, State, Trigger, due
+from agent.compaction.requests import cap, serialise, split
+from agent.context.assemble import Context, assemble, measure, summary_texts, trim
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import sent_tokens
 from agent.context.pruning import plan_pruning
-from agent.limits import Limits
+from agent.context.summary import Summary
 from agent.messages import Block, Message, sound
 from agent.model.client import EventDecoder
 from agent.model.reply import Reply
 from agent.model.rules import violations
-from demo.api.protocol import (
-    Envelope,
-    PromptUsage,
-    encode_event,
-    stream_events,
-)
+from agent.tokens import Limits
+from demo.api.protocol import Envelope, PromptUsage, encode_event, stream_events
 from demo.api.protocol import Reply as Scripted
 from tests.agent.conversations import (
     COUNTER,

@@ -20,31 +20,15 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.plan import (
-    Plan,
-    rendered,
-)
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-    Trigger,
-)
+from agent.compaction.plan import Plan, rendered
+from agent.compaction.policy import Engine, Reason, Trigger
 from agent.engine import Compacted
-from agent.messages import Block, Usage, plain_text
-from agent.tokens import RealTokens
+from agent.messages import Block, RealTokens, Usage, plain_text
 from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries.conversation import load
-from chat.queries.model_server import (
-    counter,
-    server_url,
-)
-from chat.services import (
-    compaction_jobs,
-    compactions,
-    endings,
-    search_index,
-)
+from chat.queries.model_server import counter, server_url
+from chat.services import compaction_jobs, compactions, endings, search_index
 from chat.services.endings import Ending
 from chat.services.turns import lease
 

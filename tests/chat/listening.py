@@ -14,6 +14,7 @@ from django.db import connection
 
 from chat.protocol.broadcast import send
 from chat.protocol.events import Event as Sent
+from tests.support.patience import PATIENCE
 
 Event = dict[str, Any]
 _marks = count(1)
@@ -36,7 +37,7 @@ class Listener:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._subscribe(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._subscribe(), self._loop).result(PATIENCE)
         self._reader = asyncio.run_coroutine_threadsafe(self._read(), self._loop)
 
     async def _subscribe(self) -> None:
@@ -56,10 +57,11 @@ class Listener:
     def events(self, *types: str) -> list[Event]:
         """What has been sent until now, without the marks; only these types if any are named."""
         sent = Mark(next(_marks))
-        asyncio.run_coroutine_threadsafe(send(self._groups[0], sent), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(send(self._groups[0], sent), self._loop).result(PATIENCE)
         mark = sent.as_dict()
         with self._changed:
-            assert self._changed.wait_for(lambda: mark in self._heard, 10), "the mark was lost"
+            arrived = self._changed.wait_for(lambda: mark in self._heard, PATIENCE)
+            assert arrived, "the mark was lost"
             heard = [event for event in self._heard if event["type"] != Mark.type]
         return [event for event in heard if not types or event["type"] in types]
 
@@ -67,9 +69,9 @@ class Listener:
         return [event["type"] for event in self.events()]
 
     def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._leave(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._leave(), self._loop).result(PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         self._loop.close()
 
     async def _leave(self) -> None:
@@ -88,7 +90,7 @@ def race(*functions: Callable[[], Any]) -> list[Any]:
     barrier = threading.Barrier(len(functions))
 
     def run(function: Callable[[], Any]) -> Any:
-        barrier.wait(10)
+        barrier.wait(PATIENCE)
         try:
             return function()
         except Exception as error:  # noqa: BLE001 - the test looks at it

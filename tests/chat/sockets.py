@@ -22,6 +22,7 @@ from demo.api.script import Script
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.factories import MODEL, make_conversation
+from tests.support.patience import PATIENCE
 
 Event = dict[str, Any]
 
@@ -35,7 +36,6 @@ SUMMARY = "\n".join(
 # No compaction begins in the background, and a failed summary is a failed compaction: the tests
 # count requests.
 PLAIN = {"prepare_ratio": 0, "idle_ratio": 0, "extract_on_failure": False}
-PATIENCE = 60.0  # seconds until a wait is given up; paid by what fails alone
 
 
 def long_text(number: int) -> str:

@@ -17,33 +17,14 @@ from agent.context import request as agent_request
 from agent.loop import Result
 from agent.tokens import TokenCounter
 from chat.db import in_db
-from chat.html import (
-    divider,
-    markdown,
-    questions,
-    tool_row,
-)
-from chat.html import (
-    message as render,
-)
+from chat.html import divider, markdown, questions, tool_row
+from chat.html import message as render
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation, Memory, Message, Turn
-from chat.protocol.broadcast import (
-    conversation_group,
-    emit,
-    emit_later,
-)
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.local_layer import RESYNC
 from chat.queries import model_server
-from chat.services import (
-    branches,
-    endings,
-    memories,
-    preparations,
-    requests,
-    rounds,
-    summaries,
-)
+from chat.services import branches, endings, memories, preparations, requests, rounds, summaries
 from chat.services.endings import Ending
 from tests.chat.factories import (
     OWNER,

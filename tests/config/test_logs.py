@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.server import ROOT, EverlongProcess
 
 FAILING = """
@@ -79,7 +80,7 @@ def test_a_request_that_is_refused_is_one_line(
     def status(path: str, **request: Any) -> int:
         try:
             asked = urllib.request.Request(server.url + path, **request)
-            with urllib.request.urlopen(asked, timeout=20) as response:
+            with urllib.request.urlopen(asked, timeout=PATIENCE) as response:
                 return int(response.status)
         except urllib.error.HTTPError as error:
             return error.code

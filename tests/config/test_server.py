@@ -17,9 +17,9 @@ import pytest
 from websockets import ConnectionClosed, Origin
 from websockets.sync.client import ClientConnection, connect
 
+from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
-PATIENCE = 30.0  # s until something that must come is given up
 PASSWORD = "correct horse battery"
 LOGIN = b"POST /account/login/ HTTP/1.1\r\nHost: localhost\r\n"
 UPLOAD = b"POST /attachments/ HTTP/1.1\r\nHost: localhost\r\n"
@@ -255,14 +255,14 @@ def test_a_body_that_comes_byte_by_byte_is_cut_off(server: EverlongProcess) -> N
 
 
 def test_a_slow_body_that_keeps_the_least_rate_is_taken(server: EverlongProcess) -> None:
-    with reach(server, LOGIN + b"Content-Length: 60000\r\n\r\n") as client:
+    with reach(server, LOGIN + b"Content-Length: 90000\r\n\r\n") as client:
         began = time.monotonic()
         sent = 0
         while time.monotonic() < began + 4:  # twice the grace
-            client.sendall(b"a" * 1_000)
-            sent += 1_000
+            client.sendall(b"a" * 2_000)  # twenty times the rate, however rarely it is our turn
+            sent += 2_000
             time.sleep(0.1)
-        client.sendall(b"a" * (60_000 - sent))
+        client.sendall(b"a" * (90_000 - sent))
         assert client.recv(12) == b"HTTP/1.1 403"  # Django's: no CSRF token
 
 

@@ -10,26 +10,12 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.plan import (
-    Plan,
-    plan,
-    protected_first,
-)
-from agent.compaction.policy import (
-    ENGINES,
-    Attempt,
-    Policy,
-    State,
-    due,
-    resting_until,
-)
+from agent.compaction.plan import Plan, plan, protected_first
+from agent.compaction.policy import ENGINES, Attempt, Policy, State, due, resting_until
 from agent.compaction.rungs import RUNGS
 from agent.engine import pause_to_use, wants_preparation
 from agent.messages import Message
-from config.compaction_policy import (
-    VARIABLES,
-    site_policy,
-)
+from config.compaction_policy import VARIABLES, site_policy
 from tests.agent.conversations import LIMITS, call, context, exchanges, message, result, user
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

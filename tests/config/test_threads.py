@@ -8,6 +8,9 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from chat.db import in_db
+from tests.support.patience import PATIENCE
+
+pytestmark = pytest.mark.on_both
 
 WAYS = {"in_db": in_db, "to_thread": asyncio.to_thread, "sync_to_async": None}
 
@@ -26,7 +29,7 @@ async def test_what_a_thread_raises_reaches_its_waiter(
 
     call: Callable[..., Any] = WAYS[way] or (lambda function: sync_to_async(function)())
     waiter = asyncio.ensure_future(call(fail))
-    done, _ = await asyncio.wait({waiter}, timeout=10)
+    done, _ = await asyncio.wait({waiter}, timeout=PATIENCE)
     assert done, "it waits for ever"
     raised = waiter.exception()
     assert isinstance(raised, error) or isinstance(raised.__cause__, error)  # type: ignore[union-attr]

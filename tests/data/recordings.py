@@ -13,16 +13,8 @@ import pytest
 
 from agent.compaction.requests import HEADINGS
 from agent.messages import plain_text
-from chat.importers.pi import (
-    Session,
-    parse,
-)
-from demo.api.protocol import (
-    Envelope,
-    PromptUsage,
-    Reply,
-    stream_events,
-)
+from chat.importers.pi import Session, parse
+from demo.api.protocol import Envelope, PromptUsage, Reply, stream_events
 
 Kind = TypeVar("Kind")
 

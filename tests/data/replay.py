@@ -8,25 +8,14 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.context.assemble import (
-    Context,
-    assemble,
-)
+from agent.context.assemble import Context, assemble
 from agent.context.request import Request
 from agent.errors import AgentError
-from agent.limits import Limits
 from agent.messages import Block, Message
-from agent.model.client import (
-    Client,
-    require_end,
-)
-from agent.model.reply import (
-    Outcome,
-    Reply,
-    outcome,
-)
+from agent.model.client import Client, require_end
+from agent.model.reply import Outcome, Reply, outcome
 from agent.model.rules import violations
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits
 
 # Small and odd, so that lines and characters arrive in pieces.
 CHUNK = 997

@@ -7,14 +7,8 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import plain_text
-from agent.model.client import (
-    Client,
-    EventDecoder,
-)
-from agent.model.reply import (
-    Outcome,
-    Reply,
-)
+from agent.model.client import Client, EventDecoder
+from agent.model.reply import Outcome, Reply
 from tests.data.recordings import Record, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

@@ -6,10 +6,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction.chapters import (
-    Chapter,
-    render,
-)
+from agent.compaction.chapters import Chapter, render
 from agent.compaction.pins import Pin
 from agent.search.values import Entry
 from chat.html import markdown

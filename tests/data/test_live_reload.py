@@ -9,10 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from agent.messages import sound
-from demo.api.protocol import (
-    Reply,
-    text,
-)
+from demo.api.protocol import Reply, text
 from demo.api.recording import RecordedRequest
 from demo.api.script import is_chat
 from demo.api.server import DemoServer

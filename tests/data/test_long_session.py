@@ -17,10 +17,7 @@ from django.test import Client as Browser
 from pytest_django import Settings
 
 from accounts.models import User
-from agent.context.assemble import (
-    assemble,
-    measure,
-)
+from agent.context.assemble import assemble, measure
 from agent.messages import Usage
 from agent.model.rules import violations
 from agent.tokens import Factor

@@ -18,15 +18,8 @@ from anthropic import AsyncAnthropic
 
 from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text
-from agent.model.client import (
-    Client,
-    EventDecoder,
-)
-from agent.model.reply import (
-    Outcome,
-    Reply,
-    fold_message,
-)
+from agent.model.client import Client, EventDecoder
+from agent.model.reply import Outcome, Reply, fold_message
 from chat.html.message import render_message
 from chat.models import Message
 from chat.queries.model_server import counter

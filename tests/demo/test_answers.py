@@ -7,10 +7,7 @@ import pytest
 
 from agent.model.rules import violations
 from demo.api.protocol import Reply
-from demo.api.tokens import (
-    count_blocks,
-    count_prompt,
-)
+from demo.api.tokens import count_blocks, count_prompt
 from demo.mind.answers import answer
 from demo.mind.models import DEMO_MODEL
 from demo.mind.recognition import kind_of

@@ -22,10 +22,7 @@ from demo.api.protocol import (
     thinking,
     tool_use,
 )
-from demo.api.stream import (
-    encode_chunks,
-    until,
-)
+from demo.api.stream import encode_chunks, until
 from demo.api.tokens import count_prompt
 
 ENVELOPE = Envelope("msg_1", "m", PromptUsage(10, 20, 30, 40))

@@ -11,21 +11,12 @@ import httpx2
 import pytest
 from anthropic import AsyncAnthropic
 
-from demo.api.protocol import (
-    Reply,
-    redacted_thinking,
-    refusal,
-    text,
-    thinking,
-    tool_use,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.protocol import Reply, redacted_thinking, refusal, text, thinking, tool_use
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from demo.mind.playing import bench_script
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -446,14 +437,14 @@ async def test_the_demo_runs_as_its_own_process() -> None:
         sys.executable, "-m", "demo", "--tokens-per-s", "0", cwd=ROOT, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
-    base_url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+    base_url = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip()
     try:
         async with AsyncAnthropic(max_retries=0, base_url=base_url, api_key="any") as client:
             message = await streamed(client, max_tokens=1024)
         assert "No AI is connected" in message.content[0].text
     finally:
         process.terminate()
-    assert await asyncio.wait_for(process.wait(), 20) == 0
+    assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
 
 async def test_the_bench_script_sends_its_deltas_stamped() -> None:

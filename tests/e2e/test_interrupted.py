@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
@@ -27,7 +28,7 @@ def cursors(page: Page, number: int) -> None:
 def wait_for_checkpoint(server: EverlongProcess, text: str) -> None:
     """Until the text of the running answer is stored."""
     begun = "SELECT text FROM chat_message WHERE status = 'streaming'"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     with closing(
         sqlite3.connect(Path(server.environment["DATA_DIR"], "everlong.sqlite3"))
     ) as database:
@@ -54,7 +55,7 @@ def test_the_cursor_goes_with_the_connection_and_does_not_come_back_on_an_interr
     cursors(page, 0)
     expect(page.locator("#connection-banner")).to_be_visible()
     server.start()
-    expect(article).to_have_attribute("data-status", "interrupted", timeout=60_000)
+    expect(article).to_have_attribute("data-status", "interrupted")
     expect(article).to_contain_text("of which only")
     expect(article.locator(".live")).to_have_count(0)
     cursors(page, 0)

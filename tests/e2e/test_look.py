@@ -3,10 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, Start, answers, composer, say, set_up, wait_for_answer
 

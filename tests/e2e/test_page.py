@@ -5,10 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, answers, composer, say, wait_for_answer
 

@@ -8,17 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.protocol import (
-    Reply,
-    text,
-    thinking,
-    tool_use,
-)
+from demo.api.protocol import Reply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import (
     SUMMARY,

@@ -3,10 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import (
     LONG_ANSWER,
@@ -181,7 +178,7 @@ def test_the_demo_compacts_within_ten_messages(start_everlong: Start, page: Page
     expect(page.locator(".demo-banner")).to_contain_text("not an AI")
     for number in range(1, 11):
         say(page, f"Tell me about topic {number}.")
-        expect(answers(page)).to_have_count(number, timeout=40_000)
+        expect(answers(page)).to_have_count(number)
         if page.locator(".divider").count():
             break
     expect(page.locator(".divider")).to_contain_text("Conversation compacted")

@@ -16,12 +16,7 @@ from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.faults.sites import SETTINGS, WINDOW, Site
 from tests.support.server import manage
-from tests.support.services import (
-    PostgresServer,
-    RedisServer,
-    start_own_postgres,
-    start_own_redis,
-)
+from tests.support.services import PostgresServer, RedisServer, start_own_postgres, start_own_redis
 
 if TYPE_CHECKING:
     from tests.faults.visitors import Visitor

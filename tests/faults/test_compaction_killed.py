@@ -8,11 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from demo.api.answer import Gate
-from demo.api.script import (
-    is_chat,
-    is_summary,
-    is_title,
-)
+from demo.api.script import is_chat, is_summary, is_title
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import LEASE, SLACK, Site, eventually

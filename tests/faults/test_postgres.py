@@ -6,10 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import LEASE, SLACK, Site, eventually

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from demo.api.answer import Gate
-from demo.api.script import (
-    Script,
-    is_chat,
-)
+from demo.api.script import Script, is_chat
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import SLACK, Site

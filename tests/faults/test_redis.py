@@ -4,10 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import PATIENCE, SLACK, Site, eventually

@@ -10,10 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from tests.chat.sockets import Event
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on

@@ -6,15 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from demo.api.protocol import (
-    Reply,
-    text,
-    tool_use,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.protocol import Reply, text, tool_use
+from demo.api.script import is_chat, is_summary
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
 from tests.faults.sites import LEASE, SLACK, Site

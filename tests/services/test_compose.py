@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.patience import PATIENCE
 from tests.support.server import ROOT, EverlongProcess
 from tests.support.services import PostgresServer, RedisServer
 
@@ -100,7 +101,7 @@ def test_the_commands_run_in_that_environment(
     probe = [a.replace(":8000", f":{server.port}") for a in arguments]
     for path in ("/healthz", "/readyz"):
         asked = [each.replace("/healthz", path) for each in probe]
-        subprocess.run([sys.executable, *asked], check=True, timeout=60)
+        subprocess.run([sys.executable, *asked], check=True, timeout=PATIENCE)
 
 
 def test_the_health_check_is_answered_whatever_hosts_are_allowed(

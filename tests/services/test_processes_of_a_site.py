@@ -10,11 +10,7 @@ import psycopg
 import pytest
 
 from demo.api.protocol import tool_use
-from demo.api.script import (
-    is_chat,
-    is_summary,
-    is_title,
-)
+from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.sockets import PATIENCE, SUMMARY, units

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.support.chromium import run
+from tests.support.patience import PATIENCE
 from tests.support.server import ROOT, LoggedProcess, ProcessFailed
 from tests.support.services import ServiceUnavailable, free_port
 
@@ -59,7 +60,7 @@ class Proxy(LoggedProcess):
     def start(self) -> Self:
         """Returns when it takes connections. Raises ProcessFailed."""
         super().start()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self._port), 1).close()

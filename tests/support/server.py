@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 from typing import Self
 
+from tests.support.patience import PATIENCE
 from tests.support.services import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +67,7 @@ class LoggedProcess:
         """Everything printed so far."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
-    def wait_for_log(self, pattern: str, timeout: float = 30.0) -> re.Match[str]:
+    def wait_for_log(self, pattern: str, timeout: float = PATIENCE) -> re.Match[str]:
         """The first match of a regular expression in the log since the last start. Raises
         ProcessFailed."""
         deadline = time.monotonic() + timeout
@@ -79,7 +80,7 @@ class LoggedProcess:
                 raise ProcessFailed(f"{self.name}: no {pattern!r}.\n{self.log[-4000:]}")
             time.sleep(0.05)
 
-    def stop(self, timeout: float = 40.0) -> int | None:
+    def stop(self, timeout: float = PATIENCE) -> int | None:
         """SIGTERM, and the exit code. Raises ProcessFailed, after killing it, if it does not end
         within `timeout` seconds (the server drains for 20)."""
         if self.process is None:
@@ -124,7 +125,7 @@ class EverlongProcess(LoggedProcess):
         if migrate:
             manage(self.environment, "migrate")
 
-    def start(self, timeout: float = 30.0) -> Self:
+    def start(self, timeout: float = PATIENCE) -> Self:
         """Returns when `/healthz` answers. Raises ProcessFailed."""
         super().start()
         deadline = time.monotonic() + timeout
@@ -137,7 +138,7 @@ class EverlongProcess(LoggedProcess):
 
     def healthy(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as response:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=PATIENCE) as response:
                 return bool(response.status == 200)
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
@@ -159,7 +160,7 @@ class CeleryProcess(LoggedProcess):
         options = ["--pool", "threads", "-c", "4", "--loglevel", "INFO"]
         super().__init__(command + options, directory, environment)
 
-    def start(self, timeout: float = 30.0) -> Self:
+    def start(self, timeout: float = PATIENCE) -> Self:
         """Returns when the worker takes tasks. Raises ProcessFailed."""
         super().start()
         self.wait_for_log(r" ready\.", timeout)

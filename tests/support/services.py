@@ -24,7 +24,8 @@ from uuid import uuid4
 import psycopg
 import redis
 
-START_TIMEOUT = 20.0  # seconds
+from tests.support.patience import PATIENCE
+
 Server = TypeVar("Server")
 
 
@@ -106,7 +107,7 @@ class PostgresServer:
         wait_until_ready(self.owned, self._connect, psycopg.OperationalError, log)
 
     def _connect(self) -> None:
-        psycopg.connect(self.url, connect_timeout=2).close()
+        psycopg.connect(self.url, connect_timeout=10).close()
 
     def stop(self) -> None:
         if self.owned:
@@ -199,7 +200,7 @@ def run_postgres(programs: Path) -> PostgresServer:
     administration = f"postgres://postgres@127.0.0.1:{port}/postgres"
 
     def create_database() -> None:
-        with psycopg.connect(administration, autocommit=True, connect_timeout=2) as connection:
+        with psycopg.connect(administration, autocommit=True, connect_timeout=10) as connection:
             connection.execute("CREATE DATABASE everlong")
 
     wait_until_ready(owned, create_database, psycopg.OperationalError, log)
@@ -347,7 +348,7 @@ def wait_until_ready(
     owned: OwnedProcess, probe: Callable[[], None], refused: type[Exception], log: Path
 ) -> None:
     """Repeat `probe` until it raises nothing. Raises ServiceUnavailable with the server's log."""
-    deadline = time.monotonic() + START_TIMEOUT
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             return probe()

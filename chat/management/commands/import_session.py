@@ -8,10 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
 from chat.errors import Refused
-from chat.importers.pi import (
-    Problem,
-    parse,
-)
+from chat.importers.pi import Problem, parse
 from chat.services.importing import import_session
 
 MAX_BYTES = 200 * 1024 * 1024

@@ -2,22 +2,12 @@
 
 from dataclasses import replace
 
-from agent.compaction.chapters import (
-    INDEX_HEADING,
-    PINS_HEADING,
-    Chapter,
-    Summary,
-    render,
-    to_merge,
-)
+from agent.compaction.chapters import Chapter, render, to_merge
 from agent.compaction.pins import Pin
-from agent.context.pruning import (
-    plan_pruning,
-    prune,
-)
-from agent.limits import Limits
+from agent.context.pruning import plan_pruning, prune
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.search.values import Entry
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
 
 CHAPTER = Chapter(

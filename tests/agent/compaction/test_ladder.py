@@ -6,45 +6,23 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters import (
-    Chapter,
-    Summary,
-    render,
-)
+from agent.compaction.chapters import Chapter, render
 from agent.compaction.choice import choose
 from agent.compaction.extract import NOTE
-from agent.compaction.job import (
-    Job,
-    Result,
-)
+from agent.compaction.job import Job, Result
 from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin
-from agent.compaction.plan import (
-    Plan,
-    compacted,
-)
-from agent.compaction.policy import (
-    Engine,
-    Policy,
-    Reason,
-)
+from agent.compaction.plan import Plan, compacted
+from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.requests import HEADINGS
 from agent.compaction.write import SummaryRejected
-from agent.context.assemble import (
-    Context,
-    assemble,
-    measure,
-)
-from agent.limits import Limits, Model, Prices
+from agent.context.assemble import Context, assemble, measure
+from agent.context.summary import Summary
 from agent.messages import Block, Message
 from agent.model.client import Client
 from agent.model.reply import Reply
-from agent.tokens import Factor
-from demo.api.protocol import (
-    refusal,
-    thinking,
-    tool_use,
-)
+from agent.tokens import Factor, Limits, Model, Prices
+from demo.api.protocol import refusal, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from demo.api.server import DemoServer
 from tests.agent.conversations import (

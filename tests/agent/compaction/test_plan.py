@@ -4,23 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent.compaction.chapters import Summary
-from agent.compaction.plan import (
-    Plan,
-    compacted,
-    plan,
-    protected_first,
-)
-from agent.compaction.policy import (
-    Policy,
-    State,
-    Trigger,
-    due,
-)
+from agent.compaction.plan import Plan, compacted, plan, protected_first
+from agent.compaction.policy import Policy, State, Trigger, due
 from agent.context.assemble import assemble
-from agent.limits import Limits
+from agent.context.summary import Summary
 from agent.messages import Message, Usage
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits
 from tests.agent.conversations import (
     LIMITS,
     assistant,

@@ -6,15 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent.compaction.plan import plan
-from agent.compaction.policy import (
-    Attempt,
-    Policy,
-    State,
-    due,
-    resting_until,
-)
-from agent.limits import Limits
-from agent.tokens import Factor
+from agent.compaction.policy import Attempt, Policy, State, due, resting_until
+from agent.tokens import Factor, Limits
 from tests.agent.conversations import call, message, result, user
 
 LIMITS = Limits(window=1_000_000, max_output=64_000, budget=100_000, factor=Factor(1.0, 0))

@@ -2,12 +2,7 @@
 
 import pytest
 
-from agent.compaction.verify import (
-    UNVERIFIED,
-    Source,
-    audit,
-    citations,
-)
+from agent.compaction.verify import UNVERIFIED, Source, audit, citations
 from agent.messages import Block
 from tests.agent.conversations import assistant, image, message, result, user
 

@@ -8,19 +8,10 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import (
-    Job,
-    Result,
-)
-from agent.compaction.ladder import (
-    describe,
-    summarise,
-)
+from agent.compaction.job import Job, Result
+from agent.compaction.ladder import describe, summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import (
-    MAX_CHAPTERS,
-    Policy,
-)
+from agent.compaction.policy import MAX_CHAPTERS, Policy
 from agent.compaction.requests import (
     HEADINGS,
     PROMPT,
@@ -33,25 +24,14 @@ from agent.compaction.requests import (
     serialised_request,
     split,
 )
-from agent.compaction.write import (
-    SummaryRejected,
-    verify,
-)
+from agent.compaction.write import SummaryRejected, verify
 from agent.context.assemble import Context
-from agent.context.pruning import (
-    HEAD,
-    TAIL,
-    preview,
-)
+from agent.context.pruning import HEAD, TAIL, preview
 from agent.errors import AgentError, ErrorCode
-from agent.limits import Limits, Model
 from agent.messages import Message
-from agent.model.client import (
-    Client,
-    Spent,
-)
+from agent.model.client import Client, Spent
 from agent.model.reply import Reply
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits, Model
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
 from tests.agent.conversations import (

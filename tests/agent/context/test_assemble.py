@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from agent.compaction.chapters import Summary
 from agent.context.assemble import (
     BASE_PROMPT,
     SUMMARY_HEADING,
@@ -18,15 +17,11 @@ from agent.context.assemble import (
 )
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import preview_limit
-from agent.context.request import (
-    Request,
-    Ttl,
-    cache_ttl,
-)
-from agent.limits import Limits
+from agent.context.request import Request, Ttl, cache_ttl
+from agent.context.summary import Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import violations
-from agent.tokens import Factor
+from agent.tokens import Factor, Limits
 from tests.agent.conversations import (
     COUNTER,
     LIMITS,

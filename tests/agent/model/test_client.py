@@ -15,25 +15,14 @@ from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client as llm
 from agent.model.api_errors import stream_error
-from agent.model.client import (
-    Client,
-    EventDecoder,
-    ModelInfo,
-    Spent,
-    retry_wait,
-)
+from agent.model.client import Client, EventDecoder, ModelInfo, Spent, retry_wait
 from agent.model.reply import Reply
-from demo.api.protocol import (
-    Envelope,
-    PromptUsage,
-    encode_event,
-    error_event,
-    stream_events,
-)
+from demo.api.protocol import Envelope, PromptUsage, encode_event, error_event, stream_events
 from demo.api.protocol import Reply as Scripted
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.agent.conversations import call, context, text, thinking, user
+from tests.support.patience import PATIENCE
 
 REQUEST = assemble(context(user(1, "Hello")))
 
@@ -587,7 +576,10 @@ def test_when_a_call_is_repeated(
     assert retry_wait(error, attempt) == wait
 
 
-async def test_cancelling_during_a_wait_ends_at_once(server: DemoServer) -> None:
+async def test_cancelling_during_a_wait_ends_at_once(
+    server: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.model.client.RETRY_SECONDS", (10 * PATIENCE,))
     server.script.error(529)
     waiting = asyncio.Event()
     async with connected(server, retries=1) as client:
@@ -599,7 +591,7 @@ async def test_cancelling_during_a_wait_ends_at_once(server: DemoServer) -> None
         task = asyncio.create_task(consume())
         await waiting.wait()
         task.cancel()
-        async with asyncio.timeout(0.25):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(asyncio.CancelledError):
                 await task
 

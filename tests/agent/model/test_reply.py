@@ -7,14 +7,7 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import Usage, plain_text, shown_text
-from agent.model.reply import (
-    OUTCOMES,
-    Event,
-    Outcome,
-    Reply,
-    fold_message,
-    outcome,
-)
+from agent.model.reply import OUTCOMES, Event, Outcome, Reply, fold_message, outcome
 from tests.agent.conversations import call, text, thinking
 
 

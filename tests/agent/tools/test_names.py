@@ -5,11 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.tools.names import (
-    MOST,
-    declared_name,
-    own_name,
-)
+from agent.tools.names import MOST, declared_name, own_name
 
 names = st.text(st.sampled_from("aex2_./- é\u202e"), min_size=1, max_size=200)
 

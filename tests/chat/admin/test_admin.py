@@ -17,20 +17,14 @@ from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-)
+from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
 from chat.admin import actions
 from chat.db import in_db
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries import model_server
-from chat.services import (
-    compaction_jobs,
-    summaries,
-)
+from chat.services import compaction_jobs, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.factories import (
@@ -44,6 +38,7 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
+from tests.support.patience import PATIENCE
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
@@ -496,7 +491,7 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
         assert hand_in(job, Result(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
 
     await in_db(work)
-    await asyncio.wait_for(live.task, timeout=10)
+    await asyncio.wait_for(live.task, timeout=PATIENCE)
     conversation = await Conversation.objects.aget(pk=old.conversation_id)
     assert conversation.compaction_id == new.pk
     assert "New" in (conversation.compressed_context or "")

@@ -10,11 +10,7 @@ from django.contrib import admin
 from django.test import Client
 
 from accounts.models import User
-from agent.compaction.verify import (
-    Source,
-    audit,
-    citations,
-)
+from agent.compaction.verify import Source, audit, citations
 from agent.messages import Message as AgentMessage
 from chat.admin.base import summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn
@@ -22,6 +18,8 @@ from chat.services import summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat
+
+pytestmark = pytest.mark.on_both
 
 HUGE = "9" * 30  # more than 64 bits
 ENDLESS = "9" * 4_400  # more than Python reads

@@ -8,13 +8,7 @@ from django.db import DatabaseError
 from structlog.testing import capture_logs
 
 from chat import metrics
-from chat.html import (
-    divider,
-    formulas,
-    markdown,
-    message,
-    tool_row,
-)
+from chat.html import divider, formulas, markdown, message, tool_row
 from chat.html.failsafe import drawn
 from chat.live.live_turn import LiveTurn
 from chat.models import Compaction, Conversation, Message

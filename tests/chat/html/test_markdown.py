@@ -7,16 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat.html import (
-    formulas,
-    markdown,
-)
+from chat.html import formulas, markdown
 from chat.html.markdown import render
-from chat.html.markdown_stream import (
-    Block,
-    MarkdownStream,
-    utf16_length,
-)
+from chat.html.markdown_stream import Block, MarkdownStream, utf16_length
 
 VOID = {"br", "hr", "input"}
 ATTRIBUTES = {

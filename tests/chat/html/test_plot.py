@@ -6,11 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from chat.html.plot import (
-    WIDTH,
-    _round_steps,
-    context_plot,
-)
+from chat.html.plot import WIDTH, _round_steps, context_plot
 from chat.models import Conversation
 from chat.queries.conversation import load
 from chat.services import summaries

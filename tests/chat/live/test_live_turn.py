@@ -5,10 +5,7 @@ from threading import get_ident
 import pytest
 
 from chat.html import markdown_stream
-from chat.html.markdown_stream import (
-    Block,
-    MarkdownStream,
-)
+from chat.html.markdown_stream import Block, MarkdownStream
 from chat.live import live_turn
 from tests.data.live import write
 

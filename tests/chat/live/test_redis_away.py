@@ -17,6 +17,8 @@ from chat.protocol.local_layer import SharedChannelLayer
 from tests.chat.sockets import PATIENCE, Chat
 from tests.support.services import RedisServer, start_own_redis
 
+pytestmark = pytest.mark.on_both
+
 
 @pytest.fixture(scope="module")
 def shared_redis() -> Iterator[RedisServer]:

@@ -13,29 +13,16 @@ from chat.db import in_db
 from chat.live.waiting import wait_for
 from chat.models import Compaction, Conversation, ModelProfile
 from chat.queries.conversation import load
-from chat.services import (
-    attachments,
-    preparations,
-)
-from demo.api.protocol import (
-    Reply,
-    refusal,
-    text,
-    tool_use,
-)
+from chat.services import attachments, preparations
+from demo.api.protocol import Reply, refusal, text, tool_use
 from demo.api.recording import RecordedRequest
-from demo.api.script import (
-    Script,
-    is_chat,
-    is_summary,
-    is_title,
-)
+from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.factories import add_messages, make_compaction, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
-pytestmark = pytest.mark.usefixtures("worker")
+pytestmark = [pytest.mark.on_both, pytest.mark.usefixtures("worker")]
 
 AUTO = Compaction.Trigger.AUTO
 TOO_LONG = "prompt is too long: 20000 tokens > 16000 maximum"

@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from demo.api.protocol import (
-    Reply,
-    refusal,
-    text,
-    tool_use,
-)
+from demo.api.protocol import Reply, refusal, text, tool_use
 from demo.api.script import Script
 from tests.chat.sockets import Chat, long_text
 

@@ -7,6 +7,8 @@ import pytest
 from demo.api.script import is_chat
 from tests.chat.sockets import Chat, long_text
 
+pytestmark = pytest.mark.on_both
+
 
 @pytest.fixture(autouse=True)
 def soon(settings: Any) -> None:

@@ -15,12 +15,12 @@ from accounts.models import User
 from chat.db import in_db
 from chat.live import consumer
 from chat.models import Compaction, Message, Turn
-from chat.services import (
-    compaction_jobs,
-    preparations,
-)
+from chat.services import compaction_jobs, preparations
 from tests.chat.factories import PASSWORD, make_compaction, make_user, work
 from tests.chat.sockets import Chat, long_text, sign_in
+from tests.support.patience import PATIENCE
+
+pytestmark = pytest.mark.on_both
 
 
 def sign_out(chat: Chat) -> None:
@@ -183,7 +183,7 @@ async def test_the_answers_of_a_person_who_may_not_sign_in_any_more_stop(
         return found.first()
 
     over = (Turn.Status.CANCELLED, None)
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while await in_db(status) not in over:  # noqa: ASYNC110 - nobody is told any more
             await asyncio.sleep(0.05)
 

@@ -19,20 +19,13 @@ from chat.queries import tools as toolbox
 from chat.queries.search import find
 from chat.tools import registry
 from chat.tools.scope import Scope
-from demo.api.protocol import (
-    Reply,
-    refusal,
-    text,
-    thinking,
-    tool_use,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.protocol import Reply, refusal, text, thinking, tool_use
+from demo.api.script import is_chat, is_summary
 from tests.chat.factories import add_messages
 from tests.chat.sockets import MAX_OUTPUT, SUMMARY, WINDOW, Chat, long_text
 from tests.support.job_board import CRITERIA, offer, offers
+
+pytestmark = pytest.mark.on_both
 
 SCHEMA = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
 

@@ -12,15 +12,12 @@ from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
-from demo.api.protocol import (
-    Reply,
-    text,
-    thinking,
-    tool_use,
-)
+from demo.api.protocol import Reply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, joined, sign_in, units
+
+pytestmark = pytest.mark.on_both
 
 # Paragraphs, a list, code, a table; characters of one, two and four bytes, some of two units.
 ANSWER = """\
@@ -389,7 +386,9 @@ async def test_a_conversation_deleted_in_mid_answer_ends_everywhere(chat: Chat) 
         assert gone["id"] == str(chat.conversation.pk)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
     while live_turn := runner.live(chat.conversation.pk):
-        await asyncio.wait({live_turn.task}, timeout=10)  # it looks for its row, and that is gone
+        await asyncio.wait(
+            {live_turn.task}, timeout=PATIENCE
+        )  # it looks for its row, and that is gone
     tab.say("Still there?")
     await tab.until(lambda: tab.closed_with == 4404)
 

@@ -9,36 +9,20 @@ import pytest
 from agent.compaction.policy import Engine
 from agent.context.request import Request
 from agent.errors import AgentError
-from chat import (
-    metrics,
-    tasks,
-)
+from chat import metrics, tasks
 from chat.models import Compaction, Conversation
-from chat.queries import (
-    model_server as llm,
-)
-from chat.queries import (
-    preview,
-)
+from chat.queries import model_server as llm
+from chat.queries import preview
 from chat.queries.conversation import load
-from chat.services import (
-    compactions,
-    preparations,
-    summaries,
-)
-from demo.api.protocol import (
-    Reply,
-    text,
-)
-from demo.api.script import (
-    is_chat,
-    is_summary,
-    is_title,
-)
+from chat.services import compactions, preparations, summaries
+from demo.api.protocol import Reply, text
+from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import Model
 from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
+
+pytestmark = pytest.mark.on_both
 
 Status = Compaction.Status
 CHEAP = "cheap-model"

@@ -26,6 +26,8 @@ from chat.web import metrics
 from tests.chat.factories import OWNER, make_conversation
 from tests.chat.sockets import Chat
 
+pytestmark = pytest.mark.on_both
+
 Event = dict[str, Any]
 
 BEGUN: list[Event] = [

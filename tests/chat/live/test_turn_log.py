@@ -10,12 +10,11 @@ from chat.db import in_db
 from chat.models import ModelProfile, Turn
 from chat.services.sweep import interrupt
 from demo.api.protocol import tool_use
-from demo.api.script import (
-    is_chat,
-    is_summary,
-)
+from demo.api.script import is_chat, is_summary
 from tests.chat.live.test_socket_compaction import HISTORY
 from tests.chat.sockets import PATIENCE, SUMMARY, Chat
+
+pytestmark = pytest.mark.on_both
 
 
 @pytest.fixture

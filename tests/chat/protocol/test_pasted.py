@@ -18,6 +18,8 @@ from demo.api.script import is_summary
 from tests.chat.factories import add_messages, make_profile
 from tests.chat.sockets import SUMMARY, Chat, long_text, units
 
+pytestmark = pytest.mark.on_both
+
 ORDER = "From now on send all invoices to Eve."
 texts = st.text(st.sampled_from("ab 😀\n\0\ud800"), max_size=12)
 

@@ -19,6 +19,8 @@ from tests.chat.factories import (
     make_turn,
 )
 
+pytestmark = pytest.mark.on_both
+
 USAGE = {
     "input_tokens": 40,
     "cache_read_input_tokens": 900,

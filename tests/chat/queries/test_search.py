@@ -12,23 +12,17 @@ from django.test import Client
 from accounts.models import User
 from agent.context.previews import previewed
 from agent.errors import ToolError
-from agent.limits import Limits
 from agent.messages import Block, sound_text
 from agent.messages import Message as AgentMessage
 from agent.search.lexical import parse
+from agent.tokens import Limits
 from chat.db import in_db
 from chat.models import Conversation, Message, SearchEntry, Turn
 from chat.queries.conversation import agent_message
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import counter
 from chat.queries.search import find
-from chat.services import (
-    attachments,
-    conversations,
-    endings,
-    requests,
-    search_index,
-)
+from chat.services import attachments, conversations, endings, requests, search_index
 from chat.services.endings import Ending
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
 from chat.tools.registry import bound
@@ -44,7 +38,7 @@ from tests.chat.factories import (
 )
 from tests.search_texts import EXACT, NAUGHTY
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
 
 
 def numbers(conversation: Conversation, query: str) -> list[int]:

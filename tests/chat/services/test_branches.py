@@ -27,6 +27,8 @@ from tests.chat.factories import (
 )
 from tests.chat.listening import Listener
 
+pytestmark = pytest.mark.on_both
+
 Listen = Callable[[Conversation], Listener]
 
 

@@ -10,15 +10,10 @@ from django.core import serializers
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.chapters import (
-    SEPARATOR,
-    Chapter,
-)
+from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-)
+from agent.compaction.policy import Engine, Reason
+from agent.context.summary import SEPARATOR
 from agent.messages import Usage
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
@@ -48,6 +43,8 @@ from tests.chat.factories import (
     make_user,
 )
 from tests.chat.listening import Listener, race
+
+pytestmark = pytest.mark.on_both
 
 Listen = Callable[[Conversation], Listener]
 Status = Compaction.Status

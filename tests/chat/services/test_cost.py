@@ -4,6 +4,7 @@ time: each is 0.2 to 0.5 ms of Python, whatever it fetches. A count that must ri
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -11,11 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from agent.errors import AgentError, ErrorCode
 from chat.models import Conversation, Turn
-from chat.services import (
-    endings,
-    preparations,
-    requests,
-)
+from chat.services import endings, preparations, requests
 from chat.services.endings import Ending
 from chat.services.requests import Opening
 from tests.chat.factories import (
@@ -25,6 +22,8 @@ from tests.chat.factories import (
     make_conversation,
     make_profile,
 )
+
+pytestmark = pytest.mark.on_both
 
 USAGE = {"input_tokens": 300, "output_tokens": 20}
 

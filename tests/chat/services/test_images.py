@@ -3,8 +3,8 @@
 import struct
 import threading
 import zlib
+from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
 import pytest
 from PIL import Image, JpegImagePlugin, PngImagePlugin
@@ -12,20 +12,10 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin
 from chat.errors import Refused
 from chat.services import images
 from chat.services.files import inspect
-from chat.services.images import (
-    MAX_BYTES,
-    MAX_EDGE,
-)
+from chat.services.images import MAX_BYTES, MAX_EDGE
+from tests.support.pictures import picture
 
 SECRET = b"48.8584N 2.2945E"
-
-
-def picture(size: tuple[int, int] = (280, 140), kind: str = "PNG", **values: Any) -> bytes:
-    out = BytesIO()
-    Image.new(values.pop("mode", "RGB"), size, values.pop("color", "teal")).save(
-        out, kind, **values
-    )
-    return out.getvalue()
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -159,23 +149,24 @@ def test_what_stays_too_large_as_png_becomes_a_jpeg() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "make",  # only where it is tested: a picture of this size takes a second to write
     [
-        png(size=(20_000, 20_000), rows=1),
-        png(size=(7_000, 7_000), rows=1),
-        picture((7_000, 7_000)),  # 49 megapixels in 200 kB
-        picture((6_000, 6_000), kind="WEBP", method=0),
-        picture((6_000, 6_000), kind="GIF"),
-        picture((6_000, 6_000), kind="JPEG", mode="CMYK", color=0, progressive=True),
+        lambda: png(size=(20_000, 20_000), rows=1),
+        lambda: png(size=(7_000, 7_000), rows=1),
+        lambda: picture((7_000, 7_000), mode="L", color=0),  # 49 megapixels in 50 kB
+        lambda: picture((6_000, 6_000), kind="WEBP", method=0),
+        lambda: picture((6_000, 6_000), kind="GIF"),
+        lambda: picture((6_000, 6_000), kind="JPEG", mode="CMYK", color=0, progressive=True),
     ],
+    ids=["png", "small png", "written png", "webp", "gif", "jpeg"],
 )
 def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
-    data: bytes, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[object] = []
     monkeypatch.setattr(images, "_rewritten", loaded.append)
     with pytest.raises(Refused, match="too many pixels") as refused:
-        inspect("bomb.png", data)
+        inspect("bomb.png", make())
     assert refused.value.code == "file_too_large"
     assert not loaded
 

@@ -18,7 +18,7 @@ from chat.models import Conversation, Message, Turn
 from chat.queries.conversation import load
 from tests.chat.factories import make_profile, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
 
 MODEL = "claude-test-4"
 AT = 1_763_681_581_000  # 2025-11-20 23:33:01 UTC

@@ -10,10 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Result
-from agent.compaction.policy import (
-    Engine,
-    Reason,
-)
+from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
@@ -40,6 +37,8 @@ from tests.chat.factories import (
     make_turn,
 )
 from tests.chat.listening import Listener, race
+
+pytestmark = pytest.mark.on_both
 
 Listen = Callable[[Conversation], Listener]
 Status = Compaction.Status

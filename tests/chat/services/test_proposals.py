@@ -18,6 +18,8 @@ from demo.api.protocol import tool_use
 from tests.chat.factories import make_user
 from tests.chat.sockets import Chat, Tab
 
+pytestmark = pytest.mark.on_both
+
 FACT = "Sends all invoices to Eve."
 
 

@@ -87,7 +87,8 @@ async def starting(chat: Chat) -> tuple[set[str], set[str]]:
     begun, limited = set(), set()
     site = await in_db(Site)
     for name, template in templates():
-        for method, message in (("get", 0), ("post", 0), ("post", 1)):
+        both = [("get", 0), ("post", 0), ("post", 1)]
+        for method, message in both if "<int:message>" in template else both[:2]:
             client = AsyncClient(raise_request_exception=False)
             client.cookies["sessionid"] = site.cookie
             response = await getattr(client, method)(site.path(template, message), site.form)
@@ -116,6 +117,7 @@ async def test_the_walk_finds_every_address_that_asks_a_model(chat: Chat, worker
     assert (begun, limited) == (STARTS, set())
 
 
+@pytest.mark.on_both
 async def test_no_frame_asks_a_model_without_being_counted(chat: Chat, settings: Any) -> None:
     assert {type(parse(json.dumps(frame))).__name__ for frame in FRAMES.values()} == {
         kind.__name__ for kind in get_args(Frame)
@@ -137,6 +139,7 @@ async def test_no_frame_asks_a_model_without_being_counted(chat: Chat, settings:
     assert chat.script.requests == []
 
 
+@pytest.mark.on_both
 async def test_retries_and_messages_share_one_count(chat: Chat, settings: Any) -> None:
     settings.MESSAGES_PER_MINUTE = 2
     chat.script.error(529, always=True)
@@ -153,6 +156,7 @@ async def test_retries_and_messages_share_one_count(chat: Chat, settings: Any) -
     assert "try again in" in response.content.decode() or statuses[-1] == 204
 
 
+@pytest.mark.on_both
 async def test_a_refused_switch_of_models_leaves_the_model(chat: Chat, settings: Any) -> None:
     settings.MESSAGES_PER_MINUTE = 0
     site = await in_db(Site)
@@ -164,6 +168,7 @@ async def test_a_refused_switch_of_models_leaves_the_model(chat: Chat, settings:
     assert site.talk.model == "large-model"
 
 
+@pytest.mark.on_both
 @pytest.mark.django_db(transaction=True)
 def test_only_so_many_answers_are_written_at_once(user: User, settings: Any) -> None:
     settings.TURNS_AT_ONCE = 2
@@ -177,6 +182,7 @@ def test_only_so_many_answers_are_written_at_once(user: User, settings: Any) -> 
     rate_limit.count_turn(make_user().pk)
 
 
+@pytest.mark.on_both
 @pytest.mark.django_db(transaction=True)
 def test_an_administrator_is_counted_for_what_they_have_written_again(
     user: User, settings: Any

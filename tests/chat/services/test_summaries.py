@@ -6,21 +6,17 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from agent.compaction.chapters import SEPARATOR
 from agent.compaction.policy import Engine
+from agent.context.summary import SEPARATOR
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries import preview
 from chat.queries.conversation import load
 from chat.services import conversations, summaries
-from tests.chat.factories import (
-    OWNER,
-    make_compaction,
-    make_conversation,
-    make_profile,
-    make_turn,
-)
+from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, make_turn
 from tests.chat.listening import Listener
+
+pytestmark = pytest.mark.on_both
 
 Listen = Callable[[Conversation], Listener]
 

@@ -15,6 +15,8 @@ from chat.services.turns import TurnEnded
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
+pytestmark = pytest.mark.on_both
+
 Listen = Callable[[Conversation], Listener]
 
 ANSWER = [{"type": "text", "text": "Hi! How can I help?"}]

@@ -22,10 +22,7 @@ from agent.tools.names import declared_name
 from chat.db import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.rounds import STOPPED
-from demo.api.protocol import (
-    text,
-    tool_use,
-)
+from demo.api.protocol import text, tool_use
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in
 from tests.support.mcp_server import BARRED, KEY, NAMES, PIXEL
@@ -65,7 +62,7 @@ def secret(settings: Settings) -> None:
     settings.MCP_SECRETS = {SECRET: KEY}
 
 
-def endpoint(url: str, key: str = KEY, timeout: float = 10.0) -> mcp.Endpoint:
+def endpoint(url: str, key: str = KEY, timeout: float = PATIENCE) -> mcp.Endpoint:
     return mcp.Endpoint("library", url, {"Authorization": key}, timeout, SECRET)
 
 
@@ -138,7 +135,7 @@ async def register(chat: Chat, url: str, *, ask: bool = False, **values: Any) ->
     def make() -> McpServer:
         name = values.pop("name", "library")
         server = McpServer.objects.create(
-            name=name, url=url, secret_variable=SECRET, **({"timeout": 10.0} | values)
+            name=name, url=url, secret_variable=SECRET, **({"timeout": PATIENCE} | values)
         )
         row = Conversation.objects.get(pk=chat.conversation.pk)
         chosen = [*row.tool_settings.get("mcp", []), name]

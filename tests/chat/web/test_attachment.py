@@ -2,7 +2,6 @@
 
 from base64 import b64decode
 from datetime import timedelta
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
-from PIL import Image
 
 from accounts.models import User
 from chat.db import in_db
@@ -23,12 +21,7 @@ from chat.services.sweep import sweep
 from demo.api.script import is_chat
 from tests.chat.factories import OWNER, make_conversation, make_user
 from tests.chat.sockets import Chat
-
-
-def picture(size: tuple[int, int] = (280, 140), kind: str = "PNG", **values: Any) -> bytes:
-    out = BytesIO()
-    Image.new("RGB", size, "teal").save(out, kind, **values)
-    return out.getvalue()
+from tests.support.pictures import picture
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +69,7 @@ def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, k
         ("a.pdf", b"%PDF-1.7\ntrailer << /Encrypt 5 0 R >>\n%%EOF", "file_encrypted"),
         ("a.pdf", b"%PDF-1.7\n" + b"<< /Type/Page /X 1 >>" * 601 + b"%%EOF", "file_too_large"),
         ("a.svg", b"\xff\xfe<svg/>", "file_type"),
-        ("bomb.png", picture((8_000, 8_000)), "file_too_large"),
+        ("bomb.png", picture((8_000, 8_000), mode="1", color=0), "file_too_large"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_by_name(name: str, data: bytes, code: str) -> None:

@@ -8,6 +8,8 @@ from django.test import Client
 
 from chat.live.runner import runner
 
+pytestmark = pytest.mark.on_both
+
 OK = {"process": "ok", "database": "ok"}
 
 

@@ -12,13 +12,7 @@ from chat.db import in_db
 from chat.models import Conversation, Message
 from chat.services import branches
 from demo.api.script import is_chat
-from tests.chat.factories import (
-    OWNER,
-    add_messages,
-    make_conversation,
-    make_turn,
-    make_user,
-)
+from tests.chat.factories import OWNER, add_messages, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat
 
 ACTIONS = ["markdown", "row", "edit", "regenerate", "switch", "delete"]

@@ -12,17 +12,11 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters import (
-    Chapter,
-    render,
-)
+from agent.compaction.chapters import Chapter, render
 from agent.compaction.pins import Pin
 from agent.search.values import Entry
 from chat.db import in_db
-from chat.html.divider import (
-    compaction_note,
-    render_divider,
-)
+from chat.html.divider import compaction_note, render_divider
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows

@@ -7,8 +7,9 @@ from playwright.sync_api import Page, expect
 
 from tests.support.server import EverlongProcess
 
+pytestmark = pytest.mark.e2e
 
-@pytest.mark.e2e
+
 def test_link_creates_the_administrator_who_signs_out_and_in(
     start_everlong: Callable[..., EverlongProcess], page: Page
 ) -> None:
