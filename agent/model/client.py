@@ -5,7 +5,6 @@ the SDK's own event objects take, and whatever has arrived is handed over in one
 """
 
 import asyncio
-import json
 import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -18,11 +17,11 @@ from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
 from agent.attachments import Read, filled, ids_in
 from agent.context.request import Request, encoded
-from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
+from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import stream_error, translated
-from agent.model.event_rules import text_if_any
 from agent.model.reply import Event, Reply, message_events
+from agent.model.sse import EventDecoder
 
 CONNECT_SECONDS = 10.0
 # A count only replaces an estimate: not worth a long wait.
@@ -52,64 +51,6 @@ class ModelInfo:
 # The model and the reported usage of calls, each with those that were repeated or broke off.
 Spent = list[tuple[str, Usage]]
 Check = Callable[[Request], None]
-
-
-class EventDecoder:
-    """Bytes of a server-sent event stream to event objects; pings are dropped.
-
-    `error` is what broke the stream off. It is not raised here, because text that arrived in one
-    piece with it counts. What follows it, or `message_stop`, is ignored: vLLM sends a `[DONE]`.
-    """
-
-    def __init__(self) -> None:
-        self.error: AgentError | None = None
-        self._rest = b""
-        self._data: list[bytes] = []
-        self._ended = False
-
-    def feed(self, chunk: bytes) -> list[Event]:
-        """The events that `chunk` completes."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        events: list[Event] = []
-        for line in lines:
-            if line.startswith(b"data:"):
-                self._data.append(line[5:])
-            elif self._data and not line.strip():
-                data, self._data = b"\n".join(self._data), []
-                if event := self._decode(data):
-                    events.append(event)
-        return events
-
-    def close(self) -> list[Event]:
-        """The events that the end of the stream completes: the last one may lack its blank line.
-        A damaged one was cut off, and gives nothing."""
-        error = self.error
-        events = self.feed(b"\n\n")
-        if self.error and self.error.code == ErrorCode.STREAM_CUT:
-            self.error = error
-        return events
-
-    def _decode(self, data: bytes) -> Event | None:
-        if self._ended:
-            return None
-        try:
-            event = json.loads(data, parse_constant=_refuse)
-            kind = text_if_any(event, "type") if isinstance(event, dict) else ""
-        except (ValueError, RecursionError):
-            self._ended = True
-            self.error = AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
-            return None
-        if not kind and isinstance(event, dict) and "error" in event:
-            kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
-        self._ended = kind in ("message_stop", "error")
-        if kind == "error":
-            self.error = stream_error(event)
-        return event if kind and kind not in ("ping", "error") else None
-
-
-def _refuse(constant: str) -> None:
-    """NaN and Infinity, which Python reads and JSON does not have."""
-    raise ValueError(constant)
 
 
 @cache

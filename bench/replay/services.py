@@ -151,7 +151,7 @@ class ServicesReplay:
         """`tasks.compact` in two halves: what it stores is stored when virtual time has come."""
         from agent.compaction.write import SummaryRejected
         from agent.errors import AgentError
-        from chat import tasks
+        from chat.jobs.summary import ask_for_summary
         from chat.services import compaction_jobs
 
         task = compaction_jobs.claim(compaction_id, 1)
@@ -159,7 +159,7 @@ class ServicesReplay:
         calls = self.api.summary_calls
         outcome: Any
         try:
-            outcome = async_to_sync(tasks._summarise)(task, [])
+            outcome = async_to_sync(ask_for_summary)(task, [])
         except (AgentError, SummaryRejected) as error:
             outcome = error
         seconds = 30.0 * (self.api.summary_calls - calls)

@@ -16,9 +16,9 @@ from agent.context.previews import sent_tokens
 from agent.context.pruning import plan_pruning
 from agent.context.summary import Summary
 from agent.messages import Block, Message, sound
-from agent.model.client import EventDecoder
 from agent.model.reply import Reply
 from agent.model.rules import violations
+from agent.model.sse import EventDecoder
 from agent.tokens import Limits
 from demo.api.protocol import Envelope, PromptUsage, encode_event, stream_events
 from demo.api.protocol import Reply as Scripted

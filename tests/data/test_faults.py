@@ -7,8 +7,9 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import plain_text
-from agent.model.client import Client, EventDecoder
+from agent.model.client import Client
 from agent.model.reply import Outcome, Reply
+from agent.model.sse import EventDecoder
 from tests.data.recordings import Record, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

@@ -18,8 +18,9 @@ from anthropic import AsyncAnthropic
 
 from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text
-from agent.model.client import Client, EventDecoder
+from agent.model.client import Client
 from agent.model.reply import Outcome, Reply, fold_message
+from agent.model.sse import EventDecoder
 from chat.html.message import render_message
 from chat.models import Message
 from chat.queries.model_server import counter

@@ -15,8 +15,9 @@ from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client as llm
 from agent.model.api_errors import stream_error
-from agent.model.client import Client, EventDecoder, ModelInfo, Spent, retry_wait
+from agent.model.client import Client, ModelInfo, Spent, retry_wait
 from agent.model.reply import Reply
+from agent.model.sse import EventDecoder
 from demo.api.protocol import Envelope, PromptUsage, encode_event, error_event, stream_events
 from demo.api.protocol import Reply as Scripted
 from demo.api.server import DemoServer

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage, plain_text, sound
-from agent.model.client import EventDecoder
 from agent.model.reply import Event, Reply, fold_message, outcome
+from agent.model.sse import EventDecoder
 
 MESSAGE: Event = {
     "type": "message_start",

@@ -1,0 +1,135 @@
+"""Writing the summary of a compaction, in a worker."""
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import structlog
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from agent.compaction.job import Job
+from agent.compaction.ladder import describe
+from agent.compaction.write import SummaryRejected
+from agent.context.assemble import Context, assemble
+from agent.engine import Compacted
+from agent.engine import compact as compact_context
+from agent.errors import AgentError
+from agent.messages import Message as AgentMessage
+from agent.model.client import Client, Spent
+from chat.db import UNAVAILABLE, in_db
+from chat.models import Conversation, Message
+from chat.queries import attachments, model_server, summaries
+from chat.queries.conversation import agent_message
+from chat.services import compaction_jobs, compactions
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+BEAT_SECONDS = 1.0
+
+
+class Unwanted(Exception):
+    """The compaction was cancelled, or failed by somebody who took its worker for dead."""
+
+
+def write_summary(compaction_id: int) -> None:
+    """Write the summary of a compaction that was begun and hand it in, or say why there is none."""
+    task = compaction_jobs.claim(compaction_id, os.getpid())
+    if task is None:
+        log.info("compaction not taken up: it has ended", compaction=compaction_id)
+        return
+    spent: Spent = []
+    try:
+        try:
+            written = async_to_sync(ask_for_summary)(task, spent)
+        finally:
+            compaction_jobs.charge(task.compaction, spent)
+    except Unwanted:
+        log.info("compaction was ended elsewhere", compaction=compaction_id)
+    except (AgentError, SummaryRejected) as error:
+        compactions.fail(compaction_id, describe(error))
+    except Exception:
+        compactions.fail(
+            compaction_id,
+            gettext_noop("Something went wrong in Everlong; the log has the details."),
+        )
+        raise
+    else:
+        compaction_jobs.complete(task, written)
+
+
+async def ask_for_summary(task: compaction_jobs.Task, spent: Spent) -> Compacted:
+    """The new version, not stored yet. `spent` gets what each model call cost, also those of a
+    summary that is not wanted any more or fails."""
+    own = model_server.new_client(spent)
+    writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
+    try:
+        return await _while_wanted(task.compaction.pk, _write(task, own, writer))
+    finally:
+        await own.close()
+        if writer is not own:
+            await writer.close()
+
+
+async def _write(task: compaction_jobs.Task, own: Client, writer: Client) -> Compacted:
+    async def count(context: Context) -> int | None:
+        request = assemble(context)
+        counted = await own.count_tokens(request)
+        if counted is None and settings.COUNT_BY_PROBE:
+            return await own.probe(request)
+        return counted
+
+    job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
+    # Messages may have come since the row was written; a rewrite starts from more than there is.
+    return await compact_context(job, before=task.compaction.tokens_before, count=count)
+
+
+def _job(task: compaction_jobs.Task) -> Job:
+    loaded, compaction = task.loaded, task.compaction
+
+    async def originals(first: int, through: int) -> list[AgentMessage]:
+        return await in_db(_originals, loaded.conversation, first, through)
+
+    job = summaries.job_for(
+        loaded, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
+    )
+    return replace(
+        job,
+        originals=originals,
+        progress=lambda text: in_db(compaction_jobs.report, compaction, text),
+        read=lambda ids: in_db(attachments.read, ids),
+        waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
+    )
+
+
+def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:
+    rows = Message.objects.filter(
+        conversation=conversation, active=True, number__range=(first, through)
+    )
+    return [agent_message(row) for row in rows.order_by("position")]
+
+
+async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
+    """Do the work with a heartbeat on its row. Raises Unwanted, with the model call ended, when
+    somebody else has ended the row."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        await asyncio.wait({task}, timeout=BEAT_SECONDS)
+        if not task.done() and not await _is_wanted(compaction_id):
+            task.cancel()
+            await asyncio.wait({task})
+            raise Unwanted
+    return task.result()
+
+
+async def _is_wanted(compaction_id: int) -> bool:
+    try:
+        return await in_db(compaction_jobs.beat, compaction_id)
+    except UNAVAILABLE as error:  # it may be back before the summary is written
+        log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
+        return True

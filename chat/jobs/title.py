@@ -1,0 +1,68 @@
+"""Naming a conversation after its first exchange."""
+
+from uuid import UUID
+
+import structlog
+from asgiref.sync import async_to_sync
+from django.conf import settings
+
+from agent.context.request import Request
+from agent.errors import AgentError
+from agent.messages import Block
+from agent.model.client import Spent
+from chat.models import Conversation, Message
+from chat.queries import model_server
+from chat.services import conversations
+
+log = structlog.get_logger(__name__)
+
+TITLE_PROMPT = (
+    "Write a title for this conversation: at most six words, in its language, without quotation "
+    "marks or a full stop. Reply with the title only."
+)
+
+
+def write_title(conversation_id: UUID) -> None:
+    """Name a conversation after its first exchange, unless the user has named it."""
+    wanted = Conversation.objects.filter(pk=conversation_id, owner__is_active=True)
+    conversation = wanted.first()
+    if conversation is None or conversation.title_edited:
+        return
+    opening = Message.objects.filter(conversation=conversation, active=True, position__lt=2)
+    texts = [row.text[:2_000] for row in opening.order_by("position")]
+    spent: Spent = []
+    try:
+        title = async_to_sync(_ask_for_title)(conversation.model, texts, spent)
+    except AgentError as error:
+        log.warning("no title", conversation=str(conversation_id), reason=error.message)
+        return
+    finally:
+        if spent:
+            conversations.charge(conversation.pk, spent)
+    if title:
+        conversations.suggest_title(conversation.pk, title)
+
+
+async def _ask_for_title(model: str, texts: list[str], spent: Spent) -> str:
+    quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
+    block: Block = {
+        "type": "text",
+        "text": f"<conversation>\n{quoted}\n</conversation>\n\n{TITLE_PROMPT}",
+    }
+    request = Request(
+        model=settings.SUMMARY_MODEL or model,
+        max_tokens=100,
+        system=[{"type": "text", "text": "You name conversations."}],
+        messages=[{"role": "user", "content": [block]}],
+    )
+    client = (
+        model_server.new_summary_client(spent)
+        if settings.SUMMARY_MODEL
+        else model_server.new_client(spent)
+    )
+    try:
+        reply = await client.complete(request)
+    finally:
+        await client.close()
+    text = " ".join(b["text"] for b in reply.blocks if b["type"] == "text")
+    return text.strip().strip("\"'“”").splitlines()[0] if text.strip() else ""
