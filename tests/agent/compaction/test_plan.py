@@ -1,4 +1,4 @@
-"""Where to cut; test_policy.py has when. A number at a name's end: that case of docs/compaction.md."""
+"""Where to cut; test_policy.py has when. Numbers in names: the cases of docs/compaction.md."""
 
 from dataclasses import replace
 
