@@ -5,7 +5,7 @@
 .PHONY: help setup run test test-data faults check fmt lint types messages shots bench lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
-# What is done is remembered beside what it made: delete .venv or a database, and it is made again.
+# Stamps beside the results say what is done: delete .venv or a database, and it is made again.
 PY := .venv/bin/python
 MADE := .venv/.made
 INSTALLED := .venv/.installed
@@ -16,8 +16,8 @@ VOCABULARY := $(DATA_HOME)/tiktoken
 STATIC := $(DATA_HOME)/static/staticfiles.json
 MIGRATED := $(DATA_HOME)/.migrated
 
-# --no-compile: byte-compiling every module of every package would take 12 s more. Python compiles what
-# is really imported when it is first imported, and must be allowed to keep that.
+# --no-compile: byte-compiling every module of every package would take 12 s more. Python compiles a
+# module when it is first imported, and must be allowed to keep the result.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --no-compile --require-hashes
 
@@ -40,7 +40,7 @@ test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=d
 faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is kept (ONLY="redis disk_full")
 	@$(PY) -m tests.faults $(ONLY)
 
-check: setup $(DEV)  ## Format, lint, types, missing migrations
+check: setup $(DEV)  ## Format, lint, order of rooms, types, missing migrations
 	@$(PY) tests/run.py static
 
 fmt: $(DEV)  ## Format the code, and fix what can be fixed
@@ -67,7 +67,7 @@ messages: setup  ## Collect the texts for translators: make messages LOCALE=de (
 		--add-location file -i tests -i demo -i bench -i var; done
 	@$(PY) manage.py compilemessages -l $(LOCALE) -i .venv
 
-shots: setup $(DEV)  ## Screenshots of the main states, into shots/
+shots: setup $(DEV)  ## Take screenshots of the main states, into shots/
 	@$(PY) -m tests.shots
 
 bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
@@ -75,7 +75,7 @@ bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
 
 # Base first, so that the tests run with the versions that are shipped.
 LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
-lock:  ## Write requirements/ anew from pyproject.toml (needs uv)
+lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) --extra mcp -c requirements/base.txt pyproject.toml -o requirements/mcp.txt
 	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
@@ -116,7 +116,7 @@ $(DEV): requirements/dev.txt $(INSTALLED)
 	@$(PIP) -r requirements/dev.txt
 	@touch $@
 
-# A directory without the file means that it could not be had: counts are estimated, and set-up does
+# A directory without the file means that the download failed: counts are estimated, and set-up does
 # not try again each time. Delete the directory to try again.
 $(VOCABULARY): | $(INSTALLED)
 	@$(PY) -m agent.vocabulary $@
@@ -127,7 +127,7 @@ $(STATIC): $(INSTALLED) $(shell find static -type f -not -name '.*' 2>/dev/null)
 	@$(PY) manage.py collectstatic --noinput --verbosity 0
 	@touch $@
 
-# The stamp cannot vouch for a database that was deleted, or for one that DATABASE_URL may have changed.
+# The stamp says nothing about a database that was deleted or that DATABASE_URL names.
 DATABASE := $(if $(call setting,DATABASE_URL),,$(wildcard $(DATA_HOME)/everlong.sqlite3))
 $(MIGRATED): $(INSTALLED) $(wildcard */migrations/[0-9]*.py) $(if $(DATABASE),,FORCE)
 	@echo "Migrating the database ..."

@@ -33,7 +33,7 @@ class Chat:
     context: Context
     policy: Policy = field(default_factory=Policy)
     chapters: list[Chapter] = field(default_factory=list)
-    counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # without the file, bytes count
+    counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # without it, bytes are counted
     asked, rounds, warm = False, 0, False  # it has no tools, and does not follow the cache
 
     def prepared(self) -> Trigger | None:

@@ -1,26 +1,127 @@
-"""The tests that docs/compaction.md names as evidence are there."""
+"""The links, files, functions and tests that the documents name exist, and all of them in here."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMED = re.compile(r"`(test_\w+\.py)?(?:::(test_\w+))?`")
+WRITTEN = {".md", ".py", ".js", ".css", ".html", ".toml", ".yml", ".conf", ""}  # Makefile has none
+DATA = {"var", "shots", "locale"}
+# Documents that only some of the authors can see.
+FOREIGN = re.compile(
+    r"\bDESIGN\b|\.\./shared|\breference/|\[M\]|\bissue #?\d|\(see #\d"
+    r"|next_house|house_style|stack_facts|_survey\b|retrieval_and_cost|peers_performance"
+)
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+TEST = re.compile(r"(test_\w+\.py)?(?:::(test_\w+))?")
+# `chat/tasks.py`, `chat/live/runner.py: Runner.start`, `static/js/live.js`, `chat/html/`
+PATH = re.compile(r"((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|js|md|css|html|toml|txt))?)(?:: ([\w.]+))?")
+DOTTED = re.compile(r"((?:accounts|agent|bench|chat|config|demo)(?:\.\w+)+)(?:\(.*\))?")
 
 
-def evidence() -> list[tuple[str, str]]:
-    """File and test, for each name in the tables; a test without a file is in the one before."""
-    found, file = [], ""
-    for name, test in NAMED.findall((ROOT / "docs" / "compaction.md").read_text("utf-8")):
-        file = name or file
-        if name or test:
-            found.append((file, test))
+def texts() -> list[Path]:
+    """What people write here: no caches, no data, nothing hidden."""
+    rooms = [path for path in ROOT.iterdir() if path.name[0] != "." and path.name not in DATA]
+    found = [file for room in rooms for file in (room, *room.rglob("*")) if file.is_file()]
+    named = (file.relative_to(ROOT) for file in found if file.suffix in WRITTEN)
+    return sorted(file for file in named if not re.search(r"(^|/)(\.|__pycache__)", str(file)))
+
+
+@cache
+def read(path: Path) -> str:
+    return (ROOT / path).read_text("utf-8")
+
+
+DOCUMENTS = [
+    path for path in texts() if path.suffix == ".md" and path.parts[0] in ("docs", path.name)
+]
+
+
+def code(document: Path) -> list[str]:
+    """What stands between backticks, outside of blocks of code."""
+    prose = re.sub(r"^ *```.*?^ *```", "", read(document), flags=re.M | re.S)
+    return CODE.findall(prose)
+
+
+def anchors(document: Path) -> set[str]:
+    """Of its headings, as they are shown on the web."""
+    headings = re.findall(r"^#+ (.+)$", read(document), re.M)
+    return {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+def defines(path: Path, name: str) -> bool:
+    """Whether the file has a function, class, constant or field of this (dotted) name."""
+    source = read(path)
+    return all(
+        re.search(rf"(?:\b(?:def|class|function|const|let) |^ *){re.escape(part)}\b", source, re.M)
+        for part in name.split(".")
+    )
+
+
+def module(dotted: str) -> tuple[Path, str] | None:
+    """The file of a dotted name, and what is left of the name."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        for path in (Path(*parts[:end]).with_suffix(".py"), Path(*parts[:end], "__init__.py")):
+            if (ROOT / path).is_file():
+                return path, ".".join(parts[end:])
+    return None
+
+
+@cache
+def sources_by_name() -> dict[str, str]:
+    """The source of all test files of a name."""
+    found: dict[str, str] = {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        found[path.name] = found.get(path.name, "") + path.read_text("utf-8")
     return found
 
 
-@pytest.mark.parametrize(("file", "test"), evidence())
-def test_a_test_that_the_documentation_names_exists(file: str, test: str) -> None:
-    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob(file)]
-    assert texts
-    assert not test or any(f"def {test}(" in text for text in texts)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_its_links_lead_somewhere(document: Path) -> None:
+    for link in LINK.findall(read(document)):
+        if re.match(r"\w+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (ROOT / document.parent / name).resolve() if name else ROOT / document
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.relative_to(ROOT)), link
+
+
+def exists(text: str) -> bool:
+    """Whether the path or dotted name is there; other code is left alone."""
+    if match := PATH.fullmatch(text):
+        path = Path(match[1])
+        if not (ROOT / path.parts[0]).exists() or path.parts[0] in DATA:
+            return True
+        return (ROOT / path).exists() and (not match[2] or defines(path, match[2]))
+    if match := DOTTED.fullmatch(text):
+        found = module(match[1])
+        return found is not None and (not found[1] or defines(*found))
+    return True
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_the_code_that_it_names_exists(document: Path) -> None:
+    assert [text for text in code(document) if not exists(text)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_the_tests_that_it_names_exist(document: Path) -> None:
+    """A test without a file is in the file named before it."""
+    file = ""
+    for text in code(document):
+        match = TEST.fullmatch(text.rpartition("/")[2])
+        if match and any(match.groups()):
+            file = match[1] or file
+            assert file in sources_by_name(), text
+            assert not match[2] or f"def {match[2]}(" in sources_by_name()[file], text
+
+
+def test_nothing_names_a_document_that_readers_do_not_have() -> None:
+    named = {str(path): found[0] for path in texts() if (found := FOREIGN.search(read(path)))}
+    named.pop(str(Path(__file__).relative_to(ROOT)))  # where they are listed
+    assert named == {}

@@ -1,14 +1,18 @@
-"""What `pip wheel .` makes: the rooms and what they need, usable without the checkout."""
+"""What is handed out: a wheel that works without the checkout, a source distribution, an image."""
 
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# What everybody who gets the software must get with it.
+PAPERS = ("LICENSE", "SECURITY.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 CACHES = {"__pycache__", ".ruff_cache", ".mypy_cache"}
 # Every module of it, and nothing of the site.
 AGENT_ALONE = """
@@ -45,6 +49,17 @@ def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The files of a source distribution, by their paths in it."""
+    directory = tmp_path_factory.mktemp("sdist")
+    build = "import sys; from hatchling.build import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(directory)], cwd=ROOT, check=True)
+    (made,) = directory.glob("everlong-*.tar.gz")
+    with tarfile.open(made) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
 def files(directory: Path) -> set[str]:
     """All of a directory but what tools leave there, by their paths in it."""
     found = (path for path in directory.rglob("*") if path.is_file())
@@ -62,6 +77,29 @@ def test_it_holds_every_file_of_the_rooms_and_nothing_else(unpacked: Path) -> No
     assert "agent/py.typed" in there
     assert any(name.endswith("SKILL.md") for name in there)
     assert "chat/migrations/0001_initial.py" in there
+
+
+def test_the_wheel_names_and_holds_its_license(unpacked: Path) -> None:
+    (about,) = unpacked.glob("everlong-*.dist-info")
+    assert (about / "licenses" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    assert "License-Expression: MIT" in (about / "METADATA").read_text().splitlines()
+
+
+def test_the_source_distribution_holds_what_is_committed_and_no_data(sdist: set[str]) -> None:
+    assert sdist >= set(PAPERS)
+    assert sdist >= {"Makefile", "requirements/base.txt", "docs/operations.md", "tests/run.py"}
+    assert not [name for name in sdist if name.startswith(("var/", ".env", ".venv", ".git/"))]
+
+
+def test_the_image_holds_the_license_and_says_which() -> None:
+    """The Dockerfile copies all of the checkout but what .dockerignore names."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert "\nCOPY . .\n" in dockerfile
+    assert 'org.opencontainers.image.licenses="MIT"' in dockerfile
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    left_out = [line for line in lines if line and not line.startswith("#")]
+    for paper in PAPERS:
+        assert not any(fnmatch(paper, pattern) for pattern in left_out), paper
 
 
 def python(code: str, path: Path, directory: Path, **environment: str) -> str:

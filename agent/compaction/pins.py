@@ -1,7 +1,7 @@
 """Standing instructions and preferences of the user, found by their wording and kept verbatim.
 
-Search cannot find them later (recall@10 of 0.06, retrieval_and_cost 2a), so they are pinned. Only
-what the user typed counts: a pasted mail says what its writer wants.
+Search would not find them later (measured: recall@10 of 0.06), so they are pinned. Only what the
+user typed counts: a pasted mail says what its writer wants.
 """
 
 import re

@@ -37,9 +37,11 @@ TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 @dataclass(frozen=True)
 class Rules:
-    """What the messages are judged against: the names of the declared tools."""
+    """What the messages are judged against: the names of the declared tools, and whether they may
+    end with the assistant's words, as where a paused reply is sent back."""
 
     tool_names: frozenset[str]
+    resumed: bool = False
 
 
 @dataclass
@@ -78,7 +80,7 @@ def message_violations(messages: Any, rules: Rules) -> list[str]:
         return found
     if groups[0].role != "user":
         found.append("messages.0: the first message must be the user's")
-    if groups[-1].role == "assistant":
+    if groups[-1].role == "assistant" and not rules.resumed:
         found.append(f"messages.{len(messages) - 1}: prefill: the last message must be the user's")
     found += _pairing(groups, rules)
     found += _server_pairing(groups)

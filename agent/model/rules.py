@@ -51,19 +51,22 @@ def violations(
     prompt_tokens: int | None = None,
     body_bytes: int | None = None,
     counting: bool = False,
+    resumed: bool = False,
 ) -> list[str]:
     """Every rule that the request breaks, one line each; an empty list means valid.
 
     headers: checked if given (any case). window: tokens; prompt + max_tokens must fit into it.
     prompt_tokens: the prompt's count, by default a quarter of its bytes. body_bytes: the size as
-    sent, by default that of compact JSON. counting: judge it as a count_tokens request.
+    sent, by default that of compact JSON. counting: judge it as a count_tokens request. resumed:
+    it sends a paused reply back, and may end with the assistant's words.
     """
     found = list(_top_level(request_body, counting))
     if headers is not None:
         found += _headers(headers)
     found += _system(request_body.get("system"))
     found += _tools(request_body)
-    found += message_violations(request_body.get("messages"), Rules(_tool_names(request_body)))
+    rules = Rules(_tool_names(request_body), resumed)
+    found += message_violations(request_body.get("messages"), rules)
     found += _thinking_setting(request_body)
     found += _breakpoints(request_body)
     found += _size(request_body, window, prompt_tokens, body_bytes)

@@ -97,7 +97,7 @@ def _assembled(context: Context, *, final: bool) -> Request:
 def require_valid(request: Request, *, resumed: bool = False) -> None:
     """AgentError for a request that the API would refuse. `resumed`: it sends a paused reply back,
     and so may end with the assistant's words."""
-    if broken := [v for v in _violations(request) if not (resumed and ": prefill: " in v)]:
+    if broken := _violations(request, resumed=resumed):
         log.error("request refused", model=request.model, violations=broken[:5])
         metrics.count(metrics.Fault.REQUEST_REFUSED)
         raise AgentError(
@@ -107,8 +107,8 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
         )
 
 
-def _violations(request: Request) -> list[str]:
-    return violations(request.body(), body_bytes=len(request.data))
+def _violations(request: Request, *, resumed: bool = False) -> list[str]:
+    return violations(request.body(), body_bytes=len(request.data), resumed=resumed)
 
 
 @cache

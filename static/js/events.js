@@ -17,25 +17,25 @@ const ENDS = {
 
 async function caughtUp(chat, frame) {
   const { transcript } = chat;
-  chat.live.waiting = false;
+  chat.waiting = false;
   // The title may have come before the socket was there.
   if (chat.topbar.showTitle(frame.title)) refreshSidebar();
   const missedCompaction = frame.usage && frame.usage.totals.compactions !== chat.compactions;
   if (frame.usage) chat.showUsage(frame.usage);
   chat.turn = frame.turn && { turnId: frame.turn.turn_id, kind: frame.turn.kind };
-  chat.live.live_turn = fromSnapshot(frame.turn);
-  if (!chat.live.live_turn) transcript.endLive();
+  chat.live = fromSnapshot(frame.turn);
+  if (!chat.live) transcript.endLive();
   const missedEnd = !frame.compaction && chat.compaction.ended();
   if (frame.compaction) chat.compaction.started(frame.compaction);
   chat.drawState();
-  const behind = transcript.hasUnsettled(chat.live.live_turn?.messageId) || missedEnd;
+  const behind = transcript.hasUnsettled(chat.live?.messageId) || missedEnd;
   if (frame.head < transcript.head()) await transcript.showNewest(); // another branch, or deletions
   else if (frame.head > transcript.head() || behind) await transcript.catchUp();
   if (missedEnd || missedCompaction) await chat.showCurrentSummary();
-  if (chat.live.live_turn) transcript.drawLive(chat.live.live_turn);
+  if (chat.live) transcript.drawLive(chat.live);
   chat.toolRows.restore(frame.turn);
-  chat.html.questions.restore(frame.questions);
-  const nothingWritten = !chat.live.live_turn?.text && !chat.live.live_turn?.html.length;
+  chat.questions.restore(frame.questions);
+  const nothingWritten = !chat.live?.text && !chat.live?.html.length;
   transcript.setTyping(chat.isAnswering() && !frame.compaction && nothingWritten);
   chat.composer.reconcile();
 }
@@ -48,9 +48,9 @@ function messageCreated(chat, frame) {
   transcript.put(frame.html);
   if (chat.composer.confirm(frame.client_id)) transcript.toBottom();
   const open = frame.status === "streaming";
-  if (chat.live.live_turn?.messageId === frame.id) {
-    if (open) transcript.drawLive(chat.live.live_turn);
-    else chat.live.live_turn = null; // a round is over, its tools run
+  if (chat.live?.messageId === frame.id) {
+    if (open) transcript.drawLive(chat.live);
+    else chat.live = null; // a round is over, its tools run
   } else if (open) transcript.setTyping(true);
   if (!open && frame.role === "assistant") transcript.setTyping(false);
 }
@@ -65,7 +65,7 @@ async function branchChanged(chat, frame) {
 
 function turnStarted(chat, frame) {
   chat.turn = { turnId: frame.turn_id, kind: frame.kind };
-  chat.live.live_turn = null;
+  chat.live = null;
   if (frame.kind === "answer") chat.transcript.setTyping(true);
   else chat.onCompacting?.();
   chat.onCompacting = null;
@@ -74,10 +74,10 @@ function turnStarted(chat, frame) {
 
 /** A piece of the answer, or a block of it that is finished. */
 function answerWritten(chat, frame) {
-  if (chat.live.waiting) return;
+  if (chat.waiting) return;
   chat.toolRows.fold(frame.message_id);
-  const { live, change } = apply(chat.live.live_turn, frame);
-  chat.live.live_turn = live;
+  const { live, change } = apply(chat.live, frame);
+  chat.live = live;
   if (change === "gap") chat.needSnapshot();
   else if (change !== "none") chat.transcript.drawLive(live, change);
 }
@@ -91,10 +91,10 @@ function turnFinished(chat, frame) {
   // A newer one may have begun while this end was drawn.
   if (!(chat.turn?.turnId > frame.turn_id)) {
     chat.turn = null;
-    chat.live.live_turn = null;
+    chat.live = null;
     transcript.endLive();
     transcript.setTyping(false);
-    chat.html.questions.closeCalls();
+    chat.questions.closeCalls();
   }
   if (frame.html) transcript.put(frame.html);
   else if (frame.error && frame.kind === "answer") showNotice(frame.error.message);
@@ -114,7 +114,7 @@ function compactionStarted(chat, frame) {
 function compactionCompleted(chat, frame) {
   chat.compaction.completed(frame);
   if (frame.success) chat.gauge.show({ held: false });
-  if (chat.isAnswering() && !chat.live.live_turn) chat.transcript.setTyping(true);
+  if (chat.isAnswering() && !chat.live) chat.transcript.setTyping(true);
 }
 
 function compactionReverted(chat, frame) {
@@ -157,8 +157,8 @@ export const HANDLERS = {
   "turn.finished": turnFinished,
   "tool.started": (chat, frame) => chat.toolRows.call(frame),
   "tool.finished": (chat, frame) => chat.toolRows.call(frame),
-  "question.asked": (chat, frame) => chat.html.questions.asked(frame),
-  "question.closed": (chat, frame) => chat.html.questions.closed(frame),
+  "question.asked": (chat, frame) => chat.questions.asked(frame),
+  "question.closed": (chat, frame) => chat.questions.closed(frame),
   "context.usage": (chat, frame) => chat.showUsage(frame),
   CompressionStarted: compactionStarted,
   CompressionProgress: (chat, frame) => chat.compaction.progressed(frame),

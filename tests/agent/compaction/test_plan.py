@@ -1,4 +1,4 @@
-"""Where to cut; `test_triggers` has when. Numbers in names: cases of the compaction survey."""
+"""Where to cut; test_policy.py has when. Numbers in names: the cases of docs/compaction.md."""
 
 from dataclasses import replace
 

@@ -113,7 +113,7 @@ async def test_a_turn_whose_end_cannot_be_drawn_ends_whole_and_the_tabs_ask_for_
     chat.script.reply("All of the answer.")
     tab = await chat.open()
     opening = await in_db(begin, chat.conversation)
-    monkeypatch.setattr("chat.protocol.events.render_message", fail)
+    monkeypatch.setattr("chat.protocol.from_rows.render_message", fail)
     snapshots = len(tab.all("snapshot"))
     runner.start(opening)
     await tab.until(lambda: len(tab.all("snapshot")) > snapshots)

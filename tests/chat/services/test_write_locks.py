@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models.signals import post_save
 
 from accounts.models import User
+from agent import engine
 from agent.context import request as agent_request
 from agent.loop import Result
 from agent.tokens import TokenCounter
@@ -22,6 +23,7 @@ from chat.html import message as render
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation, Memory, Message, Turn
 from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import CompactionReverted, Event, MessageDeleted, QuestionClosed
 from chat.protocol.local_layer import RESYNC
 from chat.queries import model_server
 from chat.services import branches, endings, memories, preparations, requests, rounds, summaries
@@ -166,24 +168,24 @@ def test_events_that_are_made_late_keep_their_order(
 ) -> None:
     heard, group = listen(conversation), conversation_group(conversation.pk)
     with transaction.atomic():
-        emit_later(group, lambda: {"type": "one"})
-        emit(group, {"type": "two"})
+        emit_later(group, lambda: MessageDeleted(id=1))
+        emit(group, QuestionClosed(id="call-1"))
         with transaction.atomic():
-            emit_later(group, lambda: {"type": "three"})
-    assert heard.types() == ["one", "two", "three"]
+            emit_later(group, lambda: CompactionReverted(id=1))
+    assert heard.types() == ["message.deleted", "question.closed", "compaction.reverted"]
 
 
 @pytest.mark.parametrize("error", [DatabaseError, ValueError])
 async def test_sockets_look_again_where_an_event_cannot_be_made(
     error: type[Exception], transactional_db: None
 ) -> None:
-    def fail() -> dict[str, Any]:
+    def fail() -> Event:
         raise error("after the commit")
 
     def change() -> None:
         with transaction.atomic():
             emit_later("a-group", fail)
-            emit("a-group", {"type": "next"})
+            emit("a-group", MessageDeleted(id=1))
 
     layer = get_channel_layer()
     channel = await layer.new_channel()
@@ -191,7 +193,7 @@ async def test_sockets_look_again_where_an_event_cannot_be_made(
     await in_db(change)
     heard = [(await layer.receive(channel))["name"] for _ in range(2)]
     await layer.group_discard("a-group", channel)
-    assert heard == [RESYNC["name"], "next"]
+    assert heard == [RESYNC["name"], MessageDeleted.type]
 
 
 # --- Beginning and repeating ----------------------------------------------------------------------
@@ -306,11 +308,9 @@ async def test_a_request_is_made_off_the_loop_and_encoded_once(
 def test_what_a_turn_measures_it_measures_once(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chat.queries import conversation as contexts
-
     measured: list[object] = []
-    measure = contexts.measure
-    monkeypatch.setattr(contexts, "measure", lambda *of: (measured.append(of), measure(*of))[1])
+    measure = engine.measure
+    monkeypatch.setattr(engine, "measure", lambda *of: (measured.append(of), measure(*of))[1])
     make_profile()
     memories.remember(conversation.owner_id, "Likes tea.", Memory.Source.USER)
     opening = send(conversation)

@@ -18,7 +18,7 @@ from demo.mind.models import Model
 from demo.mind.playing import bench_script
 from tests.support.patience import PATIENCE
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.asyncio
 
