@@ -307,7 +307,7 @@ async def sweep_forever() -> None:
         try:
             wait = await in_db(sweeping.seconds_to_next)
             if away:
-                # No lease could be extended: give the living time to do so before any turn is ended.
+                # No lease could be extended: give living owners time for it before a turn is ended.
                 await asyncio.sleep(settings.LEASE_SECONDS)
             if ended := await in_db(sweeping.sweep, runner.turn_ids):
                 log.info("swept", ended=ended)

@@ -129,9 +129,9 @@ def edit(compaction_id: int, text: str) -> Compaction:
     """A new version of the current summary in the user's own words. Code checks it against the
     messages and reports, but does not change it.
 
-    `text` holds the chapters with lines across between them; if there are as many as before they keep
-    their ranges, otherwise they become one. Refused for versions that are not current, and for an
-    empty text.
+    `text` holds the chapters with lines across between them; if there are as many as before they
+    keep their ranges, otherwise they become one. Refused for versions that are not current, and
+    for an empty text.
     """
     text = sound_text(text).replace("\r\n", "\n").strip()
     if not text:
