@@ -37,7 +37,7 @@ class State(StrEnum):
 
 # Shown to everyone: the log says what is wrong, with its address.
 WORDS = {
-    State.DRAINING: "It is being stopped: running answers finish, new messages are refused.",
+    State.DRAINING: "It is stopping: running answers finish, new messages are refused.",
     State.DATABASE_AWAY: (
         "It does not answer: nothing can be read or written. The log has the details."
     ),
