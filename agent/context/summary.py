@@ -23,7 +23,7 @@ class Summary:
 
     @classmethod
     def from_text(cls, text: str) -> "Summary":
-        """The parts of a stored text; "" is no summary."""
+        """The parts of a stored text; "" gives an empty summary."""
         if not text:
             return cls()
         *chapters, last = text.split(SEPARATOR)

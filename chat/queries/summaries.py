@@ -12,11 +12,10 @@ from agent.compaction.job import Job
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.engine import plan_next
-from agent.messages import Message
+from agent.messages import Message as AgentMessage
 from agent.tokens import Model
 from chat.errors import RefusalCode, Refused
-from chat.models import Compaction, Conversation
-from chat.models import Message as Row
+from chat.models import Compaction, Conversation, Message
 from chat.queries import model_server
 from chat.queries.conversation import Loaded
 from chat.queries.model_profiles import limits_for, profile_for
@@ -62,7 +61,7 @@ def plan_or_refuse(loaded: Loaded) -> Plan:
     raise Refused(RefusalCode.NOTHING_TO_COMPACT, reason)
 
 
-def divided(messages: Sequence[Message], through: int) -> Plan:
+def divided(messages: Sequence[AgentMessage], through: int) -> Plan:
     """The messages up to a number, and those after it."""
     return Plan(
         [message for message in messages if message.number <= through],
@@ -96,15 +95,15 @@ def chapters_of(compaction: Compaction | None) -> list[Chapter]:
     return [Chapter.from_dict(data) for data in compaction.chapters] if compaction else []
 
 
-def covered(compaction: Compaction) -> QuerySet[Row]:
+def covered(compaction: Compaction) -> QuerySet[Message]:
     """The messages that a compaction reads: those of the branch in its range."""
     return messages_between(
         compaction.conversation_id, compaction.first.position, compaction.through.position
     )
 
 
-def messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Row]:
+def messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Message]:
     """The branch's messages from one position through another."""
-    return Row.objects.filter(
+    return Message.objects.filter(
         conversation=conversation_id, active=True, position__range=(first, last)
     ).order_by("position")

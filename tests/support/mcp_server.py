@@ -104,7 +104,7 @@ broken = Broken("broken")
 
 @broken.tool()
 def good() -> list[str | Image]:
-    """Returns what is no picture."""
+    """Returns something that is not a picture."""
     return ["Look:", Image(data=b"no picture", format="png")]
 
 

@@ -30,7 +30,7 @@ Server = TypeVar("Server")
 
 
 class ServiceUnavailable(Exception):
-    """No server could be had; the message says what was tried and what to do."""
+    """No server could be started; the message says what was tried and what to do."""
 
 
 def free_port() -> int:

@@ -602,7 +602,7 @@ def test_trim_goes_by_the_meter_where_that_says_more() -> None:
 
 
 def test_trim_never_cuts_between_a_call_and_its_result() -> None:
-    """A prompt that came with the results is no place to cut."""
+    """A prompt that came with the results is not a place to cut."""
     made = context(
         user(1, tokens=3_900),
         message(2, "assistant", [call("a")], 3_900),
