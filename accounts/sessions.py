@@ -7,7 +7,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.models import User
 
 
-def signed_in_user_id(session_key: str | None) -> int | None:
+def find_user_id(session_key: str | None) -> int | None:
     """The id of the user whom the session signs in; None where it does not exist or has expired,
     or where the user is disabled or has changed the password since. Two reads by primary key."""
     session = SessionStore(session_key).load()

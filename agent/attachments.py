@@ -18,7 +18,7 @@ TEXT = "text/plain"  # the media type of every file that is sent as text
 Read = Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]]
 
 
-def reference(block: Block) -> dict[str, Any] | None:
+def find_reference(block: Block) -> dict[str, Any] | None:
     """The source of a block that refers to a file, else None."""
     source = block.get("source")
     if isinstance(source, dict) and source.get("type") == "attachment":
@@ -28,7 +28,7 @@ def reference(block: Block) -> dict[str, Any] | None:
 
 async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
     """The messages with the contents of their text files in place of the references."""
-    wanted = [each for message in messages for each in text_ids(message.blocks)]
+    wanted = [each for message in messages for each in list_text_file_ids(message.blocks)]
     return with_files(messages, await read(wanted) if wanted else {})
 
 
@@ -43,14 +43,14 @@ def with_files(messages: Sequence[Message], files: Mapping[str, bytes]) -> list[
 
 
 def _with_text(block: Block, files: Mapping[str, bytes]) -> Block:
-    source = reference(block)
+    source = find_reference(block)
     if source is None or source["id"] not in files:
         return block
     text = files[source["id"]].decode("utf-8", "replace")
     return block | {"source": {"type": "text", "media_type": TEXT, "data": text}}
 
 
-def within_limit(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list[Message]:
+def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list[Message]:
     """The messages with the oldest files as placeholders where all would not fit one request.
 
     A fold over the messages in order: what was replaced once stays replaced. It makes
@@ -74,12 +74,12 @@ def within_limit(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> lis
 
 
 def _sent_bytes(block: Block) -> int:
-    source = reference(block)
+    source = find_reference(block)
     return -(-source["bytes"] // 3) * 4 if source else 0
 
 
 def _placeholder(block: Block) -> Block:
-    if not reference(block):
+    if not find_reference(block):
         return block
     name = block.get("title") or block["type"]
     return {
@@ -88,12 +88,12 @@ def _placeholder(block: Block) -> Block:
     }
 
 
-def ids_in(body: Mapping[str, Any]) -> list[str]:
+def list_file_ids_in(body: Mapping[str, Any]) -> list[str]:
     """The ids of the files that a request's body refers to."""
-    return [each for message in body["messages"] for each in ids(message["content"])]
+    return [each for message in body["messages"] for each in list_file_ids(message["content"])]
 
 
-def filled(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
+def fill_in_files(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
     """A request's body with the bytes of its files; a file that is gone becomes a note."""
     messages = [
         message | {"content": [_filled(block, files) for block in message["content"]]}
@@ -103,7 +103,7 @@ def filled(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
-    source = reference(block)
+    source = find_reference(block)
     if source is None:
         return block
     rest = {key: value for key, value in block.items() if key == "cache_control"}
@@ -124,12 +124,12 @@ def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
     return filled_in | rest
 
 
-def ids(blocks: Iterable[Block]) -> list[str]:
+def list_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of the files that blocks refer to."""
-    return [source["id"] for block in blocks if (source := reference(block))]
+    return [source["id"] for block in blocks if (source := find_reference(block))]
 
 
-def text_ids(blocks: Iterable[Block]) -> list[str]:
+def list_text_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of those that are text, code too."""
-    sources = (source for block in blocks if (source := reference(block)))
+    sources = (source for block in blocks if (source := find_reference(block)))
     return [source["id"] for source in sources if source["media_type"] == TEXT]

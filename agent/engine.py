@@ -8,10 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.compaction.job import Job, Result
+from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import summarise
-from agent.compaction.plan import Plan, compacted, plan, protected_first, rendered
-from agent.compaction.policy import Policy, State, Trigger, due
+from agent.compaction.plan import (
+    Plan,
+    apply_compaction,
+    find_protected_first,
+    plan_compaction,
+    render_chapters,
+)
+from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.pruning import Pruning, plan_pruning
@@ -28,7 +34,7 @@ PAUSE_MARGIN_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UsageReport:
     """What the server reported with message `number`, of the context as it still is. `thinking`:
     tokens of its output that are sent again only while its turn runs. `complete`: the report came
     at the reply's end, and counts its text."""
@@ -40,7 +46,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Metered:
+class MeteredContext:
     """A context with its size. `size` is the estimate of its parts, `used` what the meter says of
     the whole, and `estimated` whether any of that is an estimate."""
 
@@ -58,21 +64,25 @@ class Metered:
         return self.used <= self.limits.prompt_limit
 
 
-def meter(context: Context, counter: TokenCounter, report: Report | None = None) -> Metered:
+def meter(
+    context: Context, counter: TokenCounter, report: UsageReport | None = None
+) -> MeteredContext:
     """The last report and an estimate of what is newer; an estimate of everything where no report
     describes the context any more."""
     size = measure(context, counter)
     if report is None:
-        return Metered(context, size, size.total, estimated=True)
+        return MeteredContext(context, size, size.total, estimated=True)
     apply = context.limits.factor.apply
     newer = sum(apply(m.tokens) for m in context.messages if m.number > report.number)
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
         used = report.usage.total - (0 if in_turn else report.thinking) + newer
-        return Metered(context, size, RealTokens(used), estimated=newer > 0)
+        return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
     own = sum(apply(m.tokens) for m in context.messages if m.number == report.number)
-    return Metered(context, size, RealTokens(report.usage.prompt + own + newer), estimated=True)
+    return MeteredContext(
+        context, size, RealTokens(report.usage.prompt + own + newer), estimated=True
+    )
 
 
 # --- Before a request -----------------------------------------------------------------------------
@@ -104,7 +114,7 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class BreakerOpen:
     """A compaction is due, but the circuit breaker is open: say so. `send_or_trim` then."""
 
 
@@ -115,7 +125,7 @@ class Trim:
     most: RealTokens
 
 
-Step = Send | Swap | Prune | Compact | Rest | Trim
+Step = Send | Swap | Prune | Compact | BreakerOpen | Trim
 
 
 class Situation(Protocol):
@@ -134,51 +144,53 @@ class Situation(Protocol):
     def warm(self) -> bool:
         """Whether the server still caches the last request."""
 
-    def prepared(self) -> Trigger | None:
+    def find_prepared(self) -> Trigger | None:
         """The trigger of a prepared summary that can become current now; None: there is none."""
 
     def is_writing(self) -> bool:
         """Whether a summary is being prepared at this moment."""
 
-    def breaker_open(self) -> bool:
+    def is_breaker_open(self) -> bool:
         """Whether automatic compactions recently failed, or came, too often."""
 
 
 def next_step(
-    metered: Metered, policy: Policy, situation: Situation, counter: TokenCounter
+    metered: MeteredContext, policy: Policy, situation: Situation, counter: TokenCounter
 ) -> Step:
     """What to do before the next request, the cheapest step first: swap, prune, compact, and where
     none of these is due or possible, send what fits."""
-    if situation.asked and not situation.breaker_open():
+    if situation.asked and not situation.is_breaker_open():
         return Compact(Trigger.TOOL)
-    trigger = due(State(metered.used, metered.limits, situation.rounds), policy)
+    trigger = find_trigger(ContextLoad(metered.used, metered.limits, situation.rounds), policy)
     if policy.enabled and _swaps(metered, policy, situation, trigger):
         return Swap()
     if trigger and (pruning := _pruning(metered, counter)):
         return Prune(pruning)
     if situation.asked:
-        return Rest()
+        return BreakerOpen()
     # While a summary is being prepared, a context that fits need not wait for it.
     if trigger and not (metered.fits and situation.is_writing()):
-        return Rest() if situation.breaker_open() else Compact(trigger)
+        return BreakerOpen() if situation.is_breaker_open() else Compact(trigger)
     return send_or_trim(metered)
 
 
-def _swaps(metered: Metered, policy: Policy, situation: Situation, trigger: Trigger | None) -> bool:
+def _swaps(
+    metered: MeteredContext, policy: Policy, situation: Situation, trigger: Trigger | None
+) -> bool:
     """Whether a prepared summary becomes current: where one is due; and where it was made in a
     pause which outlived the cache, so that the new prefix costs no more than the old one would."""
     if trigger:
-        return situation.prepared() is not None
+        return situation.find_prepared() is not None
     cold = metered.used >= policy.idle_tokens(metered.limits) and not situation.warm
-    return cold and situation.prepared() == Trigger.IDLE
+    return cold and situation.find_prepared() == Trigger.IDLE
 
 
-def _pruning(metered: Metered, counter: TokenCounter) -> Pruning | None:
+def _pruning(metered: MeteredContext, counter: TokenCounter) -> Pruning | None:
     context = metered.context
     return plan_pruning(context.messages, context.pruned_through, context.limits, counter)
 
 
-def send_or_trim(metered: Metered, most: int | None = None) -> Send | Trim:
+def send_or_trim(metered: MeteredContext, most: int | None = None) -> Send | Trim:
     """What to do where nothing can be compacted any more. `most`: tokens that the server takes,
     where it has said that they are fewer."""
     limit = metered.limits.prompt_limit
@@ -186,7 +198,9 @@ def send_or_trim(metered: Metered, most: int | None = None) -> Send | Trim:
     return Send() if metered.used <= limit else Trim(RealTokens(limit))
 
 
-def to_send(metered: Metered, counter: TokenCounter, most: int | None = None) -> Context:
+def trim_if_needed(
+    metered: MeteredContext, counter: TokenCounter, most: int | None = None
+) -> Context:
     """The context as `send_or_trim` has it sent: itself, or without its oldest turns."""
     step = send_or_trim(metered, most)
     if isinstance(step, Send):
@@ -202,7 +216,7 @@ def wants_preparation(used: int, limits: Limits, policy: Policy) -> bool:
     return policy.prepare_ratio > 0 and used >= policy.prepare_tokens(limits)
 
 
-def pause_to_use(
+def find_pause_to_use(
     used: int, limits: Limits, policy: Policy, *, pauses: Sequence[float], cached: float
 ) -> float | None:
     """After a reply: in how many seconds a summary is prepared if the user has not come back; None:
@@ -216,24 +230,26 @@ def pause_to_use(
 # --- A compaction ---------------------------------------------------------------------------------
 
 
-def plan_next(metered: Metered, policy: Policy, trigger: Trigger = Trigger.AUTO) -> Plan | None:
+def plan_next(
+    metered: MeteredContext, policy: Policy, trigger: Trigger = Trigger.AUTO
+) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
     context = metered.context
-    return plan(
+    return plan_compaction(
         context.messages,
         policy,
         context.limits,
         fixed=metered.size.fixed,
-        first=protected_first(context, policy),
+        first=find_protected_first(context, policy),
         trigger=trigger,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactedContext:
     """A written summary, and the context with it, of `tokens`."""
 
-    result: Result
+    result: WrittenSummary
     summary: Summary
     context: Context
     tokens: RealTokens
@@ -242,15 +258,15 @@ class Compacted:
 Count = Callable[[Context], Awaitable[int | None]]
 
 
-async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> Compacted:
+async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> CompactedContext:
     """Write the next state of the summary. Stores nothing. `count` asks the server for the size of
     the new context, where it can tell. Raises AgentError, and SummaryRejected where no summary
     came of it or the context would not be smaller than it is, or than `before`."""
     result = await summarise(job)
-    summary = rendered(result.chapters, job.policy, job.context.limits, job.counter)
-    context = compacted(job.context, job.plan, summary, job.policy)
+    summary = render_chapters(result.chapters, job.policy, job.context.limits, job.counter)
+    context = apply_compaction(job.context, job.plan, summary, job.policy)
     counted = await count(context) if count else None
     tokens = RealTokens(counted) if counted else measure(context, job.counter).total
     if tokens >= max(job.used, before):
         raise SummaryRejected("it would not have made the context smaller")
-    return Compacted(result, summary, context, tokens)
+    return CompactedContext(result, summary, context, tokens)

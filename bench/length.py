@@ -57,16 +57,16 @@ def next_turn(conversation: Any) -> None:
     """Everything that comes before the next request, except writing the rows."""
     from agent.compaction.policy import Trigger
     from agent.context.assemble import assemble
-    from chat.queries.conversation import load
+    from chat.queries.conversation import load_state
     from chat.queries.summaries import plan_for
 
-    loaded = load(conversation.pk)
-    assert loaded.due() is None
-    plan_for(loaded, Trigger.MANUAL)
-    assemble(loaded.context).body()
+    state = load_state(conversation.pk)
+    assert state.due() is None
+    plan_for(state, Trigger.MANUAL)
+    assemble(state.context).body()
 
 
-def measure(
+def measure_action(
     report: Report, name: str, actions: dict[int, Callable[[], Any]], repetitions: int
 ) -> None:
     """Times and queries of an action for each length, and the ratio to the shortest."""
@@ -98,7 +98,7 @@ def main() -> Report:
     options = parser.parse_args()
 
     report = Report("Cost of length")
-    with serving.django_site():
+    with serving.load_django_site():
         from django.core.cache import cache
         from django.test import Client
 
@@ -123,7 +123,7 @@ def main() -> Report:
             actions: dict[int, Callable[[], Any]] = {
                 length: partial(action, row) for length, row in conversations.items()
             }
-            measure(report, name, actions, options.repetitions)
+            measure_action(report, name, actions, options.repetitions)
     report.print_table()
     return report
 

@@ -48,7 +48,7 @@ USABLE = """
 """
 
 
-def conversations(page: Page, server: EverlongProcess) -> dict[int, str]:
+def make_conversations(page: Page, server: EverlongProcess) -> dict[int, str]:
     """The addresses of conversations by length, compacted as in `bench.length`."""
     page.goto(server.url + server.setup_path)
     page.fill("[name=username]", "bench")
@@ -66,7 +66,7 @@ def conversations(page: Page, server: EverlongProcess) -> dict[int, str]:
     }
 
 
-def usable(page: Page, url: str) -> float:
+def measure_usable(page: Page, url: str) -> float:
     """Milliseconds from the start of the navigation."""
     page.goto(url)
     milliseconds: float = page.evaluate(USABLE)
@@ -98,16 +98,18 @@ def weigh(report: Report, page: Page, url: str) -> None:
     network.detach()
 
 
-def measure(report: Report, browser: Browser, server: EverlongProcess, repetitions: int) -> None:
+def measure_pages(
+    report: Report, browser: Browser, server: EverlongProcess, repetitions: int
+) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
-    urls = conversations(page, server)
+    urls = make_conversations(page, server)
     weigh(report, page, server.url + "/")
     page.add_init_script(WATCH_SOCKET)
     times: dict[int, list[float]] = defaultdict(list)
     for turn in range(repetitions + 1):
         for length, url in urls.items():
-            took = usable(page, url)
+            took = measure_usable(page, url)
             if turn:  # the first warms up
                 times[length].append(took)
     shortest, *longer = LENGTHS
@@ -125,7 +127,7 @@ def main() -> Report:
     options = parser.parse_args()
     report = Report("Pages in Chromium")
     with running_site() as (server, _, browser):
-        measure(report, browser, server, options.repetitions)
+        measure_pages(report, browser, server, options.repetitions)
     report.print_table()
     return report
 

@@ -12,29 +12,29 @@ ROOT = Path(__file__).resolve().parent.parent
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def tree(pid: int) -> list[int]:
+def list_tree(pid: int) -> list[int]:
     """A process and its descendants."""
     pids = [pid]
     for thread in Path(f"/proc/{pid}/task").iterdir():
         for child in (thread / "children").read_text().split():
-            pids += tree(int(child))
+            pids += list_tree(int(child))
     return pids
 
 
-def cpu_ms(pid: int) -> float:
+def read_cpu_ms(pid: int) -> float:
     """User and system time of a process tree so far, in ms (kept in steps of 10)."""
     total = 0
-    for each in tree(pid):
+    for each in list_tree(pid):
         # The name, which may hold spaces, ends at the last parenthesis.
         fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         total += sum(map(int, fields[11:15]))  # utime, stime, and those of ended children
     return total * _TICK_MS
 
 
-def pss_mb(pid: int) -> float:
+def read_pss_mb(pid: int) -> float:
     """Proportional set size of a process tree: shared pages are split among their users."""
     kb = 0
-    for each in tree(pid):
+    for each in list_tree(pid):
         for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 kb += int(line.split()[1])

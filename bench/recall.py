@@ -23,7 +23,7 @@ from typing import Any
 
 from bench.replay.conversations import ARTEFACT
 from bench.report import Report, percentile
-from bench.serving import django_site
+from bench.serving import load_django_site
 
 CATEGORIES = [
     "contradiction_resolution",
@@ -53,7 +53,7 @@ class Dialogue:
 # --- Data -----------------------------------------------------------------------------------------
 
 
-def read(folder: Path) -> Iterator[Dialogue]:
+def read_dialogues(folder: Path) -> Iterator[Dialogue]:
     """Every dialogue of a folder that holds locomo/ and beam/, or is one of them."""
     for path in sorted([*folder.glob("locomo*.json"), *folder.glob("locomo/locomo*.json")]):
         for each in json.loads(path.read_text("utf-8")):
@@ -130,7 +130,7 @@ class Answers:
     empty: int = 0
 
 
-def store(dialogue: Dialogue) -> Any:
+def store_dialogue(dialogue: Dialogue) -> Any:
     """A conversation of a user of its own, with the dialogue in it; the scope of a tool call."""
     from accounts.models import User
     from chat.importers.pi import Session, SessionMessage
@@ -146,7 +146,7 @@ def store(dialogue: Dialogue) -> Any:
     return Scope(conversation.pk, user.pk)
 
 
-def ask(scope: Any, question: str) -> tuple[str, float]:
+def ask_question(scope: Any, question: str) -> tuple[str, float]:
     """The handler's answer, and the milliseconds that it took."""
     from asgiref.sync import async_to_sync
 
@@ -157,10 +157,10 @@ def ask(scope: Any, question: str) -> tuple[str, float]:
     return answer, 1000 * (time.perf_counter() - began)
 
 
-def measure(dialogue: Dialogue, scope: Any, answers: Answers) -> None:
+def measure_dialogue(dialogue: Dialogue, scope: Any, answers: Answers) -> None:
     """Ask all questions of a dialogue."""
     for index, (question, evidence) in enumerate(dialogue.questions):
-        answer, milliseconds = ask(scope, question)
+        answer, milliseconds = ask_question(scope, question)
         answers.milliseconds.append(milliseconds)
         hits = [(int(match[1]), match.start()) for match in _HIT.finditer(answer)]
         answers.empty += not hits
@@ -179,7 +179,7 @@ def measure(dialogue: Dialogue, scope: Any, answers: Answers) -> None:
         answers.shares["half_b" if index % 2 else "half_a"].append(share(found[:10]))
 
 
-def add(report: Report, name: str, answers: Answers) -> None:
+def report_answers(report: Report, name: str, answers: Answers) -> None:
     for measure_name, shares in answers.shares.items():
         goal = AIMS.get(name) if measure_name == "r10" else None
         if measure_name.startswith("in_"):
@@ -196,9 +196,9 @@ def measure_long(report: Report, dialogues: Sequence[Dialogue], vendor: str) -> 
     questions = [q for d in dialogues if d.dataset != "locomo" for q, _ in d.questions]
     if not texts:
         return
-    scope = store(Dialogue("long", list(islice(cycle(texts), LONG)), []))
-    ask(scope, questions[0])  # warms up
-    times = [ask(scope, question)[1] for question in questions]
+    scope = store_dialogue(Dialogue("long", list(islice(cycle(texts), LONG)), []))
+    ask_question(scope, questions[0])  # warms up
+    times = [ask_question(scope, question)[1] for question in questions]
     report.add("long_10k.p50_ms", percentile(times, 0.5), "ms")
     report.add("long_10k.p95_ms", percentile(times, 0.95), "ms", MOST_MS[vendor])
 
@@ -209,18 +209,18 @@ def main() -> Report:
     parser.add_argument("--database-url", default="", help="an empty database; default: SQLite")
     parser.add_argument("--without-long", action="store_true", help="not in 10,000 messages")
     options = parser.parse_args()
-    dialogues = list(read(options.data))
+    dialogues = list(read_dialogues(options.data))
     if not dialogues:
         parser.error(f"no dialogues in {options.data}")
-    with django_site(options.database_url):
+    with load_django_site(options.database_url):
         from django.db import connection
 
         report = Report(f"Recall on {connection.vendor}")
         answers: dict[str, Answers] = defaultdict(lambda: Answers(defaultdict(list), []))
         for dialogue in dialogues:
-            measure(dialogue, store(dialogue), answers[dialogue.dataset])
+            measure_dialogue(dialogue, store_dialogue(dialogue), answers[dialogue.dataset])
         for name, each in answers.items():
-            add(report, name, each)
+            report_answers(report, name, each)
         if not options.without_long:
             measure_long(report, dialogues, connection.vendor)
     report.print_table()

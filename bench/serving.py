@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 @contextmanager
-def django_site(database_url: str = "") -> Iterator[Path]:
+def load_django_site(database_url: str = "") -> Iterator[Path]:
     """A data directory with Django loaded on it in this process, and a migrated database: a new
     SQLite one, or an empty one of that URL. Once per process: Django reads its settings once."""
     with TemporaryDirectory(prefix="everlong-bench-") as name:
@@ -52,7 +52,7 @@ def django_site(database_url: str = "") -> Iterator[Path]:
 
 
 @contextmanager
-def serving(directory: Path, provider_url: str) -> Iterator[Any]:
+def serve_site(directory: Path, provider_url: str) -> Iterator[Any]:
     """The server on that data, which asks that provider; gives the process (`url`, `pid`), and in
     `start_s` the seconds until it answered."""
     from tests.support.server import EverlongProcess
@@ -112,7 +112,7 @@ def _exchange(conversation: Any) -> list[Any]:
     ]
 
 
-def addresses(server: Any, chats: list[tuple[str, str]]) -> list[list[str]]:
+def list_addresses(server: Any, chats: list[tuple[str, str]]) -> list[list[str]]:
     """What the web talker connects to: [websocket URL, origin, cookie] each."""
     socket = server.url.replace("http", "ws", 1)
     return [[f"{socket}/ws/conversations/{pk}/", server.url, cookie] for pk, cookie in chats]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import serving
-from bench.processes import Child, cpu_ms, pss_mb
+from bench.processes import Child, read_cpu_ms, read_pss_mb
 from bench.report import Report, median, percentile
 
 INTERVAL_MS = 20
@@ -33,7 +33,7 @@ Chats = list[tuple[str, str]]
 
 
 @contextmanager
-def provider(deltas: int, interval_ms: float) -> Iterator[str]:
+def serve_provider(deltas: int, interval_ms: float) -> Iterator[str]:
     """The demo server with stamped answers; its URL."""
     options = f"--deltas {deltas} --interval-ms {interval_ms} --stamp".split()
     with Child("demo", *options) as process:
@@ -52,18 +52,18 @@ class Bench:
     def talk(self, kind: str, chats: Chats, spread_s: float) -> Round:
         """One run; `cpu_ms` is the server's for the web, else the talker's own."""
         if kind == "web":
-            self.talkers[kind].ask({"connect": serving.addresses(self.server, chats)})
+            self.talkers[kind].ask({"connect": serving.list_addresses(self.server, chats)})
         order = {
             "chats": len(chats),
             "spread_s": spread_s,
             "deltas": self.deltas,
             "interval_ms": self.interval_ms,
         }
-        before = cpu_ms(self.server.pid)
+        before = read_cpu_ms(self.server.pid)
         found = self.talkers[kind].ask({"talk": order})
         time.sleep(REST_S)
         if kind == "web":
-            found["cpu_ms"] = cpu_ms(self.server.pid) - before
+            found["cpu_ms"] = read_cpu_ms(self.server.pid) - before
         if found["failures"]:
             print(f"{kind}, {len(chats)} chats: {found['failures']}", flush=True)
         return found
@@ -80,11 +80,11 @@ class Bench:
 
 
 @contextmanager
-def bench(
+def run_bench(
     directory: Path, url: str, kinds: Sequence[str], deltas: int, interval_ms: float
 ) -> Iterator[Bench]:
     with ExitStack() as stack:
-        server = stack.enter_context(serving.serving(directory, url))
+        server = stack.enter_context(serving.serve_site(directory, url))
         talkers = {kind: stack.enter_context(Child("bench.talkers", kind, url)) for kind in kinds}
         yield Bench(server, talkers, deltas, interval_ms)
 
@@ -93,13 +93,13 @@ def report_start(report: Report, directory: Path, url: str, rounds: int) -> None
     """Cold start, idle memory and idle CPU."""
     starts, sizes, idle = [], [], []
     for _ in range(rounds):
-        with serving.serving(directory, url) as server:
+        with serving.serve_site(directory, url) as server:
             starts.append(server.start_s)
             time.sleep(SETTLE_S)
-            before = cpu_ms(server.pid)
+            before = read_cpu_ms(server.pid)
             time.sleep(2)
-            idle.append((cpu_ms(server.pid) - before) / 2)
-            sizes.append(pss_mb(server.pid))
+            idle.append((read_cpu_ms(server.pid) - before) / 2)
+            sizes.append(read_pss_mb(server.pid))
     report.add("start.cold_s", median(starts), "s")
     report.add("memory.idle_mb", median(sizes), "MB PSS", 230)
     report.add("idle.cpu_ms_per_s", median(idle), "ms/s")
@@ -127,12 +127,12 @@ def report_first_delta(report: Report, bench: Bench, chats: Chats, rounds: int) 
 def report_growth(report: Report, bench: Bench, number: int, at_once: int) -> None:
     """Memory after many new chats, each with a title of its own."""
     time.sleep(SETTLE_S)
-    sizes = [pss_mb(bench.server.pid)]
+    sizes = [read_pss_mb(bench.server.pid)]
     for _half in range(2):
         for _ in range(max(1, number // at_once // 2)):
             bench.talk("web", serving.make_chats(at_once, begun=False), 0.5)
         time.sleep(SETTLE_S)
-        sizes.append(pss_mb(bench.server.pid))
+        sizes.append(read_pss_mb(bench.server.pid))
     report.add(f"memory.growth_mb.{number}", sizes[-1] - sizes[0], "MB PSS", 20)
     report.add(f"memory.growth_mb.last_{number // 2}", sizes[-1] - sizes[1], "MB PSS")
 
@@ -173,20 +173,20 @@ def main() -> Report:
     kinds = list(dict.fromkeys(("web", *options.kinds)))
 
     report = Report("Streaming")
-    with serving.django_site() as directory:
+    with serving.load_django_site() as directory:
         begun = serving.make_chats(max([*options.sizes, options.asks, 1]), begun=True)
-        with provider(SHORT_DELTAS, SHORT_INTERVAL_MS) as url:
+        with serve_provider(SHORT_DELTAS, SHORT_INTERVAL_MS) as url:
             if options.starts:
                 report_start(report, directory, url, options.starts)
             if options.asks or options.chats:
-                with bench(directory, url, KINDS, SHORT_DELTAS, SHORT_INTERVAL_MS) as short:
+                with run_bench(directory, url, KINDS, SHORT_DELTAS, SHORT_INTERVAL_MS) as short:
                     if options.asks:
                         report_first_delta(report, short, begun[: options.asks], options.rounds + 1)
                     if options.chats:
                         report_growth(report, short, options.chats, at_once=50)
-        with provider(DELTAS, INTERVAL_MS) as url:
+        with serve_provider(DELTAS, INTERVAL_MS) as url:
             if options.sizes:
-                with bench(directory, url, kinds, DELTAS, INTERVAL_MS) as long:
+                with run_bench(directory, url, kinds, DELTAS, INTERVAL_MS) as long:
                     for kind in kinds:
                         long.talk(kind, begun[:1], SPREAD_S)  # warm
                     for size in options.sizes:

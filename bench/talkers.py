@@ -162,7 +162,7 @@ class SdkStream(Sdk):
         return heard
 
 
-class Socket(Asking):
+class SocketTalker(Asking):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         body = json.dumps(self.body | {"stream": True}).encode()
@@ -193,7 +193,7 @@ KINDS: dict[str, type[Talker]] = {
     "web": Web,
     "sdk": Sdk,
     "sdk_stream": SdkStream,
-    "socket": Socket,
+    "socket": SocketTalker,
 }
 
 

@@ -34,37 +34,37 @@ class Sample:
     true: int
 
 
-def family(model: str) -> str:
+def read_family(model: str) -> str:
     """A model's name without its date: `claude-haiku-4-5-20251001` to `claude-haiku-4-5`."""
     return re.sub(r"-(\d{8}|latest)$", "", model)
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
+def read_samples(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def errors(samples: Iterable[Sample], factor: Factor) -> list[float]:
+def measure_errors(samples: Iterable[Sample], factor: Factor) -> list[float]:
     """Relative errors, negative for underestimates."""
     return [(sample.raw * factor.value - sample.true) / sample.true for sample in samples]
 
 
-def percentile(values: list[float], share: float) -> float:
+def interpolate_percentile(values: list[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
 
 
-def replies(folder: Path, counter: TokenCounter) -> dict[str, list[Sample]]:
+def read_replies(folder: Path, counter: TokenCounter) -> dict[str, list[Sample]]:
     """Texts that models wrote, with their reported output tokens, by family."""
     found: dict[str, list[Sample]] = defaultdict(list)
-    for row in read(folder / "output_text.jsonl"):
+    for row in read_samples(folder / "output_text.jsonl"):
         raw = counter.count(row["output_text"])
         if raw >= SHORTEST:
-            found[family(row["model"])].append(Sample(raw, row["output_tokens"]))
+            found[read_family(row["model"])].append(Sample(raw, row["output_tokens"]))
     return found
 
 
-def learned(samples: list[Sample], factor: Factor) -> Factor:
+def learn_factor(samples: list[Sample], factor: Factor) -> Factor:
     for sample in samples:
         factor = factor.learn(sample.raw, sample.true)
     return factor
@@ -72,24 +72,26 @@ def learned(samples: list[Sample], factor: Factor) -> Factor:
 
 def report_texts(report: Report, folder: Path, counter: TokenCounter) -> None:
     """The estimate of single texts, with the start factor and after 20 replies."""
-    for name, samples in sorted(replies(folder, counter).items()):
+    for name, samples in sorted(read_replies(folder, counter).items()):
         start = Factor.start(name)
-        write_errors(report, f"tokens.{name}.start", errors(samples, start), goal=False)
+        write_errors(report, f"tokens.{name}.start", measure_errors(samples, start), goal=False)
         rest = samples[LEARNING_REPLIES:]
         if len(rest) >= LEARNING_REPLIES:
-            after = learned(samples[:LEARNING_REPLIES], start)
-            write_errors(report, f"tokens.{name}", errors(rest, after), goal=True)
+            after = learn_factor(samples[:LEARNING_REPLIES], start)
+            write_errors(report, f"tokens.{name}", measure_errors(rest, after), goal=True)
 
 
 def write_errors(report: Report, name: str, values: list[float], *, goal: bool) -> None:
     sizes = [abs(value) for value in values]
     report.add(f"{name}.median_error", statistics.median(sizes), "ratio", 0.03 if goal else None)
-    report.add(f"{name}.p95_error", percentile(sizes, 0.95), "ratio", 0.12 if goal else None)
+    report.add(
+        f"{name}.p95_error", interpolate_percentile(sizes, 0.95), "ratio", 0.12 if goal else None
+    )
     report.add(f"{name}.underestimates", sum(v < 0 for v in values) / len(values), "ratio")
     report.add(f"{name}.samples", len(values), "texts")
 
 
-def blocks(content: Any) -> list[Block]:
+def read_blocks(content: Any) -> list[Block]:
     """The session's content as blocks, thinking left out as in our requests."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -113,10 +115,10 @@ def report_session(report: Report, folder: Path, counter: TokenCounter) -> None:
     late_meter = late_blind = 0.0
     base = last_total = 0
     raw_total = last_raw = RawTokens(0)
-    for row in read(folder / "session_usage.jsonl"):
+    for row in read_samples(folder / "session_usage.jsonl"):
         true = row["prompt_tokens_total"]
         newer = row.get("growth_messages")
-        raw = RawTokens(sum(counter.count_blocks(blocks(m["content"])) for m in newer or []))
+        raw = RawTokens(sum(counter.count_blocks(read_blocks(m["content"])) for m in newer or []))
         if newer is None or true < last_total:
             # The session began, or dropped something: what is left has no texts to count.
             base, raw_total = true, RawTokens(0)
@@ -131,7 +133,7 @@ def report_session(report: Report, folder: Path, counter: TokenCounter) -> None:
             late_blind = max(late_blind, true - base - factor.apply(raw_total))
             factor = factor.learn(raw_total, true - base)
         last_total = true + row["output_tokens"]
-        last_raw = counter.count_blocks(blocks(row["output_content"]))
+        last_raw = counter.count_blocks(read_blocks(row["output_content"]))
     rest = slice(LEARNING_REPLIES, None)
     write_errors(report, "tokens.session", meter[rest], goal=True)
     write_errors(report, "tokens.session_without_usage", blind[rest], goal=True)

@@ -51,7 +51,7 @@ async def in_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     return await loop.run_in_executor(_executor, _call, work, translation.get_language())
 
 
-async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_db_with_retries(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """`in_db`, tried again for as long as the database is unavailable: for what would otherwise be
     lost. It may run twice: a reply may be lost after the work was done."""
     failed = False
@@ -60,15 +60,15 @@ async def in_db_at_last(function: Callable[P, T], *args: P.args, **kwargs: P.kwa
             result = await in_db(function, *args, **kwargs)
         except UNAVAILABLE as error:
             failed = True
-            DATABASE.began(error)
+            DATABASE.note_failure(error)
             await asyncio.sleep(RETRY_SECONDS)
         else:
             if failed:  # otherwise it may only have read, which a full disk allows
-                DATABASE.ended()
+                DATABASE.note_success()
             return result
 
 
-def why_unavailable(error: BaseException) -> str:
+def explain_unavailable(error: BaseException) -> str:
     """Words for the page, marked with `gettext_noop`."""
     said = str(error)
     if "database or disk is full" in said or getattr(error.__cause__, "sqlstate", "") == DISK_FULL:
@@ -76,7 +76,7 @@ def why_unavailable(error: BaseException) -> str:
     return UNWRITABLE if "disk I/O error" in said or "readonly database" in said else AWAY
 
 
-async def unbroken(work: Coroutine[Any, Any, T]) -> T:
+async def finish_despite_cancel(work: Coroutine[Any, Any, T]) -> T:
     """Finish the work even if the task is cancelled meanwhile; the task is then cancelled
     afterwards."""
     task = asyncio.ensure_future(work)

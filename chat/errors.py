@@ -63,7 +63,7 @@ class Refused(Exception):
         self.retry_after = retry_after
 
 
-def in_words(error: dict[str, Any] | None) -> dict[str, Any] | None:
+def translate_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
     """A stored `AgentError` with its message in the reader's language."""
     if not error or not error.get("message"):
         return error

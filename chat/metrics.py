@@ -23,12 +23,12 @@ _lock = Lock()
 _counted: Counter[Fault] = Counter()
 
 
-def count(fault: Fault) -> None:
+def count_event(fault: Fault) -> None:
     """Count one more."""
     with _lock:
         _counted[fault] += 1
 
 
-def counted(fault: Fault) -> int:
+def read_count(fault: Fault) -> int:
     """How many there were since the process started."""
     return _counted[fault]

@@ -32,10 +32,10 @@ class Outage:
         self._lock = Lock()
 
     @property
-    def lasts(self) -> bool:
+    def is_ongoing(self) -> bool:
         return self._since is not None
 
-    def began(self, error: BaseException) -> None:
+    def note_failure(self, error: BaseException) -> None:
         """A call has failed."""
         with self._lock:
             if self._since is not None:
@@ -49,7 +49,7 @@ class Outage:
             reason=f"{type(error).__name__}: {error}"[:300],
         )
 
-    def ended(self) -> None:
+    def note_success(self) -> None:
         """A call has succeeded."""
         if self._since is None:  # nearly always: no lock for it
             return

@@ -1,6 +1,6 @@
 from config.celery import app as celery_app
-from config.threads import mend_futures
+from config.threads import patch_futures
 
-mend_futures()
+patch_futures()
 
 __all__ = ["celery_app"]

@@ -11,11 +11,11 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
 from chat.live.routing import websocket_urlpatterns  # noqa: E402
-from config.origin import SameOrigin  # noqa: E402
+from config.origin import SameOriginMiddleware  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": http,
-        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": SameOriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

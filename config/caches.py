@@ -24,17 +24,17 @@ def _surviving(name: str) -> Any:
 
     def method(self: "SurvivingRedisCache", *args: Any, **kwargs: Any) -> Any:
         global _next_try
-        if not CACHE.lasts or time.monotonic() >= _next_try:
+        if not CACHE.is_ongoing or time.monotonic() >= _next_try:
             _next_try = time.monotonic() + RETRY_SECONDS  # nobody else waits meanwhile
             try:
                 answer = ask(self, *args, **kwargs)
             except AWAY as error:
                 _next_try = time.monotonic() + RETRY_SECONDS  # it may have taken as long
-                CACHE.began(error)
+                CACHE.note_failure(error)
             else:
-                if CACHE.lasts:
+                if CACHE.is_ongoing:
                     self.own.clear()
-                    CACHE.ended()
+                    CACHE.note_success()
                 return answer
         return getattr(self.own, name)(*args, **kwargs)
 

@@ -15,7 +15,7 @@ app.autodiscover_tasks()
 
 
 @celeryd_init.connect
-def keep_private(**_: Any) -> None:
+def keep_files_private(**_: Any) -> None:
     """For a worker process. `manage.py serve` does the same for itself."""
     from config import private_files
 

@@ -34,7 +34,7 @@ FOREIGN: list[Processor] = [
 ]
 
 
-def renderer(json: bool) -> Processor:
+def choose_renderer(json: bool) -> Processor:
     """JSON, one object a line, or text for a console."""
     if json:
         return structlog.processors.JSONRenderer()

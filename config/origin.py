@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 PORTS = {"http": 80, "https": 443}
 
 
-class SameOrigin:
+class SameOriginMiddleware:
     """Passes a handshake on if its `Origin` is the site as the browser reached it (scheme, host and
     port), or one of CSRF_TRUSTED_ORIGINS: the rule that Django has for forms. None is refused."""
 

@@ -17,7 +17,7 @@ def keep_private() -> None:
     """Called when a process that writes starts. Its new files are private, and so are those
     in DATA_DIR that others could read until now. The log names what could not be changed."""
     os.umask(UMASK)
-    for path in tighten(settings.DATA_DIR):
+    for path in close_to_others(settings.DATA_DIR):
         log.warning(
             "others can read files of the site",
             path=str(path),
@@ -31,7 +31,7 @@ def keep_private() -> None:
         )
 
 
-def tighten(directory: Path) -> list[Path]:
+def close_to_others(directory: Path) -> list[Path]:
     """Take the rights of others from a directory and what is in it; returns what belongs to another
     user. Inside, directories that nobody else can enter are not searched."""
     found = [directory]

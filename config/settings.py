@@ -37,7 +37,7 @@ REDIS_URL = env.str("REDIS_URL", "")
 SCALED = bool(REDIS_URL)
 
 
-def secret_key() -> str:
+def load_or_create_secret_key() -> str:
     """`SECRET_KEY`, or in the embedded profile a random one kept in the data directory."""
     if key := env.str("SECRET_KEY", ""):
         return key
@@ -50,7 +50,7 @@ def secret_key() -> str:
     return path.read_text()
 
 
-SECRET_KEY = secret_key()
+SECRET_KEY = load_or_create_secret_key()
 # The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".
 PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
 _public = urlsplit(PUBLIC_URL)
@@ -83,7 +83,7 @@ INSTALLED_APPS = [
     "django_htmx",
 ]
 MIDDLEWARE = [
-    "chat.web.health.probes",  # before the check of the host
+    "chat.web.health.answer_probes",  # before the check of the host
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -96,7 +96,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "chat.admin.impossible.ImpossibleValues",
+    "chat.admin.impossible.ImpossibleValuesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
@@ -320,7 +320,7 @@ LOGGING = {
     "formatters": {
         "default": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": logs.renderer(LOG_JSON),
+            "processor": logs.choose_renderer(LOG_JSON),
             "foreign_pre_chain": logs.FOREIGN,
         },
     },

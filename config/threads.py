@@ -7,7 +7,7 @@ import sys
 MENDED = sys.version_info >= (3, 12, 2) or (3, 11, 8) <= sys.version_info < (3, 12)
 
 
-def mend_futures() -> None:
+def patch_futures() -> None:
     """Let a StopIteration of a thread reach its waiter, as RuntimeError, as newer Pythons do."""
     if MENDED:
         return

@@ -18,7 +18,16 @@ from agent.compaction.job import Job
 from agent.compaction.policy import Policy, Trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
-from agent.engine import Compact, Metered, Prune, compact, meter, next_step, plan_next, to_send
+from agent.engine import (
+    Compact,
+    MeteredContext,
+    Prune,
+    compact,
+    meter,
+    next_step,
+    plan_next,
+    trim_if_needed,
+)
 from agent.messages import Block, Message, Role
 from agent.model.client import Client, require_end
 from agent.model.reply import Reply
@@ -36,13 +45,13 @@ class Chat:
     counter: TokenCounter = TokenCounter(Path("var/tiktoken"))  # without it, bytes are counted
     asked, rounds, warm = False, 0, False  # it has no tools, and does not follow the cache
 
-    def prepared(self) -> Trigger | None:
+    def find_prepared(self) -> Trigger | None:
         return None
 
     def is_writing(self) -> bool:
         return False
 
-    def breaker_open(self) -> bool:
+    def is_breaker_open(self) -> bool:
         return False
 
     def add(self, role: Role, blocks: list[Block]) -> None:
@@ -60,11 +69,11 @@ class Chat:
                     self.context = replace(self.context, pruned_through=pruning.through)
                 case Compact(trigger):
                     await self.compact(metered, trigger)
-                    return to_send(meter(self.context, self.counter), self.counter)
+                    return trim_if_needed(meter(self.context, self.counter), self.counter)
                 case _:
-                    return to_send(metered, self.counter)
+                    return trim_if_needed(metered, self.counter)
 
-    async def compact(self, metered: Metered, trigger: Trigger) -> None:
+    async def compact(self, metered: MeteredContext, trigger: Trigger) -> None:
         plan = plan_next(metered, self.policy, trigger)
         if plan is None:
             return

@@ -13,19 +13,19 @@ import pytest
 
 from agent.compaction import chapters, pins, verify
 from agent.compaction.extract import extract
-from agent.compaction.requests import outline_line, serialise
+from agent.compaction.requests import render_outline_line, serialise
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
 from agent.context.summary import INDEX_HEADING, PINS_HEADING
-from agent.messages import Message, plain_text, sound_text
+from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
 from agent.search import excerpts, lexical, values
 from chat.html import divider, formulas, markdown, tool_row
-from chat.html import message as render
 from chat.html.markdown_stream import MarkdownStream
+from chat.html.message import render_user_text
 from chat.importers import pi
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
 
 SIZES = (10_000, 50_000, 200_000)  # characters; the largest where the others leave a doubt
@@ -123,28 +123,28 @@ def stream(text: str) -> None:
 def summarised(text: str) -> None:
     """What a summary goes through."""
     chapters.Summary.from_text(text)
-    verify.citations(text)
-    verify.content_words(text)
-    chapters.cut(text, len(text) // 10, counter())
-    outline_line(message(text))
+    verify.find_citations(text)
+    verify.find_content_words(text)
+    chapters.cut_to_tokens(text, len(text) // 10, get_counter())
+    render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)
 
 
 def stored(text: str) -> None:
     """What is done with a text where it is stored, sent or found, beside the search index."""
-    sound_text(text)
+    sanitise_text(text)
     plain_text([{"type": "text", "text": part} for part in text.split("\n\n")])
     serialise(message(text))
     _head_and_tail(text, 5_000, 1, 0)
-    pruning.shorten(text, 400)
-    extract([message(text)], 500, counter())
-    overflow.says_too_long(text)
-    overflow.share_taken(text)
-    counter().count(text)
+    pruning.shorten_text(text, 400)
+    extract([message(text)], 500, get_counter())
+    overflow.is_too_long(text)
+    overflow.read_share_taken(text)
+    get_counter().count(text)
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
     PDF_PAGE.findall(data)
-    pi.parse(
+    pi.parse_session(
         [json.dumps({"type": "message", "message": {"role": "user", "content": text}}).encode()]
     )
     pi._shell({"command": text, "output": text})
@@ -154,34 +154,34 @@ def rows(text: str) -> None:
     """A tool's call and result, folded and whole."""
     for most in (4_000, None):
         call = {"type": "tool_use", "id": "a", "name": "look", "input": {"where": text}}
-        tool_row.call_part(call, {"text": text}, running=False, most=most)
-        tool_row.result_part({"type": "tool_result", "content": text}, most=most)
+        tool_row.build_call_part(call, {"text": text}, running=False, most=most)
+        tool_row.build_result_part({"type": "tool_result", "content": text}, most=most)
     markdown.link_numbers(text)
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "render": markdown.render,
+    "render": markdown.render_markdown,
     "stream": stream,
-    "user_text": render.user_text,
-    "summary_parts": divider.summary_parts,
-    "pins and index": lambda text: divider.summary_parts(
+    "user_text": render_user_text,
+    "summary_parts": divider.render_summary_parts,
+    "pins and index": lambda text: divider.render_summary_parts(
         f"{PINS_HEADING}\n{text}\n{INDEX_HEADING}\n{text}"
     ),
     "rows": rows,
-    "pins": lambda text: pins.pins(1, text),
-    "index_entries": lambda text: values.index_entries(1, text),
+    "pins": lambda text: pins.find_pins(1, text),
+    "index_entries": lambda text: values.find_index_entries(1, text),
     "summarised": summarised,
     "audit": lambda text: verify.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE),
-    "tokens": lexical.tokens,
-    "query": lambda text: lexical.parse(text, typing=True),
-    "excerpt": lambda text: excerpts.excerpt(text, lexical.parse('a "1," 12'), 300),
+    "tokens": lexical.tokenise,
+    "query": lambda text: lexical.parse_query(text, typing=True),
+    "excerpt": lambda text: excerpts.make_excerpt(text, lexical.parse_query('a "1," 12'), 300),
     "stored": stored,
 }
 
 
 def cost(function: Callable[[str], object], text: str) -> float:
     """Seconds of CPU."""
-    for cached in (markdown._highlight, formulas.mathml, lexical.fold):
+    for cached in (markdown._highlight, formulas.render_formula, lexical.fold):
         cached.cache_clear()
     started = thread_time()
     function(text)

@@ -11,7 +11,7 @@ from typing import Any
 from agent.compaction.pins import Pin
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import RawTokens
-from agent.search.values import Entry, newest_of_each, normalise
+from agent.search.values import IndexEntry, keep_newest, normalise
 from agent.tokens import TokenCounter
 
 BETWEEN = " · "  # values of one message in the index
@@ -31,12 +31,10 @@ class Chapter:
     depth: int = 1
     level: int = 1
     pins: tuple[Pin, ...] = ()
-    index: tuple[Entry, ...] = ()
+    index: tuple[IndexEntry, ...] = ()
 
     @classmethod
-    def joined(
-        cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int
-    ) -> "Chapter":
+    def join(cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int) -> "Chapter":
         """One chapter with a new text in place of several neighbours. It keeps their pins and
         values."""
         return cls(
@@ -59,7 +57,7 @@ class Chapter:
             data.get("depth", 1),
             data.get("level", 1),
             tuple(Pin(*pin) for pin in data.get("pins", ())),
-            tuple(Entry(*entry) for entry in data.get("index", ())),
+            tuple(IndexEntry(*entry) for entry in data.get("index", ())),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,7 +73,7 @@ class Chapter:
         }
 
 
-def render(
+def render_summary(
     chapters: Sequence[Chapter],
     *,
     pin_tokens: RawTokens,
@@ -97,7 +95,9 @@ def render(
     return Summary(tuple(texts), "\n\n".join(parts))
 
 
-def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice | None:
+def find_chapters_to_merge(
+    chapters: Sequence[Chapter], most: int, *, crowded: bool
+) -> slice | None:
     """The chapters to write as one now: `most` neighbours of one level, or, where the whole is
     `crowded`, those of the lowest level that has three: they were rewritten least."""
     runs: dict[int, list[int]] = {}
@@ -111,7 +111,7 @@ def to_merge(chapters: Sequence[Chapter], most: int, *, crowded: bool) -> slice 
     return None
 
 
-def cut(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
+def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
     """At most so many tokens, cut between lines: a summary that is too long is never summarised
     again. The longest sections give way first, with their last lines."""
     sections: list[list[str]] = [[]]
@@ -125,7 +125,9 @@ def cut(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
     return "\n".join(line for section in sections for line in section)
 
 
-def within(chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter) -> list[Chapter]:
+def limit_chapters(
+    chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter
+) -> list[Chapter]:
     """The chapters with at most so many tokens of text in all. Where merging did not help, the
     oldest are cut first; their pins and values stay."""
     sizes = [counter.count(chapter.text) for chapter in chapters]
@@ -133,7 +135,9 @@ def within(chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter
     kept = []
     for chapter, size in zip(chapters, sizes, strict=True):
         if excess > 0:
-            chapter = replace(chapter, text=cut(chapter.text, RawTokens(size - excess), counter))
+            chapter = replace(
+                chapter, text=cut_to_tokens(chapter.text, RawTokens(size - excess), counter)
+            )
             excess -= size - counter.count(chapter.text)
         kept.append(chapter)
     return kept
@@ -153,7 +157,7 @@ def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> l
 def _index(chapters: Sequence[Chapter], budget: int, counter: TokenCounter) -> list[str]:
     """Values in the order of their messages: as many as fit, names before plain numbers, new ones
     before old ones. Where not all would fit with their words, a line a message."""
-    entries = newest_of_each([entry for chapter in chapters for entry in chapter.index])
+    entries = keep_newest([entry for chapter in chapters for entry in chapter.index])
     full = [entry.render() for entry in entries]
     if counter.count("\n".join(full)) <= budget:
         return full

@@ -5,17 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Failure, Job, instruction_tokens, next_form, tokens_of
+from agent.compaction.job import (
+    Failure,
+    Job,
+    choose_form,
+    count_chapter_tokens,
+    count_instruction_tokens,
+)
 from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
     PROMPT,
     Form,
     Part,
-    cap,
-    serialised_request,
-    shortened,
-    split,
-    warm_instruction,
+    build_serialised_request,
+    cap_messages,
+    shorten_message,
+    split_messages,
+    write_warm_instruction,
 )
 from agent.context.assemble import measure
 from agent.context.request import Request
@@ -60,10 +66,10 @@ def choose(job: Job) -> Choice:
         return _first_fitting(job, job.policy.engine, Reason.BY_SETTING)
     if not job.warm:
         return _first_fitting(job, Engine.SERIALISED, Reason.NOT_CACHED)
-    if why := why_not(job, Engine.WARM_PREFIX):
+    if why := explain_why_not(job, Engine.WARM_PREFIX):
         return _first_fitting(job, Engine.SERIALISED, why)
     other = _first_fitting(job, Engine.SERIALISED, Reason.PRICE)
-    dollars = {Engine.WARM_PREFIX: estimate(job, Engine.WARM_PREFIX), **other.dollars}
+    dollars = {Engine.WARM_PREFIX: estimate_cost(job, Engine.WARM_PREFIX), **other.dollars}
     if other.engine == Engine.EXTRACT or dollars[Engine.WARM_PREFIX] <= other.price:
         return Choice(Engine.WARM_PREFIX, Reason.PRICE, dollars=dollars)
     return replace(other, dollars=dollars)
@@ -71,28 +77,28 @@ def choose(job: Job) -> Choice:
 
 def _first_fitting(job: Job, first: Engine, reason: Reason) -> Choice:
     skipped: list[Failure] = []
-    for engine in ladder(first):
-        why = why_not(job, engine)
+    for engine in list_engines_from(first):
+        why = explain_why_not(job, engine)
         if why is None:
-            return Choice(engine, reason, skipped, {engine: estimate(job, engine)})
+            return Choice(engine, reason, skipped, {engine: estimate_cost(job, engine)})
         skipped.append(Failure(engine, REASON_WORDS[why]))
         reason = why
     return Choice(Engine.EXTRACT, reason, skipped)
 
 
-def ladder(first: Engine) -> Sequence[Engine]:
+def list_engines_from(first: Engine) -> Sequence[Engine]:
     """An engine that asks a model and those after it; nothing for the extract."""
     return LADDER[LADDER.index(first) :] if first in LADDER else ()
 
 
-def why_not(job: Job, engine: Engine) -> Reason | None:
+def explain_why_not(job: Job, engine: Engine) -> Reason | None:
     """Why an engine's requests cannot be sent; None where they can."""
     if engine == Engine.WARM_PREFIX:
         return _why_not_warm(job)
-    parts = parts_for(job, engine)
+    parts = split_into_parts(job, engine)
     if engine == Engine.SERIALISED and len(parts) > 1:
         return Reason.TOO_LARGE
-    form = part_form(job, job.chapters, len(parts))
+    form = choose_part_form(job, job.chapters, len(parts))
     if form is None:
         return Reason.TOO_MANY_PARTS
     return None if all(_fits(job, part, form) for part in parts) else Reason.TOO_LARGE
@@ -110,24 +116,28 @@ def _why_not_warm(job: Job) -> Reason | None:
 def _warm_tokens(job: Job) -> RealTokens:
     """Tokens of the instruction after a warm prefix."""
     form = Form(job.policy.summary_max_tokens, job.focus)
-    instruction = warm_instruction(job.plan.summarise, form)
+    instruction = write_warm_instruction(job.plan.summarise, form)
     return job.own.limits.factor.apply(job.counter.count(instruction))
 
 
 def _fits(job: Job, part: Part, form: Form) -> bool:
     """Whether one request can hold a part: counted exactly where the estimate is close."""
     limit = job.writer.limits.prompt_limit
-    around = instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
+    around = count_instruction_tokens(job) + PREVIOUS_SHARE * limit + FORM_TOKENS
     if MARGIN * part.tokens + around <= limit:
         return True
-    previous = previous_chapters(job, job.chapters)
-    request = serialised_request(
-        part.messages, previous, form, model=job.writer.name, max_tokens=max_tokens(job, form)
+    previous = choose_previous_chapters(job, job.chapters)
+    request = build_serialised_request(
+        part.messages,
+        previous,
+        form,
+        model=job.writer.name,
+        max_tokens=choose_max_tokens(job, form),
     )
-    return text_fits(job, request)
+    return does_text_fit(job, request)
 
 
-def text_fits(job: Job, request: Request) -> bool:
+def does_text_fit(job: Job, request: Request) -> bool:
     """Whether a request of one text fits the summary model's window."""
     (message,) = request.messages
     limits = job.writer.limits
@@ -135,13 +145,13 @@ def text_fits(job: Job, request: Request) -> bool:
     return limits.factor.apply(job.counter.count(text)) <= limits.prompt_limit
 
 
-def max_tokens(job: Job, form: Form) -> int:
+def choose_max_tokens(job: Job, form: Form) -> int:
     """Limit of the reply: twice what is asked for, because code cuts what is a little too long, and
     room for thinking."""
     return min(2 * form.tokens + THINKING_TOKENS, job.writer.limits.reserve)
 
 
-def previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
+def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     """The newest chapters that leave room for what is to be read: with the small window of some
     summary models, not all of them do."""
     limits = job.writer.limits
@@ -155,32 +165,32 @@ def previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     return "\n\n".join(texts)
 
 
-def to_read(job: Job) -> tuple[list[Message], str]:
+def select_messages_to_read(job: Job) -> tuple[list[Message], str]:
     """What a serialised request or its parts may hold of the messages, and the numbers of what is
     left out: a cheap model's input is capped."""
-    return cap(job.plan.summarise, job.policy.input_characters or 2**62)
+    return cap_messages(job.plan.summarise, job.policy.input_characters or 2**62)
 
 
-def parts_for(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
+def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
     """What each request of an engine reads. `share`: of the prompt limit, for one chunk."""
     limits = job.writer.limits
-    messages, _ = to_read(job)
+    messages, _ = select_messages_to_read(job)
     room = limits.prompt_limit * share / MARGIN
     if engine == Engine.SERIALISED:
-        previous = job.counter.count(previous_chapters(job, job.chapters))
-        room = limits.prompt_limit / MARGIN - instruction_tokens(job)
+        previous = job.counter.count(choose_previous_chapters(job, job.chapters))
+        room = limits.prompt_limit / MARGIN - count_instruction_tokens(job)
         room -= limits.factor.apply(previous)
     elif engine == Engine.WITHOUT_OVERSIZED:
         most = int(limits.prompt_limit * CHUNK_SHARES[-1])
-        messages = [shortened(message, most // 2) for message in messages]
+        messages = [shorten_message(message, most // 2) for message in messages]
         room = most / MARGIN
-    return split(messages, int(room), limits.factor, job.counter)
+    return split_messages(messages, int(room), limits.factor, job.counter)
 
 
-def part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
+def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
     """The form of the record of each of so many parts; None where the records together could not be
     merged."""
-    form = next_form(job, chapters)
+    form = choose_form(job, chapters)
     limits = job.writer.limits
     # A record may be twice as long as asked for, in tokens of the conversation's model.
     factor = limits.factor.value / job.context.limits.factor.value
@@ -190,18 +200,18 @@ def part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:
     return replace(form, tokens=min(form.tokens, most)) if parts > 1 else form
 
 
-def estimate(job: Job, engine: Engine) -> float:
+def estimate_cost(job: Job, engine: Engine) -> float:
     """US dollars of a summary by an engine whose requests fit."""
-    written = next_form(job, job.chapters).tokens
+    written = choose_form(job, job.chapters).tokens
     if engine == Engine.WARM_PREFIX:
         cached = job.used if job.warm else 0
         new = job.used - cached + _warm_tokens(job)
         return job.own.prices.dollars(Usage(new, written, cache_read_input_tokens=cached))
-    parts = parts_for(job, engine)
-    around = tokens_of(job, job.chapters) + instruction_tokens(job)
+    parts = split_into_parts(job, engine)
+    around = count_chapter_tokens(job, job.chapters) + count_instruction_tokens(job)
     read = sum(part.tokens for part in parts) + around * len(parts)
-    form = part_form(job, job.chapters, len(parts))
+    form = choose_part_form(job, job.chapters, len(parts))
     if form and len(parts) > 1:  # the parts' records are written, read and merged
         records = form.tokens * len(parts)
-        read, written = read + records + instruction_tokens(job), written + records
+        read, written = read + records + count_instruction_tokens(job), written + records
     return job.writer.prices.dollars(Usage(read, written))

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from agent.compaction.pins import own_words, typed
+from agent.compaction.pins import read_own_words, read_typed_text
 from agent.compaction.requests import HEADINGS
-from agent.context.pruning import shorten
+from agent.context.pruning import shorten_text
 from agent.messages import Message, RawTokens
 from agent.tokens import TokenCounter
 
@@ -38,9 +38,9 @@ def _form(asked: Sequence[str], current: Sequence[str]) -> str:
 
 
 def _bullet(message: Message) -> str:
-    own = own_words(message) if message.role == "user" else ""
-    text = " ".join((own or typed(message)).split())
+    own = read_own_words(message) if message.role == "user" else ""
+    text = " ".join((own or read_typed_text(message)).split())
     who = "The answer began"
     if message.role == "user":
         who = "The user wrote" if own else "The user sent what others wrote"
-    return f"- {who}: “{shorten(text, QUOTE)}” [#{message.number}]"
+    return f"- {who}: “{shorten_text(text, QUOTE)}” [#{message.number}]"

@@ -18,7 +18,7 @@ class Fence(NamedTuple):
     code: str
 
 
-def fenced(text: str, *, tildes: bool = False, unclosed: bool = False) -> Iterator[Fence]:
+def find_fences(text: str, *, tildes: bool = False, unclosed: bool = False) -> Iterator[Fence]:
     """The blocks between two lines of ``` (or `tildes`) that begin at the margin, in order. A block
     that is never closed goes on to the end where `unclosed` ones count, and is text otherwise."""
     markers = list((_ANY if tildes else _BACKTICKS).finditer(text))

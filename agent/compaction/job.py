@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.attachments import Read
 from agent.compaction.chapters import Chapter
-from agent.compaction.plan import Plan, compacted
+from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.requests import PROMPT, Form
 from agent.compaction.verify import Findings
@@ -61,7 +61,7 @@ class Failure:
 
 
 @dataclass
-class Result:
+class WrittenSummary:
     """A new state of the summary, how it was made and what it took. `dollars`: what the engines
     that were compared would cost, estimated."""
 
@@ -82,27 +82,29 @@ class Result:
         }
 
 
-def instruction_tokens(job: Job) -> RealTokens:
+def count_instruction_tokens(job: Job) -> RealTokens:
     """Tokens of the instruction itself."""
     return job.writer.limits.factor.apply(job.counter.count(PROMPT + job.focus))
 
 
-def next_form(job: Job, chapters: Sequence[Chapter]) -> Form:
+def choose_form(job: Job, chapters: Sequence[Chapter]) -> Form:
     """The form of the next chapter: smaller where the kept messages leave less room
     under the target than planned."""
     limits = job.context.limits
-    kept = measure(compacted(job.context, job.plan, job.context.summary, job.policy), job.counter)
+    kept = measure(
+        apply_compaction(job.context, job.plan, job.context.summary, job.policy), job.counter
+    )
     room = job.policy.target_tokens(limits) - kept.total
-    written = tokens_of(job, chapters)
+    written = count_chapter_tokens(job, chapters)
     return Form(job.policy.chapter_tokens(limits, written, room), job.focus)
 
 
-def tokens_of(job: Job, chapters: Sequence[Chapter]) -> RealTokens:
+def count_chapter_tokens(job: Job, chapters: Sequence[Chapter]) -> RealTokens:
     """Tokens of chapters, for the conversation's model."""
     text = "\n\n".join(chapter.text for chapter in chapters)
     return job.context.limits.factor.apply(job.counter.count(text))
 
 
-def raw_tokens(job: Job, real: int) -> RawTokens:
+def convert_to_raw(job: Job, real: int) -> RawTokens:
     """How many raw tokens fill so many of the conversation's model."""
     return job.context.limits.factor.raw(real)

@@ -7,30 +7,36 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.attachments import with_texts
-from agent.compaction.chapters import Chapter, cut, to_merge, within
-from agent.compaction.choice import MARGIN, choose, ladder, max_tokens, why_not
+from agent.compaction.chapters import Chapter, cut_to_tokens, find_chapters_to_merge, limit_chapters
+from agent.compaction.choice import (
+    MARGIN,
+    choose,
+    choose_max_tokens,
+    explain_why_not,
+    list_engines_from,
+)
 from agent.compaction.extract import extract
 from agent.compaction.job import (
     Failure,
     Job,
-    Result,
-    instruction_tokens,
-    next_form,
-    raw_tokens,
-    tokens_of,
+    WrittenSummary,
+    choose_form,
+    convert_to_raw,
+    count_chapter_tokens,
+    count_instruction_tokens,
 )
-from agent.compaction.pins import own_words, pins_of, typed
-from agent.compaction.plan import compacted, rendered
+from agent.compaction.pins import find_pins_in, read_own_words, read_typed_text
+from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
-from agent.compaction.requests import Form, merge_request, split
+from agent.compaction.requests import Form, build_merge_request, split_messages
 from agent.compaction.rungs import RUNGS
 from agent.compaction.write import SummaryRejected, write_text
 from agent.context.assemble import measure
-from agent.context.pruning import shorten
+from agent.context.pruning import shorten_text
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message, RawTokens
-from agent.search.values import index_entries
+from agent.search.values import find_index_entries
 
 LAST_REQUEST = 500  # characters
 # Errors that no other way of asking would avoid.
@@ -45,7 +51,7 @@ HOPELESS = frozenset(
 )
 
 
-async def summarise(job: Job) -> Result:
+async def summarise(job: Job) -> WrittenSummary:
     """The next state: chapters merged where there are too many, and a new one for the plan.
 
     Falls from rung to rung down to the extract, which cannot fail. Raises SummaryRejected where
@@ -56,17 +62,17 @@ async def summarise(job: Job) -> Result:
         raise SummaryRejected("there is nothing to summarise")
     job = await _with_files(job)
     choice = choose(job)
-    result = Result(
+    result = WrittenSummary(
         list(job.chapters),
         choice.engine,
         choice.reason,
         choice.dollars,
         failures=list(choice.skipped),
     )
-    if merged := to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
+    if merged := find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
         await _merge(job, result, merged)
-    for engine in ladder(choice.engine):
-        if engine != choice.engine and (why := why_not(job, engine)):
+    for engine in list_engines_from(choice.engine):
+        if engine != choice.engine and (why := explain_why_not(job, engine)):
             result.failures.append(Failure(engine, REASON_WORDS[why]))
             continue
         before = result.findings
@@ -74,7 +80,7 @@ async def summarise(job: Job) -> Result:
             text = await RUNGS[engine](job, result)
         except (AgentError, SummaryRejected) as error:
             result.findings = before
-            result.failures.append(Failure(engine, describe(error)))
+            result.failures.append(Failure(engine, describe_error(error)))
             result.reason = Reason.FAILURE
             if isinstance(error, AgentError) and error.code in HOPELESS:
                 break
@@ -85,7 +91,7 @@ async def summarise(job: Job) -> Result:
         if not job.policy.extract_on_failure or not await _waited_for(job):
             raise SummaryRejected(str(result.failures[-1]))
         result.engine = Engine.EXTRACT
-    tokens = raw_tokens(job, next_form(job, result.chapters).tokens)
+    tokens = convert_to_raw(job, choose_form(job, result.chapters).tokens)
     return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
 
 
@@ -101,54 +107,54 @@ async def _with_files(job: Job) -> Job:
     return replace(job, plan=replace(job.plan, summarise=covered))
 
 
-def _append(job: Job, result: Result, text: str) -> Result:
+def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     """Add the chapter with the pins and values of the user's messages, and the last request."""
     covered = job.plan.summarise
     prompts = [message for message in covered if message.is_prompt]
-    texts = [(message.number, typed(message)) for message in prompts]
+    texts = [(message.number, read_typed_text(message)) for message in prompts]
     chapter = Chapter(
         text,
         first=covered[0].number,
         through=covered[-1].number,
-        pins=tuple(pin for message in prompts for pin in pins_of(message)),
-        index=tuple(entry for number, said in texts for entry in index_entries(number, said)),
+        pins=tuple(pin for message in prompts for pin in find_pins_in(message)),
+        index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
     )
     request = f"\n{_last_request(prompts[-1])}" if prompts else ""
-    text = cut(text, _most(job, result, replace(chapter, text=request)), job.counter)
+    text = cut_to_tokens(text, _most(job, result, replace(chapter, text=request)), job.counter)
     chapters = [*result.chapters, replace(chapter, text=text + request)]
-    total = raw_tokens(job, job.policy.total_tokens(job.context.limits))
-    result.chapters = within(chapters, total, job.counter)
+    total = convert_to_raw(job, job.policy.total_tokens(job.context.limits))
+    result.chapters = limit_chapters(chapters, total, job.counter)
     return result
 
 
 def _last_request(message: Message) -> str:
     """The user's own words in their last message, or where they typed none, what it holds."""
-    if own := own_words(message):
+    if own := read_own_words(message):
         name, words = "The user's last request in this part, word for word", own
     else:
         name, words = (
             "In the last message of this part the user typed nothing; it is",
-            typed(message),
+            read_typed_text(message),
         )
-    return f"- {name}: “{shorten(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
+    return f"- {name}: “{shorten_text(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
 
 
-def _most(job: Job, result: Result, rest: Chapter) -> RawTokens:
+def _most(job: Job, result: WrittenSummary, rest: Chapter) -> RawTokens:
     """Size of the next chapter's text beside the `rest` of it: what was asked for, and up to
     twice that while the context stays under its target."""
-    asked = next_form(job, result.chapters).tokens
+    asked = choose_form(job, result.chapters).tokens
     limits, policy = job.context.limits, job.policy
-    summary = rendered([*result.chapters, rest], policy, limits, job.counter)
-    after = measure(compacted(job.context, job.plan, summary, policy), job.counter).total
+    summary = render_chapters([*result.chapters, rest], policy, limits, job.counter)
+    after = measure(apply_compaction(job.context, job.plan, summary, policy), job.counter).total
     room = policy.target_tokens(limits) - after
-    return raw_tokens(job, max(asked, min(2 * asked, room)))
+    return convert_to_raw(job, max(asked, min(2 * asked, room)))
 
 
 def _crowded(job: Job) -> bool:
-    return tokens_of(job, job.chapters) > job.policy.total_tokens(job.context.limits)
+    return count_chapter_tokens(job, job.chapters) > job.policy.total_tokens(job.context.limits)
 
 
-async def _merge(job: Job, result: Result, merged: slice) -> None:
+async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
     """Write neighbouring chapters as one, from the original messages where those fit. Where that
     fails the chapters stay as they are."""
     chapters = result.chapters[merged]
@@ -158,15 +164,17 @@ async def _merge(job: Job, result: Result, merged: slice) -> None:
     )
     if job.read:
         originals = await with_texts(originals, job.read)
-    room = int(job.writer.limits.prompt_limit / MARGIN) - instruction_tokens(job)
-    room -= tokens_of(job, chapters)
-    parts = split(originals, room, job.writer.limits.factor, job.counter) if originals else []
+    room = int(job.writer.limits.prompt_limit / MARGIN) - count_instruction_tokens(job)
+    room -= count_chapter_tokens(job, chapters)
+    parts = (
+        split_messages(originals, room, job.writer.limits.factor, job.counter) if originals else []
+    )
     read: Sequence[Message] = originals if len(parts) == 1 else ()
     form = Form(job.policy.merged_tokens(job.context.limits), job.focus)
 
     def build(form: Form) -> Request:
-        return merge_request(
-            joined, read, form, model=job.writer.name, max_tokens=max_tokens(job, form)
+        return build_merge_request(
+            joined, read, form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
         )
 
     if job.progress:
@@ -176,14 +184,14 @@ async def _merge(job: Job, result: Result, merged: slice) -> None:
         text = await write_text(job, result, build, form, originals, joined)
     except (AgentError, SummaryRejected) as error:
         result.findings = before
-        result.failures.append(Failure("merge", describe(error)))
+        result.failures.append(Failure("merge", describe_error(error)))
         return
     # What was written from originals has been written once, whatever it replaces.
     depth = 1 if read else max(chapter.depth for chapter in chapters) + 1
     level = max(chapter.level for chapter in chapters) + 1
-    result.chapters[merged] = [Chapter.joined(chapters, text, depth=depth, level=level)]
+    result.chapters[merged] = [Chapter.join(chapters, text, depth=depth, level=level)]
 
 
-def describe(error: AgentError | SummaryRejected) -> str:
+def describe_error(error: AgentError | SummaryRejected) -> str:
     """One sentence for the page and the admin."""
     return str(error) if isinstance(error, AgentError) else f"The summary was rejected: {error}."

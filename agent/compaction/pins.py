@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.compaction.quoted import Range, foreign, without
-from agent.context.pruning import shorten
+from agent.compaction.quoted import Range, blank_out, find_foreign
+from agent.context.pruning import shorten_text
 from agent.messages import Message, block_text, file_name, is_file
 
 _RULE = re.compile(
@@ -46,39 +46,39 @@ class Pin:
         return f"- {self.text} [#{self.number}]"
 
 
-def typed(message: Message) -> str:
+def read_typed_text(message: Message) -> str:
     """What a person wrote in a message, and the names of files. Not the files' contents, and not
     the results of tools, which imported messages may also hold."""
     written = (b for b in message.blocks if b["type"] == "text" or is_file(b))
     return "\n\n".join(file_name(b) if is_file(b) else block_text(b) for b in written)
 
 
-def pins_of(message: Message) -> list[Pin]:
+def find_pins_in(message: Message) -> list[Pin]:
     """The standing instructions in a message of the user's."""
     texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
-    return [pin for text in texts for pin in pins(message.number, text, message.pasted)]
+    return [pin for text in texts for pin in find_pins(message.number, text, message.pasted)]
 
 
-def pins(number: int, text: str, pasted: Sequence[Range] | None = None) -> list[Pin]:
+def find_pins(number: int, text: str, pasted: Sequence[Range] | None = None) -> list[Pin]:
     """The typed sentences of a user's message that are meant to hold beyond their own turn.
-    `pasted`: see `agent.compaction.quoted.foreign`."""
+    `pasted`: see `agent.compaction.quoted.find_foreign`."""
     found = []
-    own = without(text, foreign(text, pasted), _NOT_TYPED)
+    own = blank_out(text, find_foreign(text, pasted), _NOT_TYPED)
     for match in _SENTENCE.finditer(text):
         if len(match[0]) < SHORTEST:
             continue
         sentence, typed_part = match[0], own[slice(*match.span())]
         if _is_typed(sentence, typed_part) and _instructs(" ".join(typed_part.split())):
-            found.append(Pin(number, shorten(" ".join(sentence.split()), LONGEST)))
+            found.append(Pin(number, shorten_text(" ".join(sentence.split()), LONGEST)))
     return found
 
 
-def own_words(message: Message) -> str:
+def read_own_words(message: Message) -> str:
     """What the user typed in a message, with `[…]` for each part that others wrote; "" where they
     typed nothing."""
     texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
     typed_parts = [
-        _GAP.sub(" […] ", without(text, foreign(text, message.pasted), _NOT_TYPED)).strip()
+        _GAP.sub(" […] ", blank_out(text, find_foreign(text, message.pasted), _NOT_TYPED)).strip()
         for text in texts
     ]
     return "\n\n".join(part for part in typed_parts if part.replace("[…]", "").strip())

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
-from agent.compaction.chapters import Chapter, render
+from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context
-from agent.context.previews import sent_tokens
+from agent.context.previews import count_sent_tokens
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
@@ -21,7 +21,7 @@ class Plan:
     keep: Sequence[Message]
 
 
-def plan(
+def plan_compaction(
     messages: Sequence[Message],
     policy: Policy,
     limits: Limits,
@@ -33,7 +33,7 @@ def plan(
     """Cut the messages after the current summary into those to summarise and the kept tail.
 
     What stays in the prompt anyway is `fixed`, system prompt and summary in tokens, and `first`,
-    see `protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
+    see `find_protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
     `keep_recent_tokens` while the context stays under its target. Asked for by a person, or
     because the window is full, a compaction that would find nothing keeps the last exchange only.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
@@ -41,7 +41,7 @@ def plan(
     """
     room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits)
     if first:
-        room -= sent_tokens(first, limits)
+        room -= count_sent_tokens(first, limits)
     keep_tokens = min(policy.keep_recent_tokens, limits.budget // 5)
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
@@ -49,40 +49,40 @@ def plan(
         cut = _start_of_tail(messages, limits, policy.keep_recent_messages, keep_tokens, room)
     if cut < 2 and trigger != Trigger.AUTO:
         cut = _start_of_tail(messages, limits, 0, 0, 0)
-    if sum(sent_tokens(message, limits) for message in messages[cut:]) > room:
+    if sum(count_sent_tokens(message, limits) for message in messages[cut:]) > room:
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
     return Plan(messages[:cut], messages[cut:]) if cut >= 2 else None
 
 
-def protected_first(context: Context, policy: Policy) -> Message | None:
+def find_protected_first(context: Context, policy: Policy) -> Message | None:
     """The first user message, which stays in the prompt when the summary covers it."""
     if context.summary_through or not policy.keep_first_message:
         return context.first
     return next((m for m in context.messages[:1] if m.is_prompt), None)
 
 
-def compacted(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:
+def apply_compaction(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:
     """The context with `summary` in place of what a plan summarised."""
     return replace(
         context,
         summary=summary,
         summary_through=done.summarise[-1].number,
-        first=protected_first(context, policy),
-        prompt=running_prompt(context, done),
+        first=find_protected_first(context, policy),
+        prompt=find_running_prompt(context, done),
         messages=done.keep,
         thinking_from=max((m.number for m in done.keep), default=0) + 1,  # bound to the old prefix
     )
 
 
-def rendered(
+def render_chapters(
     chapters: Sequence[Chapter], policy: Policy, limits: Limits, counter: TokenCounter
 ) -> Summary:
     """Chapters as they are injected, pins and index within the conversation's budgets."""
     pins, index = map(limits.factor.raw, policy.pins_and_index(limits))
-    return render(chapters, pin_tokens=pins, index_tokens=index, counter=counter)
+    return render_summary(chapters, pin_tokens=pins, index_tokens=index, counter=counter)
 
 
-def running_prompt(context: Context, done: Plan) -> Message | None:
+def find_running_prompt(context: Context, done: Plan) -> Message | None:
     """What the running turn answers, where only rounds of that turn are kept."""
     if any(message.is_prompt for message in done.keep):
         return None
@@ -96,9 +96,9 @@ def _start_of_tail(
     prompts = [i for i, message in enumerate(messages) if message.is_prompt]
     start = _before_call(messages, prompts[-1] if prompts else max(0, len(messages) - 1))
     cut = start
-    tokens: int = sum(sent_tokens(message, limits) for message in messages[start:])
+    tokens: int = sum(count_sent_tokens(message, limits) for message in messages[start:])
     while start > 0:
-        tokens += sent_tokens(messages[start - 1], limits)
+        tokens += count_sent_tokens(messages[start - 1], limits)
         wanted = len(messages) - start < keep_messages or tokens <= keep_tokens
         if not wanted or tokens > room:
             break
@@ -122,7 +122,7 @@ def _start_of_fitting_rounds(
     begun = max((i for i, message in enumerate(messages) if message.is_prompt), default=0)
     for rounds in range(policy.keep_recent_iterations, 0, -1):
         start = _start_of_round(messages, rounds)
-        kept = sum(sent_tokens(message, limits) for message in messages[start:])
+        kept = sum(count_sent_tokens(message, limits) for message in messages[start:])
         if start > begun + 1 and (kept <= room or rounds == 1):
             return start
     return 0

@@ -150,7 +150,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ContextLoad:
     """What decides whether to compact: metered tokens, and tool rounds since the last one."""
 
     used: RealTokens
@@ -167,7 +167,7 @@ class Attempt:
     turns_ago: int
 
 
-def due(state: State, policy: Policy) -> Trigger | None:
+def find_trigger(state: ContextLoad, policy: Policy) -> Trigger | None:
     """Why a request needs a compaction first; None where it needs none."""
     if not policy.enabled:
         return None
@@ -183,7 +183,7 @@ def due(state: State, policy: Policy) -> Trigger | None:
     return None
 
 
-def resting_until(attempts: Sequence[Attempt], policy: Policy, now: datetime) -> datetime | None:
+def find_breaker_end(attempts: Sequence[Attempt], policy: Policy, now: datetime) -> datetime | None:
     """Until when the circuit breaker stays open; None where automatic compaction may run.
     `attempts` are the last ones, newest first: after too many failures in a row, or too many within
     a few turns."""

@@ -7,7 +7,7 @@ wrongly taken for a quote is not pinned, and the user can say it again.
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.compaction.fences import fenced
+from agent.compaction.fences import find_fences
 
 Range = tuple[int, int]  # characters of a text: start and end
 
@@ -43,12 +43,12 @@ _INTRODUCTION = re.compile(
 )
 
 
-def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
+def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     """The parts of a message's text that its author did not type. `pasted`: what the page saw being
     pasted; None where that is unknown. A mail goes on to the end of its paste; where that is not
     known, to the end of the text, and so does what a line like “Here is the log:” introduces."""
     found = [(start, end) for start, end in pasted or ()]
-    found += [(fence.start, fence.end) for fence in fenced(text, tildes=True, unclosed=True)]
+    found += [(fence.start, fence.end) for fence in find_fences(text, tildes=True, unclosed=True)]
     for pattern in (_MARGIN, _QUOTES):
         found += [match.span() for match in pattern.finditer(text)]
     found += _mails(text, pasted or ())
@@ -57,7 +57,7 @@ def foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     return found
 
 
-def without(text: str, ranges: Sequence[Range], filler: str) -> str:
+def blank_out(text: str, ranges: Sequence[Range], filler: str) -> str:
     """The text with one character `filler` for each in the ranges, line ends apart: as long as
     before."""
     kept, end = [], 0

@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
-from agent.context.pruning import HEAD, TAIL, preview
+from agent.context.pruning import HEAD, TAIL, preview_text
 from agent.context.request import Request
 from agent.messages import (
     Block,
     Message,
     block_text,
-    cited,
     file_name,
     file_text,
     is_file,
+    list_cited_pages,
     plain_text,
 )
 from agent.tokens import Factor, TokenCounter
@@ -83,7 +83,7 @@ def defuse(text: str) -> str:
 def serialise(message: Message, limit: int = MESSAGE_CHARACTERS) -> str:
     """One message as the summariser reads it: numbered, tool results as previews, at most `limit`
     characters; no text in it can leave the transcript or pass for another message."""
-    body = preview(_read_of(message.blocks), limit // 2, limit // 2)
+    body = preview_text(_read_of(message.blocks), limit // 2, limit // 2)
     return f"[#{message.number} {message.role}]\n{_HEADER.sub(_ESCAPED, defuse(body))}"
 
 
@@ -92,25 +92,25 @@ def _read_of(blocks: Sequence[Block]) -> str:
     texts = []
     for block in blocks:
         if is_file(block):
-            texts += [file_name(block), preview(file_text(block), HEAD, TAIL)]
+            texts += [file_name(block), preview_text(file_text(block), HEAD, TAIL)]
         elif block.get("type", "").endswith("tool_result"):
-            texts.append(preview(block_text(block), HEAD, TAIL))
+            texts.append(preview_text(block_text(block), HEAD, TAIL))
         else:
             texts.append(block_text(block))
-    return "\n".join(filter(None, [*texts, *cited(blocks)]))
+    return "\n".join(filter(None, [*texts, *list_cited_pages(blocks)]))
 
 
-def shortened(message: Message, characters: int) -> Message:
+def shorten_message(message: Message, characters: int) -> Message:
     """A message of which at most so many characters of text, and a note, are read."""
     text = _read_of([block for block in message.blocks if not is_file(block)])
     if len(text) <= characters:
         return message
     files = [block for block in message.blocks if is_file(block)]
-    short = preview(text, characters // 2, characters // 2)
+    short = preview_text(text, characters // 2, characters // 2)
     return replace(message, blocks=[text_block(short), *files])
 
 
-def serialised_request(
+def build_serialised_request(
     messages: Sequence[Message], previous: str, form: Form, *, model: str, max_tokens: int
 ) -> Request:
     """Instructions as system prompt, the material as text in one message."""
@@ -122,7 +122,7 @@ def serialised_request(
     return _request("\n\n".join(parts), model, max_tokens)
 
 
-def merge_request(
+def build_merge_request(
     chapters: str, originals: Sequence[Message], form: Form, *, model: str, max_tokens: int
 ) -> Request:
     """Chapters, and where they fit the messages they were written from, to be written as one."""
@@ -144,7 +144,7 @@ def _request(text: str, model: str, max_tokens: int) -> Request:
     )
 
 
-def warm_request(context: Context, covered: Sequence[Message], form: Form) -> Request:
+def build_warm_request(context: Context, covered: Sequence[Message], form: Form) -> Request:
     """The conversation's own last request, byte for byte, and the instruction after it, so that
     the server reads all but the instruction from its prompt cache. A prompt that has not been
     sent yet is left out."""
@@ -152,7 +152,7 @@ def warm_request(context: Context, covered: Sequence[Message], form: Form) -> Re
     while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
         messages.pop()
     request = assemble(replace(context, messages=messages), continued=True)
-    content = [text_block(warm_instruction(covered, form))]
+    content = [text_block(write_warm_instruction(covered, form))]
     return replace(
         request,
         max_tokens=min(2 * form.tokens + context.limits.reserve // 2, context.limits.reserve),
@@ -160,10 +160,10 @@ def warm_request(context: Context, covered: Sequence[Message], form: Form) -> Re
     )
 
 
-def warm_instruction(covered: Sequence[Message], form: Form) -> str:
+def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
     """What is asked after the conversation's own request, with a line for each covered message."""
     first, last = covered[0].number, covered[-1].number
-    outline = "\n".join(outline_line(message) for message in covered)
+    outline = "\n".join(render_outline_line(message) for message in covered)
     return "\n\n".join(
         [
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "
@@ -175,7 +175,7 @@ def warm_instruction(covered: Sequence[Message], form: Form) -> str:
     )
 
 
-def outline_line(message: Message) -> str:
+def render_outline_line(message: Message) -> str:
     """A message as a line, by which the model can tell its number."""
     text = " ".join(plain_text(message.blocks).split())
     short = text if len(text) <= OUTLINE_CHARACTERS else text[:OUTLINE_CHARACTERS] + "…"
@@ -189,7 +189,7 @@ class Part(NamedTuple):
     tokens: int
 
 
-def split(
+def split_messages(
     messages: Sequence[Message], room: int, factor: Factor, counter: TokenCounter
 ) -> list[Part]:
     """Runs of messages of at most `room` tokens once serialised, each of at least one message; a
@@ -205,13 +205,13 @@ def split(
     return parts
 
 
-def cap(messages: Sequence[Message], characters: int) -> tuple[list[Message], str]:
+def cap_messages(messages: Sequence[Message], characters: int) -> tuple[list[Message], str]:
     """The messages in at most so many characters once serialised, and the numbers of those that
     are left out for it, "" for none. What takes more than half alone is shortened; then whole
     messages from the middle give way, never the first or the last. A line tells the model."""
     if sum(len(serialise(message)) for message in messages) <= characters:
         return list(messages), ""
-    short = [shortened(message, characters // 2 - NOTES_CHARACTERS) for message in messages]
+    short = [shorten_message(message, characters // 2 - NOTES_CHARACTERS) for message in messages]
     sizes = [len(serialise(message)) for message in short]
     excess = sum(sizes) - (characters - NOTES_CHARACTERS)
     first, last = 0, len(short)  # what is left out: a run that grows from the middle

@@ -2,31 +2,37 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from agent.compaction.choice import CHUNK_SHARES, max_tokens, part_form, parts_for, to_read
-from agent.compaction.job import Job, Result, next_form
+from agent.compaction.choice import (
+    CHUNK_SHARES,
+    choose_max_tokens,
+    choose_part_form,
+    select_messages_to_read,
+    split_into_parts,
+)
+from agent.compaction.job import Job, WrittenSummary, choose_form
 from agent.compaction.policy import Engine
-from agent.compaction.requests import Form, Part, merge_request, warm_request
+from agent.compaction.requests import Form, Part, build_merge_request, build_warm_request
 from agent.compaction.verify import Findings
-from agent.compaction.write import SummaryRejected, write, write_part, write_text
+from agent.compaction.write import SummaryRejected, write_checked_text, write_part, write_text
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 
 
-async def _warm(job: Job, result: Result) -> str:
-    form = next_form(job, result.chapters)
+async def _warm(job: Job, result: WrittenSummary) -> str:
+    form = choose_form(job, result.chapters)
 
     def build(form: Form) -> Request:
-        return warm_request(job.context, job.plan.summarise, form)
+        return build_warm_request(job.context, job.plan.summarise, form)
 
-    return await write(job, result, job.ask_own, build, form, job.plan.summarise)
+    return await write_checked_text(job, result, job.ask_own, build, form, job.plan.summarise)
 
 
-async def _in_parts(job: Job, result: Result, parts: Sequence[Part]) -> str:
+async def _in_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
     """A record of each part on message boundaries, and the records merged."""
-    _, left_out = to_read(job)
+    _, left_out = select_messages_to_read(job)
     if left_out:
         result.findings += Findings(left_out=[left_out])
-    form = part_form(job, result.chapters, len(parts))
+    form = choose_part_form(job, result.chapters, len(parts))
     if form is None:
         raise SummaryRejected("the records of so many parts would not fit")
     texts = []
@@ -39,35 +45,35 @@ async def _in_parts(job: Job, result: Result, parts: Sequence[Part]) -> str:
     joined = "\n\n".join(texts)
 
     def build(form: Form) -> Request:
-        return merge_request(
-            joined, (), form, model=job.writer.name, max_tokens=max_tokens(job, form)
+        return build_merge_request(
+            joined, (), form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
         )
 
-    whole = next_form(job, result.chapters)
+    whole = choose_form(job, result.chapters)
     return await write_text(job, result, build, whole, job.plan.summarise, joined)
 
 
-async def _serialised(job: Job, result: Result) -> str:
-    return await _in_parts(job, result, parts_for(job, Engine.SERIALISED))
+async def _serialised(job: Job, result: WrittenSummary) -> str:
+    return await _in_parts(job, result, split_into_parts(job, Engine.SERIALISED))
 
 
-async def _chunks(job: Job, result: Result) -> str:
+async def _chunks(job: Job, result: WrittenSummary) -> str:
     """In smaller parts where the server says that these are too long."""
     for share in CHUNK_SHARES:
         try:
-            return await _in_parts(job, result, parts_for(job, Engine.CHUNKS, share))
+            return await _in_parts(job, result, split_into_parts(job, Engine.CHUNKS, share))
         except AgentError as error:
             if error.code != ErrorCode.TOO_LONG or share == CHUNK_SHARES[-1]:
                 raise
     raise AssertionError  # the loop returns or raises
 
 
-async def _without_oversized(job: Job, result: Result) -> str:
+async def _without_oversized(job: Job, result: WrittenSummary) -> str:
     """Messages of more than half a part as previews, which code names in place of the rest."""
-    return await _in_parts(job, result, parts_for(job, Engine.WITHOUT_OVERSIZED))
+    return await _in_parts(job, result, split_into_parts(job, Engine.WITHOUT_OVERSIZED))
 
 
-RUNGS: dict[Engine, Callable[[Job, Result], Awaitable[str]]] = {
+RUNGS: dict[Engine, Callable[[Job, WrittenSummary], Awaitable[str]]] = {
     Engine.WARM_PREFIX: _warm,
     Engine.SERIALISED: _serialised,
     Engine.CHUNKS: _chunks,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agent.messages import Block, Message, file_text, is_file, plain_text
-from agent.search.values import identifiers, normalise, plain_numbers
+from agent.search.values import find_identifiers, normalise, simplify_numbers
 
 UNVERIFIED = "(unverified)"
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
@@ -70,18 +70,18 @@ class Source:
         texts = {message.number: plain_text(message.blocks) for message in messages}
         # What an image or a PDF says, code cannot look up.
         self.unreadable = {m.number for m in messages if any(map(_is_unreadable, m.blocks))}
-        self._text = plain_numbers("\n".join([*texts.values(), previous]))
+        self._text = simplify_numbers("\n".join([*texts.values(), previous]))
         if not messages:
             # A merge without the originals: a bullet that cites a message stands for it.
             for line in previous.splitlines():
-                for number in citations(line):
+                for number in find_citations(line):
                     texts[number] = f"{texts.get(number, '')}\n{_CITATION.sub('', line)}"
         self.messages: Mapping[int, Support] = {n: Support(t) for n, t in texts.items()}
 
     def holds(self, value: str) -> bool:
         """Whether a value stands in the source by itself: 2 hours is not in 12 hours. Spaces and
         marks of code may differ."""
-        pieces = _PIECE.findall(plain_numbers(value).rstrip("/."))
+        pieces = _PIECE.findall(simplify_numbers(value).rstrip("/."))
         if not pieces:
             return True
         before = r"(?<!\d)(?<!\d\.)" if pieces[0][0].isdigit() else r"(?<!\w)"
@@ -104,7 +104,7 @@ class Support:
 
     @cached_property
     def _words(self) -> set[str]:
-        return content_words(self._source)
+        return find_content_words(self._source)
 
     def backs(self, values: Sequence[str], words: set[str]) -> bool:
         """Whether it shares one of the values, or two of the words, or all of them."""
@@ -119,7 +119,7 @@ def _is_unreadable(block: Block) -> bool:
     return is_file(block) and not file_text(block)
 
 
-def content_words(text: str) -> set[str]:
+def find_content_words(text: str) -> set[str]:
     """Words of four letters and more in a stemmed form, without stop-words; pairs of characters
     where a script writes no spaces."""
     words = {
@@ -150,18 +150,20 @@ def _check(line: str, source: Source, findings: Findings) -> str:
     bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s", line) is not None
     if not bullet:
         sentences = _SENTENCE_END.split(line)
-        kept = [s for s in sentences if all(map(source.holds, identifiers(s)))]
+        kept = [s for s in sentences if all(map(source.holds, find_identifiers(s)))]
         findings.dropped += [s for s in sentences if s not in kept]
         return " ".join(kept)
     findings.bullets += 1
     body = _CITATION.sub("", line)
-    values = identifiers(body)
-    cited = [number for number in citations(line) if number in source.messages]
+    values = find_identifiers(body)
+    cited = [number for number in find_citations(line) if number in source.messages]
     held = all(map(source.holds, values))
     if not held and source.unreadable.isdisjoint(cited):
         findings.dropped.append(line.strip())
         return ""
-    supported = held and [n for n in cited if source.messages[n].backs(values, content_words(body))]
+    supported = held and [
+        n for n in cited if source.messages[n].backs(values, find_content_words(body))
+    ]
     suffix = f" [{' '.join(f'#{number}' for number in cited)}]" if cited else ""
     if not supported:
         findings.unverified.append(line.strip())
@@ -169,7 +171,7 @@ def _check(line: str, source: Source, findings: Findings) -> str:
     return body.replace(UNVERIFIED, "").rstrip() + suffix
 
 
-def citations(line: str) -> list[int]:
+def find_citations(line: str) -> list[int]:
     """The message numbers that a bullet rests on, in order; a range counts with both ends. What is
     too long to be a message's number is ignored."""
     ends = (

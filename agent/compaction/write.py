@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agent.compaction.chapters import cut
-from agent.compaction.choice import max_tokens, previous_chapters, text_fits
-from agent.compaction.job import Ask, Job, Result, raw_tokens
-from agent.compaction.requests import HEADINGS, Form, serialised_request
+from agent.compaction.chapters import cut_to_tokens
+from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.job import Ask, Job, WrittenSummary, convert_to_raw
+from agent.compaction.requests import HEADINGS, Form, build_serialised_request
 from agent.compaction.verify import Source, audit
 from agent.context.request import Request
 from agent.messages import Message, plain_text
@@ -19,13 +19,15 @@ class SummaryRejected(Exception):
     """What the model wrote cannot be used, or it cannot be asked: the text says why."""
 
 
-async def write_part(job: Job, result: Result, messages: Sequence[Message], form: Form) -> str:
+async def write_part(
+    job: Job, result: WrittenSummary, messages: Sequence[Message], form: Form
+) -> str:
     """A chapter of some messages by the summary model."""
-    previous = previous_chapters(job, result.chapters)
+    previous = choose_previous_chapters(job, result.chapters)
 
     def build(form: Form) -> Request:
-        return serialised_request(
-            messages, previous, form, model=job.writer.name, max_tokens=max_tokens(job, form)
+        return build_serialised_request(
+            messages, previous, form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
         )
 
     return await write_text(job, result, build, form, messages)
@@ -33,21 +35,21 @@ async def write_part(job: Job, result: Result, messages: Sequence[Message], form
 
 async def write_text(
     job: Job,
-    result: Result,
+    result: WrittenSummary,
     build: Callable[[Form], Request],
     form: Form,
     source: Sequence[Message],
     previous: str = "",
 ) -> str:
-    """`write` by the summary model, of a text request that fits its window."""
-    if not text_fits(job, build(form)):
+    """`write_checked_text` by the summary model, of a text request that fits its window."""
+    if not does_text_fit(job, build(form)):
         raise SummaryRejected("the request would not fit the window")
-    return await write(job, result, job.ask, build, form, source, previous)
+    return await write_checked_text(job, result, job.ask, build, form, source, previous)
 
 
-async def write(
+async def write_checked_text(
     job: Job,
-    result: Result,
+    result: WrittenSummary,
     ask: Ask | None,
     build: Callable[[Form], Request],
     form: Form,
@@ -69,7 +71,7 @@ async def write(
             continue
         text, findings = audit(text, Source(source, previous))
         result.findings += findings
-        return cut(text, raw_tokens(job, 2 * form.tokens), job.counter)
+        return cut_to_tokens(text, convert_to_raw(job, 2 * form.tokens), job.counter)
     raise AssertionError  # the loop returns or raises
 
 

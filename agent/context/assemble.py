@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from agent.attachments import within_limit
-from agent.context.history import api_messages, merge, text_block
-from agent.context.previews import previewed, sent_tokens
-from agent.context.pruning import prune
+from agent.attachments import limit_files
+from agent.context.history import build_api_messages, merge_neighbours, text_block
+from agent.context.previews import count_sent_tokens, preview_message
+from agent.context.pruning import prune_message
 from agent.context.request import Request, Ttl
 from agent.context.summary import Summary
 from agent.messages import Message, RawTokens, RealTokens, plain_text
@@ -58,7 +58,7 @@ class Context:
     memory: str = ""  # what the model is told about the user, in every conversation
     thinking_from: int = 0  # thinking of older messages was written for another request
     show_thinking: bool = False  # newer models hide it unless asked
-    cache_ttl: Ttl = "5m"  # see `agent.context.request.cache_ttl`
+    cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,14 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     """Estimate a context's size. Messages carry their counts, so the cost is two short texts and
     a sum."""
     factor = context.limits.factor
-    messages = pruned(context, counter)
+    messages = prune_messages(context, counter)
     opening = [message for message in (context.first, context.prompt) if message]
-    conversation = sum(sent_tokens(m, context.limits) for m in [*opening, *messages])
+    conversation = sum(count_sent_tokens(m, context.limits) for m in [*opening, *messages])
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
     tools = sum(_count(counter, json.dumps(tool, ensure_ascii=False)) for tool in context.tools)
-    summary = sum(_count(counter, text) for text in summary_texts(context.summary))
+    summary = sum(_count(counter, text) for text in render_summary_texts(context.summary))
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
@@ -106,10 +106,10 @@ def _count(counter: TokenCounter, text: str) -> RawTokens:
     return counter.count(text)
 
 
-def pruned(context: Context, counter: TokenCounter | None = None) -> list[Message]:
+def prune_messages(context: Context, counter: TokenCounter | None = None) -> list[Message]:
     """The messages with the large results of old ones as previews, counted where asked for."""
     return [
-        prune(message, counter) if message.number <= context.pruned_through else message
+        prune_message(message, counter) if message.number <= context.pruned_through else message
         for message in context.messages
     ]
 
@@ -131,7 +131,7 @@ def trim(
     excess = size - (limits.prompt_limit if most is None else most)
     # A prompt that came with results belongs to the turn of the calls.
     starts = [i for i, m in enumerate(messages) if i and m.is_prompt and not m.holds_tool_results]
-    sizes = [sent_tokens(message, limits) for message in pruned(context, counter)]
+    sizes = [count_sent_tokens(message, limits) for message in prune_messages(context, counter)]
     cut = 0
     for start in starts:
         if excess <= 0:
@@ -149,19 +149,19 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     declared = {tool["name"] for tool in context.tools}
     static = [BASE_PROMPT, SEARCH_PROMPT if "search_history" in declared else ""]
     system = [text_block("\n\n".join(filter(None, [*static, context.system_prompt.strip()])))]
-    system += map(text_block, summary_texts(context.summary))
+    system += map(text_block, render_summary_texts(context.summary))
     if context.memory:
         system.append(text_block(context.memory))
-    history = [previewed(message, limits) for message in pruned(context)]
-    first = [previewed(context.first, limits)] if context.first else []
-    sent = within_limit([*first, *history])
-    messages = api_messages(sent[len(first) :], declared, thinking_from=context.thinking_from)
-    opening = api_messages(sent[: len(first)], declared)
+    history = [preview_message(message, limits) for message in prune_messages(context)]
+    first = [preview_message(context.first, limits)] if context.first else []
+    sent = limit_files([*first, *history])
+    messages = build_api_messages(sent[len(first) :], declared, thinking_from=context.thinking_from)
+    opening = build_api_messages(sent[: len(first)], declared)
     if gap := _gap_note(context):
         opening.append({"role": "user", "content": [text_block(gap)]})
     if context.prompt and context.prompt != context.first:
-        opening += api_messages([previewed(context.prompt, limits)], declared)
-    messages = merge([*opening, *messages])
+        opening += build_api_messages([preview_message(context.prompt, limits)], declared)
+    messages = merge_neighbours([*opening, *messages])
     if not messages or (messages[-1]["role"] == "assistant" and not continued):
         messages.append({"role": "user", "content": [text_block("Continue.")]})
     if messages[0]["role"] == "assistant":
@@ -179,7 +179,7 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     )
 
 
-def as_text(context: Context) -> Context:
+def convert_to_text(context: Context) -> Context:
     """The context with nothing in its messages but text: it can be sent whatever they hold."""
     return replace(
         context,
@@ -189,7 +189,7 @@ def as_text(context: Context) -> Context:
     )
 
 
-def rounds_as_text(context: Context) -> Context:
+def convert_rounds_to_text(context: Context) -> Context:
     """The context with the running turn's tool rounds as text: it can be sent where the API
     does not take their thinking back."""
     prompts = [i for i, message in enumerate(context.messages) if message.is_prompt]
@@ -203,7 +203,7 @@ def _only_text(message: Message) -> Message:
     return replace(message, blocks=[text_block(text)] if text.strip() else [])
 
 
-def summary_texts(summary: Summary) -> list[str]:
+def render_summary_texts(summary: Summary) -> list[str]:
     """The summary as system blocks: heading, a block a chapter, pins and index. Each is fenced by
     itself, so that a new chapter leaves the bytes before it alone; a fence inside a text is
     defused."""

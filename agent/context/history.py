@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.messages import Block, Message, block_text, is_served
+from agent.messages import Block, Message, block_text, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
 # What an assistant message may carry back without a beta header; other content goes as text.
@@ -26,7 +26,7 @@ def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 
-def api_messages(
+def build_api_messages(
     history: Sequence[Message], declared: set[str], *, thinking_from: int = 0
 ) -> list[dict[str, Any]]:
     """API messages for a history that may be broken: no empty blocks, roles merged, every tool
@@ -50,13 +50,13 @@ def _convert(
         keep = thinking_from is not None and index > running and message.number >= thinking_from
         sent = [
             _as_text(block)
-            if is_served(block) and (index, at) not in served
+            if is_server_tool(block) and (index, at) not in served
             else _sent_block(block, message.role, declared, names, keep)
             for at, block in enumerate(message.blocks)
         ]
         if content := [block for block in sent if block]:
             messages.append({"role": message.role, "content": content})
-    return _pair(merge(messages))
+    return _pair(merge_neighbours(messages))
 
 
 def _served(history: Sequence[Message]) -> set[tuple[int, int]]:
@@ -68,7 +68,9 @@ def _served(history: Sequence[Message]) -> set[tuple[int, int]]:
         for at, block in enumerate(message.blocks if message.role == "assistant" else ()):
             if block["type"] == "server_tool_use":
                 waiting[block.get("id", "")] = (index, at)
-            elif is_served(block) and (call := waiting.pop(block.get("tool_use_id", ""), None)):
+            elif is_server_tool(block) and (
+                call := waiting.pop(block.get("tool_use_id", ""), None)
+            ):
                 pairs |= {call, (index, at)}
     return pairs
 
@@ -146,7 +148,7 @@ def _without_empty_text(result: Block) -> Block:
     return result | {"content": kept}
 
 
-def merge(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_neighbours(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Neighbouring messages of one role as one."""
     merged: list[dict[str, Any]] = []
     for message in messages:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
-from agent.messages import Block, Message, RawTokens, RealTokens, is_served, placed
+from agent.messages import Block, Message, RawTokens, RealTokens, is_server_tool, locate_texts
 from agent.tokens import Limits
 
 # Bytes of the note between a preview's head and tail.
@@ -18,7 +18,7 @@ RESULT_TOKENS = 25_000
 FILLED = 0.85
 
 
-def sent_tokens(message: Message, limits: Limits) -> RealTokens:
+def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
     """Real tokens of a message as it is sent: at most those of its preview."""
     return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
@@ -37,7 +37,7 @@ def result_room(limits: Limits, calls: int) -> RawTokens:
     return limits.factor.raw(limit * FILLED / max(1, calls))
 
 
-def previewed(message: Message, limits: Limits) -> Message:
+def preview_message(message: Message, limits: Limits) -> Message:
     """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
     stands at its end), attachments by their names, calls of the server's tools with their results
     as text, since neither may go without the other. Others unchanged."""
@@ -45,7 +45,7 @@ def previewed(message: Message, limits: Limits) -> Message:
     size = limits.factor.apply(message.tokens)
     if size <= limit:
         return message
-    texts = placed(message.blocks)
+    texts = locate_texts(message.blocks)
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
     counted = sum(map(_counted, message.blocks, sizes))
     longest = max(_longest(sizes, counted * limit // size), 2 * NOTE_BYTES)
@@ -58,7 +58,7 @@ def previewed(message: Message, limits: Limits) -> Message:
             blocks.append(block | {"content": text})
         elif length > longest or block["type"] in ("image", "document"):
             blocks.append(text_block(text))
-        elif served and (is_served(block) or block.get("citations")):
+        elif served and (is_server_tool(block) or block.get("citations")):
             # A citation points into a search result, which is not here any more.
             blocks.append(text_block(text))
         else:
@@ -68,7 +68,7 @@ def previewed(message: Message, limits: Limits) -> Message:
 
 def _counted(block: Block, length: int) -> int:
     """Bytes of a block as it was counted: of a server's tool all of it, encrypted pages too."""
-    return len(json.dumps(block, ensure_ascii=False)) if is_served(block) else length
+    return len(json.dumps(block, ensure_ascii=False)) if is_server_tool(block) else length
 
 
 def _longest(sizes: Sequence[int], room: int) -> int:

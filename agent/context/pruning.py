@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.context.previews import sent_tokens
+from agent.context.previews import count_sent_tokens
 from agent.messages import Block, Message, RealTokens, result_text
 from agent.tokens import Limits, TokenCounter
 
@@ -21,7 +21,7 @@ class Pruning:
     freed: RealTokens
 
 
-def preview(text: str, head: int, tail: int, where: str = "") -> str:
+def preview_text(text: str, head: int, tail: int, where: str = "") -> str:
     """Head and tail of a long text, in characters, with a note of what is missing."""
     missing = len(text) - head - tail
     if missing <= 0:
@@ -31,7 +31,7 @@ def preview(text: str, head: int, tail: int, where: str = "") -> str:
     )
 
 
-def shorten(text: str, characters: int) -> str:
+def shorten_text(text: str, characters: int) -> str:
     """The beginning of a long text, cut between words: half a name or number would be a false
     one."""
     if len(text) <= characters:
@@ -39,7 +39,7 @@ def shorten(text: str, characters: int) -> str:
     return text[: characters + 1].rpartition(" ")[0] + " …"
 
 
-def prune(message: Message, counter: TokenCounter | None = None) -> Message:
+def prune_message(message: Message, counter: TokenCounter | None = None) -> Message:
     """The message with its large tool results as previews that name it; counted anew with a
     counter."""
     if not message.holds_tool_results:
@@ -56,7 +56,7 @@ def _pruned(block: Block, number: int) -> Block:
     if len(text) <= 2 * (HEAD + TAIL):
         return block
     where = f"; message #{number} has it whole"
-    return block | {"content": preview(text, HEAD, TAIL, where)}
+    return block | {"content": preview_text(text, HEAD, TAIL, where)}
 
 
 def plan_pruning(
@@ -68,7 +68,7 @@ def plan_pruning(
     """The next batch, or None where it would not be worth a rewritten prefix."""
     old = [m for m in messages[:-KEEP_MESSAGES] if m.number > pruned_through]
     freed = sum(
-        sent_tokens(m, limits) - sent_tokens(prune(m, counter), limits)
+        count_sent_tokens(m, limits) - count_sent_tokens(prune_message(m, counter), limits)
         for m in old
         if m.holds_tool_results
     )

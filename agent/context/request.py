@@ -35,7 +35,7 @@ class Request:
     def data(self) -> bytes:
         """The body as it is sent, to be streamed: encoded once, since it takes some 5 ms a
         megabyte."""
-        return encoded(self.body())
+        return encode_body(self.body())
 
     def body(self) -> dict[str, Any]:
         """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
@@ -66,14 +66,14 @@ class Request:
         return body
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
+def encode_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent, to be streamed."""
     streamed = {**body, "stream": True}
     text = json.dumps(streamed, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode()
 
 
-def cache_ttl(pauses: Sequence[float]) -> Ttl:
+def choose_cache_ttl(pauses: Sequence[float]) -> Ttl:
     """For how long to ask the server to keep the prompt. `pauses`: seconds before each of the
     user's newest messages.
 

@@ -10,7 +10,7 @@ import anthropic
 import httpx2
 
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.model.overflow import MOST_READ, says_too_long, share_taken
+from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
 
 SHOWN = 300  # characters of what a server said
@@ -28,7 +28,7 @@ TOO_LONG_STATUSES = (400, 413, 422, 500)
 
 
 @asynccontextmanager
-async def translated() -> AsyncIterator[None]:
+async def translate_errors() -> AsyncIterator[None]:
     """Turn what the SDK and the transport raise into AgentError."""
     try:
         yield
@@ -98,7 +98,7 @@ def status_error(error: anthropic.APIStatusError) -> AgentError:
     status = error.status_code
     told = _told(error.body)
     said = str(told.get("message") or "").strip()[:SHOWN]
-    wait = retry_after(error.response.headers)
+    wait = read_retry_after(error.response.headers)
     if status in TOO_LONG_STATUSES and (too_long := _too_long(told)):
         return too_long
     if status == 400 and THINKING_REFUSED.search(said):
@@ -153,13 +153,15 @@ def _too_long(told: dict[str, Any]) -> AgentError | None:
     # Only these fields: servers that find fault with a request may repeat all of it.
     fields = ("type", "code", "n_prompt_tokens", "n_ctx", "message")
     said = " ".join(f"{name} {str(told[name])[:MOST_READ]}" for name in fields if name in told)
-    if not says_too_long(said):
+    if not is_too_long(said):
         return None
     shown = str(told.get("message") or "").strip()[:SHOWN]
-    return AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS, said=shown, share_taken=share_taken(said))
+    return AgentError(
+        ErrorCode.TOO_LONG, TOO_LONG_WORDS, said=shown, share_taken=read_share_taken(said)
+    )
 
 
-def retry_after(headers: httpx2.Headers) -> float | None:
+def read_retry_after(headers: httpx2.Headers) -> float | None:
     """Seconds of a `retry-after` header; None without one or with a date."""
     try:
         return max(0.0, float(headers.get("retry-after", "")))

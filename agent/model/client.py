@@ -15,12 +15,12 @@ from typing import Any, cast
 import httpx2
 from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
-from agent.attachments import Read, filled, ids_in
-from agent.context.request import Request, encoded
+from agent.attachments import Read, fill_in_files, list_file_ids_in
+from agent.context.request import Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
-from agent.model.api_errors import stream_error, translated
-from agent.model.reply import Event, Reply, message_events
+from agent.model.api_errors import stream_error, translate_errors
+from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sse import EventDecoder
 
 CONNECT_SECONDS = 10.0
@@ -59,7 +59,7 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-async def no_files(ids: Sequence[str]) -> Mapping[str, bytes]:
+async def read_no_files(ids: Sequence[str]) -> Mapping[str, bytes]:
     """For requests that do not refer to files."""
     return {}
 
@@ -82,7 +82,7 @@ class Client:
         timeout: float = 120.0,
         caching: bool = True,
         retries: int = 2,
-        read: Read = no_files,
+        read: Read = read_no_files,
         check: Check = lambda request: None,
         spent: Spent | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class Client:
         while True:
             started = False
             try:
-                async with translated(), aclosing(await self._post(data)) as response:
+                async with translate_errors(), aclosing(await self._post(data)) as response:
                     if not _streams(response):
                         yield await _whole(response)
                         return
@@ -131,7 +131,7 @@ class Client:
                         raise decoder.error
                     return
             except AgentError as error:
-                wait = retry_wait(error, attempt)
+                wait = choose_retry_wait(error, attempt)
                 if started or attempt >= self._retries or wait is None:
                     raise
                 on_retry(error)
@@ -142,10 +142,10 @@ class Client:
         """The bytes to send, files and all. In a thread: encoding would stop the loop."""
         request = self._as_cached(request)
         body = request.body()
-        if not (ids := ids_in(body)):
+        if not (ids := list_file_ids_in(body)):
             return await asyncio.to_thread(lambda: request.data)
         files = await self._read(ids)
-        return await asyncio.to_thread(lambda: encoded(filled(body, files)))
+        return await asyncio.to_thread(lambda: encode_body(fill_in_files(body, files)))
 
     def _as_cached(self, request: Request) -> Request:
         """The request for a server that may have no prompt cache."""
@@ -193,11 +193,11 @@ class Client:
         if request.model in self._uncounted:
             return None
         body = replace(request, once=True).body()
-        if ids := ids_in(body):
-            body = filled(body, await self._read(ids))
+        if ids := list_file_ids_in(body):
+            body = fill_in_files(body, await self._read(ids))
         del body["max_tokens"]
         try:
-            async with translated():
+            async with translate_errors():
                 counted = await self._sdk.messages.with_raw_response.count_tokens(
                     **body, timeout=COUNT_SECONDS
                 )
@@ -218,7 +218,7 @@ class Client:
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
-        async with translated():
+        async with translate_errors():
             listed = await self._sdk.models.with_raw_response.list(limit=100)
             page = _object(listed.http_response)
         return [
@@ -248,7 +248,7 @@ async def _whole(response: httpx2.Response) -> list[Event]:
     content = body.get("content")
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         raise _not_the_api()
-    return message_events(body)
+    return split_into_events(body)
 
 
 def _object(response: httpx2.Response) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def require_end(reply: Reply) -> None:
         )
 
 
-def retry_wait(error: AgentError, attempt: int) -> float | None:
+def choose_retry_wait(error: AgentError, attempt: int) -> float | None:
     """Seconds until the next try of a call without output; None: ask the user instead."""
     if not error.retryable or error.code not in PASSING:
         return None

@@ -18,7 +18,7 @@ _TEXTS = {
 }
 
 
-def text_of(holder: dict[str, Any], name: str) -> str:
+def require_text(holder: dict[str, Any], name: str) -> str:
     """A field that has to be text."""
     value = holder[name]
     if type(value) is not str:
@@ -26,12 +26,12 @@ def text_of(holder: dict[str, Any], name: str) -> str:
     return value
 
 
-def text_if_any(holder: dict[str, Any], name: str) -> str:
+def read_optional_text(holder: dict[str, Any], name: str) -> str:
     """A field that is text, or absent or null: ""."""
-    return "" if holder.get(name) is None else text_of(holder, name)
+    return "" if holder.get(name) is None else require_text(holder, name)
 
 
-def object_of(holder: dict[str, Any], name: str) -> dict[str, Any]:
+def require_object(holder: dict[str, Any], name: str) -> dict[str, Any]:
     """A field that has to be an object."""
     value = holder[name]
     if not isinstance(value, dict):
@@ -39,12 +39,12 @@ def object_of(holder: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def object_if_any(holder: dict[str, Any], name: str) -> dict[str, Any]:
+def read_optional_object(holder: dict[str, Any], name: str) -> dict[str, Any]:
     """A field that is an object, or absent or null: {}."""
-    return {} if holder.get(name) is None else object_of(holder, name)
+    return {} if holder.get(name) is None else require_object(holder, name)
 
 
-def index_of(event: dict[str, Any]) -> int:
+def require_index(event: dict[str, Any]) -> int:
     """The number of the block that an event is about."""
     index = event["index"]
     if type(index) is not int or index < 0:
@@ -52,43 +52,43 @@ def index_of(event: dict[str, Any]) -> int:
     return index
 
 
-def stop_reason_of(holder: dict[str, Any]) -> str:
+def read_stop_reason(holder: dict[str, Any]) -> str:
     """Why a reply ended; "" where the server does not say."""
-    reason = text_if_any(holder, "stop_reason")
+    reason = read_optional_text(holder, "stop_reason")
     if len(reason) > LONGEST_STOP_REASON:
         raise ValueError("stop_reason is too long")
     return reason
 
 
-def storable(value: Any) -> Any:
+def require_storable(value: Any) -> Any:
     """A JSON value as it came, which a database takes and can give back: not too deep, no NaN."""
     for _ in _within(value):
         pass
     return value
 
 
-def checked_block(block: Any, before: Sequence[Block]) -> Block:
+def check_block(block: Any, before: Sequence[Block]) -> Block:
     """A content block without its null fields, as a stream begins it or a whole reply brings it,
     after the blocks `before`."""
     if not isinstance(block, dict):
         raise ValueError("a block is not an object")
-    kind = text_of(block, "type")
+    kind = require_text(block, "type")
     _check_texts({name: value for name, value in block.items() if name != "input"})
-    storable(block.get("input"))
+    require_storable(block.get("input"))
     if kind.endswith("tool_use"):
-        object_if_any(block, "input")
-        if not text_of(block, "id") or not text_of(block, "name"):
+        read_optional_object(block, "input")
+        if not require_text(block, "id") or not require_text(block, "name"):
             raise ValueError("a call has no id or no name")
         if any(b.get("id") == block["id"] for b in before if b["type"].endswith("tool_use")):
             raise ValueError("two calls have one id")
     if kind.endswith("tool_result"):
-        text_of(block, "tool_use_id")
+        require_text(block, "tool_use_id")
     if kind == "text":
         _check_citations(block.get("citations"))
     return {name: value for name, value in block.items() if value is not None}
 
 
-def checked_citation(citation: Any) -> dict[str, Any]:
+def check_citation(citation: Any) -> dict[str, Any]:
     """What a text cites."""
     _check_citations([citation])
     kept: dict[str, Any] = citation
@@ -110,7 +110,7 @@ def _check_texts(value: Any) -> None:
             continue
         for name in _TEXTS & each.keys():
             if each[name] is not None or name == "type":
-                text_of(each, name)
+                require_text(each, name)
         content = each.get("content")
         if content is not None and not isinstance(content, str | list | dict):
             raise ValueError("content is neither text nor blocks")

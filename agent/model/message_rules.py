@@ -56,7 +56,7 @@ class _Group:
         return [(place, block) for place, block in self.blocks if block.get("type") == kind]
 
 
-def message_violations(messages: Any, rules: Rules) -> list[str]:
+def find_message_violations(messages: Any, rules: Rules) -> list[str]:
     """Every rule that the messages break."""
     if not isinstance(messages, list) or not messages:
         return ["messages: at least one message is required"]

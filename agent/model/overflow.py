@@ -47,12 +47,12 @@ _SIZES = [
 ]
 
 
-def says_too_long(said: str) -> bool:
+def is_too_long(said: str) -> bool:
     """Whether an error's words say that the prompt is too long for the model."""
     return _TOO_LONG.search(said[:MOST_READ]) is not None
 
 
-def share_taken(said: str) -> float | None:
+def read_share_taken(said: str) -> float | None:
     """How much of the prompt the server would take, 0 to 1; None where it does not say."""
     for pattern in _SIZES:
         if named := pattern.search(said[:MOST_READ]):

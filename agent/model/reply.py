@@ -6,17 +6,17 @@ from enum import Enum
 from typing import Any
 
 from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
-from agent.messages import Block, Usage, joins, sound
+from agent.messages import Block, Usage, continues_text, sanitise
 from agent.model.event_rules import (
-    checked_block,
-    checked_citation,
-    index_of,
-    object_if_any,
-    object_of,
-    stop_reason_of,
-    storable,
-    text_if_any,
-    text_of,
+    check_block,
+    check_citation,
+    read_optional_object,
+    read_optional_text,
+    read_stop_reason,
+    require_index,
+    require_object,
+    require_storable,
+    require_text,
 )
 
 Event = dict[str, Any]
@@ -71,7 +71,7 @@ class Reply:
     def __post_init__(self) -> None:
         self._before = len(self.blocks)
 
-    def resumed(self) -> "Reply":
+    def resume(self) -> "Reply":
         """The reply that continues this paused one."""
         return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
 
@@ -93,7 +93,7 @@ class Reply:
             raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True) from error
 
     @staticmethod
-    def thought(event: Event) -> str:
+    def read_thinking(event: Event) -> str:
         """The thinking that one event brings, mostly "". It has been applied."""
         if event["type"] != "content_block_delta" or event["delta"]["type"] != "thinking_delta":
             return ""
@@ -103,25 +103,27 @@ class Reply:
     def _apply(self, event: Event) -> str:
         kind = event.get("type")
         if kind == "content_block_delta":
-            index, delta = index_of(event) + self._before, event["delta"]
+            index, delta = require_index(event) + self._before, event["delta"]
             if delta["type"] == "text_delta" and self.blocks[index]["type"] == "text":
-                text = text_of(delta, "text")
+                text = require_text(delta, "text")
                 self._pieces[index].append(text)
                 return text
             self._apply_delta(index, delta)
         elif kind == "content_block_start":
-            return self._start(index_of(event) + self._before, event["content_block"])
+            return self._start(require_index(event) + self._before, event["content_block"])
         elif kind == "content_block_stop":
-            self._close(index_of(event) + self._before)
+            self._close(require_index(event) + self._before)
         elif kind == "message_start":
-            message = object_of(event, "message")
-            self.model = text_if_any(message, "model")
-            self._add_usage(object_if_any(message, "usage"))
+            message = require_object(event, "message")
+            self.model = read_optional_text(message, "model")
+            self._add_usage(read_optional_object(message, "usage"))
         elif kind == "message_delta":
-            delta = object_of(event, "delta")
-            self.stop_reason = stop_reason_of(delta) or self.stop_reason
-            self.stop_details = storable(object_if_any(delta, "stop_details")) or self.stop_details
-            self._add_usage(object_if_any(event, "usage"))
+            delta = require_object(event, "delta")
+            self.stop_reason = read_stop_reason(delta) or self.stop_reason
+            self.stop_details = (
+                require_storable(read_optional_object(delta, "stop_details")) or self.stop_details
+            )
+            self._add_usage(read_optional_object(event, "usage"))
         elif kind == "message_stop":
             # A block that ran into the output limit may lack its own end.
             for index in list(self._pieces):
@@ -139,36 +141,40 @@ class Reply:
                 blocks.append(block)
             elif block["type"] == "text":
                 blocks.append(block | {"text": "".join(self._pieces[index])})
-        result: list[Block] = sound([b for b in blocks if b["type"] != "text" or b["text"].strip()])
+        result: list[Block] = sanitise(
+            [b for b in blocks if b["type"] != "text" or b["text"].strip()]
+        )
         return result
 
     def _start(self, index: int, block: Any) -> str:
         if index != len(self.blocks):
             raise LookupError(index)
-        given = checked_block(block, self.blocks)
+        given = check_block(block, self.blocks)
         self.blocks.append(given)
         begun = given.get("thinking" if given["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
         before = self.blocks[-2] if index else None
         later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        gap = "\n\n" if later and not joins(before, given) else ""
-        return gap + text_if_any(given, "text")
+        gap = "\n\n" if later and not continues_text(before, given) else ""
+        return gap + read_optional_text(given, "text")
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
-        kind, pieces = text_of(delta, "type"), self._pieces[index]  # of an open block only
+        kind, pieces = require_text(delta, "type"), self._pieces[index]  # of an open block only
         block = self.blocks[index]
         if not block["type"].endswith(_WITHIN.get(kind, "")):
             raise LookupError(kind)
         if kind == "input_json_delta":
-            pieces.append(text_of(delta, "partial_json"))
+            pieces.append(require_text(delta, "partial_json"))
         elif kind == "thinking_delta":
-            pieces.append(text_of(delta, "thinking"))
+            pieces.append(require_text(delta, "thinking"))
         elif kind == "signature_delta":
-            block["signature"] = text_of(delta, "signature")
+            block["signature"] = require_text(delta, "signature")
         elif kind == "citations_delta":
-            block.setdefault("citations", []).append(checked_citation(delta["citation"]))
+            block.setdefault("citations", []).append(check_citation(delta["citation"]))
         elif kind == "compaction_delta":
-            block["content"] = text_if_any(block, "content") + text_if_any(delta, "content")
+            block["content"] = read_optional_text(block, "content") + read_optional_text(
+                delta, "content"
+            )
 
     def _close(self, index: int) -> None:
         if index not in self._pieces:
@@ -179,26 +185,26 @@ class Reply:
             block[block["type"]] = pieces
         elif block["type"].endswith("tool_use"):
             block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
-        self.blocks[index] = sound(block)
+        self.blocks[index] = sanitise(block)
 
     def _add_usage(self, usage: dict[str, Any]) -> None:
         # Values of later events are cumulative and replace earlier ones.
-        told = {k: v for k, v in storable(usage).items() if v is not None}
+        told = {k: v for k, v in require_storable(usage).items() if v is not None}
         self.usage = Usage.from_api(self.raw_usage | told)
-        self.raw_usage |= sound(told)
+        self.raw_usage |= sanitise(told)
 
 
 def _tool_input(pieces: str) -> dict[str, Any]:
     """The API lets a model write invalid JSON, and takes only objects back; the tool's error then
     tells the model."""
     try:
-        value = storable(json.loads(pieces))
+        value = require_storable(json.loads(pieces))
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"invalid_json": pieces}
 
 
-def outcome(reply: Reply) -> Outcome:
+def read_outcome(reply: Reply) -> Outcome:
     """What a complete reply means. Raises AgentError for refusals and unknown stop reasons."""
     result = OUTCOMES.get(reply.stop_reason)
     if result is None:
@@ -218,7 +224,7 @@ def outcome(reply: Reply) -> Outcome:
     return result
 
 
-def message_events(message: dict[str, Any]) -> list[Event]:
+def split_into_events(message: dict[str, Any]) -> list[Event]:
     """The events that would have streamed a message which came whole. Raises AgentError where it is
     not a message."""
     content = message.get("content")
@@ -243,6 +249,6 @@ def message_events(message: dict[str, Any]) -> list[Event]:
 def fold_message(message: dict[str, Any]) -> Reply:
     """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
     reply = Reply()
-    for event in message_events(message):
+    for event in split_into_events(message):
         reply.apply(event)
     return reply

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.model.message_rules import Rules, message_violations
+from agent.model.message_rules import Rules, find_message_violations
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 API_VERSION = "2026-10-21"
@@ -43,7 +43,7 @@ TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MODEL_5 = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-5(?:-|$)")
 
 
-def violations(
+def find_violations(
     request_body: Mapping[str, Any],
     *,
     headers: Mapping[str, str] | None = None,
@@ -66,7 +66,7 @@ def violations(
     found += _system(request_body.get("system"))
     found += _tools(request_body)
     rules = Rules(_tool_names(request_body), resumed)
-    found += message_violations(request_body.get("messages"), rules)
+    found += find_message_violations(request_body.get("messages"), rules)
     found += _thinking_setting(request_body)
     found += _breakpoints(request_body)
     found += _size(request_body, window, prompt_tokens, body_bytes)

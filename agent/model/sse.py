@@ -4,7 +4,7 @@ import json
 
 from agent.errors import DAMAGED, AgentError, ErrorCode
 from agent.model.api_errors import stream_error
-from agent.model.event_rules import text_if_any
+from agent.model.event_rules import read_optional_text
 from agent.model.reply import Event
 
 
@@ -48,7 +48,7 @@ class EventDecoder:
             return None
         try:
             event = json.loads(data, parse_constant=_refuse)
-            kind = text_if_any(event, "type") if isinstance(event, dict) else ""
+            kind = read_optional_text(event, "type") if isinstance(event, dict) else ""
         except (ValueError, RecursionError):
             self._ended = True
             self.error = AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.search.lexical import BEGUN, WORD, Query, composed, fold, plain, words
+from agent.search.lexical import BEGUN, WORD, Query, compose, find_words, fold, simplify_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class Excerpt:
         return f"{'…' * self.cut_before}{inside}{'…' * self.cut_after}"
 
 
-def excerpt(text: str, query: Query, length: int) -> Excerpt:
+def make_excerpt(text: str, query: Query, length: int) -> Excerpt:
     """The `length` characters of a text that hold most of the query's words."""
-    text = composed(text)
+    text = compose(text)
     found = sorted(_found(text, query))
     start, end = _window(text, found, length)
     pieces: list[tuple[str, bool]] = []
@@ -49,9 +49,9 @@ def _found(text: str, query: Query) -> Iterator[tuple[int, int, str]]:
         return
     wanted = {token for term in query.terms for token in term}
     begun = tuple(token.removesuffix(BEGUN) for token in wanted if token.endswith(BEGUN))
-    for word in set(words(text)):
+    for word in set(find_words(text)):
         token = next(filter(wanted.__contains__, fold(word)), None)
-        if token is None and begun and plain(word).startswith(begun):
+        if token is None and begun and simplify_word(word).startswith(begun):
             token = begun[0]
         if token:
             yield from ((start, start + len(word), token) for start in _places(text, word))

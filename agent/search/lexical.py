@@ -16,7 +16,7 @@ from unicodedata import category, combining, normalize
 
 from snowballstemmer import stemmer
 
-from agent.search.values import identifiers
+from agent.search.values import find_identifiers
 
 Term = tuple[str, ...]  # one token, or several that stand together
 BEGUN = "*"  # after a token: one that begins so
@@ -69,32 +69,32 @@ _stemming = Lock()  # a stemmer keeps its word in itself
 # --- Words ----------------------------------------------------------------------------------------
 
 
-def tokens(text: str) -> list[str]:
+def tokenise(text: str) -> list[str]:
     """The tokens of a text in order: ASCII letters and digits only, so that no full-text engine
     takes one apart, whatever the text holds."""
-    return [token for word in words(composed(text)) for token in fold(word)]
+    return [token for word in find_words(compose(text)) for token in fold(word)]
 
 
-def words(text: str) -> list[str]:
+def find_words(text: str) -> list[str]:
     """Everything that `WORD` matches, in order; six times as fast where the text is ASCII."""
     return text.translate(_BETWEEN).split() if text.isascii() else WORD.findall(text)
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     return text if text.isascii() else normalize("NFC", text)
 
 
 @lru_cache(maxsize=1 << 16)
 def fold(word: str) -> Term:
     """One word's tokens: without case, accents and endings."""
-    folded = plain(word)
+    folded = simplify_word(word)
     if folded.isascii() and folded.isalpha() and len(folded) <= LONGEST_TOKEN:
         with _stemming:
             folded = _english.stemWord(folded)
     return tuple(folded[i : i + LONGEST_TOKEN] for i in range(0, len(folded), LONGEST_TOKEN))
 
 
-def plain(word: str) -> str:
+def simplify_word(word: str) -> str:
     """A word without case and accents."""
     folded = word.casefold()
     if folded.isascii():
@@ -130,47 +130,49 @@ class Query:
         return (text[1:-1] if quoted else text)[:LONGEST_LITERAL]
 
 
-def parse(text: str, *, typing: bool = False) -> Query:
+def parse_query(text: str, *, typing: bool = False) -> Query:
     """Any text as a query. The only syntax is that quoted words belong together.
     `typing`: its last word may be only begun."""
-    text = composed(text)
+    text = compose(text)
     quoted = [first or second for first, second in _QUOTED.findall(text)]
-    together = [*map(tokens, quoted), *map(_strip, text.split())]
+    together = [*map(tokenise, quoted), *map(_strip, text.split())]
     phrases = [tuple(each[:LONGEST_PHRASE]) for each in together if len(each) > 1]
     single = [(token,) for token in _words(text)]
     begun = [(f"{last}{BEGUN}",)] if typing and (last := _last(text)) else []
     terms = dict.fromkeys([*phrases[:MOST_PHRASES], *begun, *single])
-    exact = {value.casefold().strip() for value in [*quoted, *identifiers(text)]} - {""}
+    exact = {value.casefold().strip() for value in [*quoted, *find_identifiers(text)]} - {""}
     return Query(text, tuple(terms)[:MOST_TERMS], tuple(sorted(exact)[:MOST_PHRASES]))
 
 
 def _last(text: str) -> str:
     """The last word as the index would have it if it went on; "" where too little is there."""
-    last = plain(found[-1]) if (found := words(text)) else ""
+    last = simplify_word(found[-1]) if (found := find_words(text)) else ""
     return last if LEAST_BEGUN <= len(last) <= LONGEST_TOKEN else ""
 
 
-def names(title: str, text: str) -> bool:
+def matches_title(title: str, text: str) -> bool:
     """Whether a title holds what somebody types: the text itself, or each of its words, where the
     last may be unfinished."""
-    title, text = composed(title), composed(text)
+    title, text = compose(title), compose(text)
     if text.casefold() in title.casefold():
         return True
-    *whole, last = words(text) or [""]
-    held = set(tokens(title))
+    *whole, last = find_words(text) or [""]
+    held = set(tokenise(title))
     return (
         bool(last)
         and all(w.casefold() in STOP_WORDS or held.issuperset(fold(w)) for w in whole)
         and (
             held.issuperset(fold(last))
-            or any(plain(word).startswith(plain(last)) for word in words(title))
+            or any(
+                simplify_word(word).startswith(simplify_word(last)) for word in find_words(title)
+            )
         )
     )
 
 
 def _words(text: str) -> list[str]:
     """The tokens of the words that say something; of all words where none does."""
-    matches = words(text)
+    matches = find_words(text)
     telling = [word for word in matches if word.casefold() not in STOP_WORDS]
     found = [token for word in telling for token in fold(word)]
     return found or [token for word in matches for token in fold(word)]
@@ -178,7 +180,7 @@ def _words(text: str) -> list[str]:
 
 def _strip(chunk: str) -> list[str]:
     """The tokens of what stands between two spaces, without the s of an apostrophe and the like."""
-    found = words(chunk)
+    found = find_words(chunk)
     while found and found[-1].casefold() in STOP_WORDS:
         found.pop()
     while found and found[0].casefold() in STOP_WORDS:
@@ -258,11 +260,11 @@ def _prior(documents: Documents) -> float:
     return min(TYPED_MOST, max(1.0, math.pow(mean * len(typed) / sum(typed), TYPED_POWER)))
 
 
-def verbatim_bonus(query: Query, text: str) -> float:
+def score_verbatim(query: Query, text: str) -> float:
     """The factor for a text that holds the query's exact values and phrases, 1 for none."""
     if not query.verbatim:
         return 1.0
-    folded = composed(text).casefold()
+    folded = compose(text).casefold()
     held = sum(_holds(folded, value) for value in query.verbatim)
     return 1 + VERBATIM * held / len(query.verbatim)
 

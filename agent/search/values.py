@@ -54,7 +54,7 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`*|#=→-"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """One line of the index: a value, the message that it stands in, a few words around it."""
 
     value: str
@@ -65,7 +65,7 @@ class Entry:
         return f"- {self.value} [#{self.number}] {self.words}".rstrip()
 
 
-def identifiers(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """The exact values of a text, each once, in order: URLs, paths, names in code, versions, dates,
     numbers (single digits left out), ids, errors."""
     found: dict[str, str] = {}
@@ -85,23 +85,23 @@ def _matches(text: str) -> Iterator[tuple[str, str]]:
 
 def normalise(value: str) -> str:
     """A form in which equal values are equal: case, thousands separators and spaces dropped."""
-    return re.sub(r"[\s`()]+", "", plain_numbers(value)).rstrip("/.")
+    return re.sub(r"[\s`()]+", "", simplify_numbers(value)).rstrip("/.")
 
 
-def plain_numbers(text: str) -> str:
+def simplify_numbers(text: str) -> str:
     """In lower case, without thousands separators and the endings of ordinals."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text.casefold())
     return re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", text)
 
 
-def index_entries(number: int, text: str) -> list[Entry]:
+def find_index_entries(number: int, text: str) -> list[IndexEntry]:
     """Index entries for what a user typed in one message, of a very long one for its beginning."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, IndexEntry] = {}
     for value, before in _matches(text[:MOST_INDEXED]):
         key = normalise(value)
         # Small counts say nothing without their sentence.
         if key not in entries and not (key.isdigit() and len(key) < 3):
-            entries[key] = Entry(value, number, _last_words(before))
+            entries[key] = IndexEntry(value, number, _last_words(before))
     return list(entries.values())
 
 
@@ -111,9 +111,9 @@ def _last_words(before: str) -> str:
     return " ".join([word for word in words if 0 < len(word) <= LONGEST_WORD][-WORDS_AROUND:])
 
 
-def newest_of_each(entries: Sequence[Entry]) -> list[Entry]:
+def keep_newest(entries: Sequence[IndexEntry]) -> list[IndexEntry]:
     """One entry for each value: its last mention, in the order of first mention."""
-    latest: dict[str, Entry] = {}
+    latest: dict[str, IndexEntry] = {}
     for entry in entries:
         latest[normalise(entry.value)] = entry
     return list(latest.values())

@@ -60,7 +60,7 @@ async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
     return listed
 
 
-def usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+def filter_usable(listed: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
     """The listed tools that a request may declare, and why others are left out: with a single tool
     that the API does not take, every turn would be refused."""
     kept: dict[str, dict[str, Any]] = {}
@@ -92,7 +92,7 @@ def _fault(name: str, schema: dict[str, Any]) -> str:
     return ""
 
 
-async def call(server: Endpoint, name: str, arguments: dict[str, Any]) -> list[Block]:
+async def call_tool(server: Endpoint, name: str, arguments: dict[str, Any]) -> list[Block]:
     """What a tool returns, as content blocks. Raises ToolError, also with the tool's own error."""
     async with _connected(server) as client:
         result = await client.call_tool(name, arguments)

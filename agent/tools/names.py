@@ -16,7 +16,7 @@ _ESCAPED = re.compile(r"_x([0-9a-f]{1,6})_")
 _SHORTENED = re.compile(r"_x_[0-9a-f]{8}$")
 
 
-def declared_name(name: str) -> str:
+def declare_name(name: str) -> str:
     """The name that a request declares, the same every time. A name that is too long is cut, and
     ends in a hash of the whole."""
     declared = _STRANGE.sub(lambda match: f"_x{ord(match[0]):x}_", name)
@@ -26,7 +26,7 @@ def declared_name(name: str) -> str:
     return declared[: MOST - len(end)] + end
 
 
-def own_name(declared: str) -> str:
+def read_own_name(declared: str) -> str:
     """The server's own name of a tool, to be shown; of a shortened one the beginning."""
     return _SHORTENED.sub("…", _ESCAPED.sub(_unescaped, declared))
 

@@ -9,7 +9,7 @@ from typing import Any
 from agent.context.request import Request
 from agent.messages import Usage
 from agent.model.reply import Reply, fold_message
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.tokens import Prices
 from bench.replay.summariser import Summariser
 from demo.api import protocol
@@ -82,13 +82,13 @@ class ScriptedApi:
         prompt = self._cache.account(body)
         self.requests += 1
         # A body's JSON is little longer than what is counted; dumping each would take the time.
-        self.violations += violations(
+        self.violations += find_violations(
             body, window=self.window, prompt_tokens=prompt.total, body_bytes=5 * prompt.total
         )
         self.fullest = max(self.fullest, (prompt.total + body["max_tokens"]) / self.window)
         if self.keep_digests:
             self.digests.append(sha256(compact_json(body).encode()).hexdigest())
-        reply = protocol.Reply((protocol.text(text),) if text else ())
+        reply = protocol.ScriptedReply((protocol.text(text),) if text else ())
         return prompt.fields() | protocol.output_usage(reply)
 
 

@@ -17,7 +17,7 @@ OVERHEAD = tokens_of_bytes(MESSAGE_OVERHEAD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class TurnSize:
     """A turn: seconds before it, tokens of the user's message and of the answer. In a prompt each
     takes `OVERHEAD` more."""
 
@@ -26,13 +26,15 @@ class Size:
     answer: int
 
 
-def full_history(turns: Iterable[Size], prices: Prices, system: int, *, ttl: Ttl = "5m") -> float:
+def full_history(
+    turns: Iterable[TurnSize], prices: Prices, system: int, *, ttl: Ttl = "5m"
+) -> float:
     """US dollars with everything sent each time, as if the window had no end."""
     return _grown(turns, prices, system, None, ttl)
 
 
 def plain_80_window(
-    turns: Iterable[Size], prices: Prices, system: int, window: int, *, ttl: Ttl = "5m"
+    turns: Iterable[TurnSize], prices: Prices, system: int, window: int, *, ttl: Ttl = "5m"
 ) -> float:
     """US dollars with a summary of the whole at 80 % of the window, written on the cached prefix;
     it and the last 32,000 tokens remain."""
@@ -40,7 +42,7 @@ def plain_80_window(
 
 
 def _grown(
-    turns: Iterable[Size], prices: Prices, system: int, limit: int | None, ttl: Ttl
+    turns: Iterable[TurnSize], prices: Prices, system: int, limit: int | None, ttl: Ttl
 ) -> float:
     write = prices.cache_write if ttl == "5m" else 2 * prices.input
     micro = 0.0
@@ -60,7 +62,7 @@ def _grown(
     return micro / 1e6
 
 
-def sliding_window(turns: Iterable[Size], prices: Prices, system: int, limit: int) -> float:
+def sliding_window(turns: Iterable[TurnSize], prices: Prices, system: int, limit: int) -> float:
     """US dollars with the oldest turns dropped from `limit` on. Then each prompt begins
     differently, and nothing is worth writing to the cache."""
     micro = 0.0

@@ -15,33 +15,33 @@ from typing import Any
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
-from agent.compaction.policy import Attempt, Engine, Policy, Trigger, resting_until
+from agent.compaction.policy import Attempt, Engine, Policy, Trigger, find_breaker_end
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
-from agent.context.request import CACHE_SECONDS, cache_ttl
+from agent.context.request import CACHE_SECONDS, choose_cache_ttl
 from agent.context.summary import Summary
 from agent.engine import (
+    BreakerOpen,
     Compact,
-    Compacted,
-    Metered,
+    CompactedContext,
+    MeteredContext,
     Prune,
-    Report,
-    Rest,
     Send,
     Swap,
     Trim,
+    UsageReport,
     compact,
+    find_pause_to_use,
     meter,
     next_step,
-    pause_to_use,
     plan_next,
-    to_send,
+    trim_if_needed,
     wants_preparation,
 )
 from agent.messages import Block, Message, RawTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
-from bench.replay.conversations import Exchange
+from bench.replay.conversations import ReplayExchange
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -61,7 +61,7 @@ class Preparation:
     trigger: Trigger
     turn: int
     ends: float
-    written: Compacted | None
+    written: CompactedContext | None
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Conductor:
         self.tally = Tally()
         self._first: Message | None = None
         self._pruned_through = 0
-        self._report: Report | None = None
+        self._report: UsageReport | None = None
         self._preparation: Preparation | None = None
         self._pause_at: float | None = None
         self._attempts: list[tuple[float, bool, int]] = []  # (ended, failed, turn), newest first
@@ -108,7 +108,7 @@ class Conductor:
 
     # --- One turn ---------------------------------------------------------------------------------
 
-    def play(self, exchange: Exchange, gap: float) -> None:
+    def play(self, exchange: ReplayExchange, gap: float) -> None:
         """A pause, a user's message, the tools' rounds and the answer."""
         self._advance(gap)
         self._turns += 1
@@ -138,12 +138,12 @@ class Conductor:
                 case Compact(trigger):
                     self._compact_now(trigger, large=large)
                     break
-                case Rest():
+                case BreakerOpen():
                     self.tally.resting += 1
                     break
                 case Send() | Trim():
                     break
-        context = to_send(self.metered, self.counter)
+        context = trim_if_needed(self.metered, self.counter)
         self.tally.trimmed += bool(context.omitted)
         return context
 
@@ -153,7 +153,7 @@ class Conductor:
         version = (self.tally.compactions, self._pruned_through, context.omitted)
         usage = Usage.from_api(self.api.answer(assemble(context), answer, version))
         self._add("assistant", [_text(answer)])
-        self._report = Report(len(self.messages), usage)
+        self._report = UsageReport(len(self.messages), usage)
         self.limits = replace(
             self.limits, factor=self.limits.factor.learn(RawTokens(raw), usage.prompt)
         )
@@ -165,7 +165,7 @@ class Conductor:
         if wants_preparation(used, self.limits, self.policy) and self._begin(Trigger.PREPARED):
             return
         pauses, cached = self._pauses, self._cached_seconds
-        seconds = pause_to_use(used, self.limits, self.policy, pauses=pauses, cached=cached)
+        seconds = find_pause_to_use(used, self.limits, self.policy, pauses=pauses, cached=cached)
         if seconds is not None:
             self._pause_at = self.api.clock.now + seconds
 
@@ -193,7 +193,7 @@ class Conductor:
             first=self._first,
             messages=self.messages[self.through :],
             pruned_through=self._pruned_through,
-            cache_ttl=cache_ttl(self._pauses),
+            cache_ttl=choose_cache_ttl(self._pauses),
         )
 
     @property
@@ -209,7 +209,7 @@ class Conductor:
         return CACHE_SECONDS["1h" if hour else "5m"]
 
     @property
-    def metered(self) -> Metered:
+    def metered(self) -> MeteredContext:
         return meter(self.context, self.counter, self._report)
 
     # --- What `next_step` asks --------------------------------------------------------------------
@@ -228,20 +228,20 @@ class Conductor:
             return False
         return self.api.clock.now - self.times[self._report.number - 1] < self._cached_seconds
 
-    def prepared(self) -> Trigger | None:
+    def find_prepared(self) -> Trigger | None:
         done = self._preparation
         return done.trigger if done and done.written and not self.is_writing() else None
 
     def is_writing(self) -> bool:
         return self._preparation is not None and self._preparation.ends > self.api.clock.now
 
-    def breaker_open(self) -> bool:
+    def is_breaker_open(self) -> bool:
         attempts = [
             Attempt(EPOCH + timedelta(seconds=ended), failed, self._turns - turn)
             for ended, failed, turn in self._attempts[: self.policy.breaker_failures]
         ]
         now = EPOCH + timedelta(seconds=self.api.clock.now)
-        return resting_until(attempts, self.policy, now) is not None
+        return find_breaker_end(attempts, self.policy, now) is not None
 
     # --- Compaction -------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Conductor:
         self._commit(prepared)
 
     def _begin(self, trigger: Trigger) -> bool:
-        if not self.policy.enabled or self._preparation or self.breaker_open():
+        if not self.policy.enabled or self._preparation or self.is_breaker_open():
             return False
         self._preparation = self._write(trigger)
         return self._preparation is not None
@@ -296,7 +296,7 @@ class Conductor:
             ask_own=caller.complete,
             originals=self._originals,
         )
-        written: Compacted | None = None
+        written: CompactedContext | None = None
         try:
             written = asyncio.run(compact(job))
             self.tally.failures += map(str, written.result.failures)

@@ -15,7 +15,7 @@ GAP_SECONDS, PAUSE_SECONDS, PAUSES = 10.0, 360.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ReplayExchange:
     """What a user wrote, what was answered, and the outputs of tools that ran in between."""
 
     user: str
@@ -24,54 +24,56 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ReplayConversation:
     """`instructions`: message numbers (from 1) of the user's standing instructions, as the data
     name them; only right where a conversation is replayed by itself."""
 
     name: str
-    exchanges: Sequence[Exchange]
+    exchanges: Sequence[ReplayExchange]
     instructions: frozenset[int] = frozenset()
 
 
-def read_beam(folder: Path) -> list[Conversation]:
+def read_beam(folder: Path) -> list[ReplayConversation]:
     """All conversations of a folder in BEAM's form, in the order of their names."""
     return [_read(path) for path in sorted(folder.glob("*.chat.json"))]
 
 
-def read_fixture() -> Conversation:
+def read_fixture() -> ReplayConversation:
     """The authored conversation."""
     data = json.loads(FIXTURE.read_text("utf-8"))
-    exchanges = [Exchange(e["user"], e["answer"], tuple(e.get("tools", ()))) for e in data["turns"]]
-    return Conversation("fixture", exchanges, frozenset(data["instructions"]))
+    exchanges = [
+        ReplayExchange(e["user"], e["answer"], tuple(e.get("tools", ()))) for e in data["turns"]
+    ]
+    return ReplayConversation("fixture", exchanges, frozenset(data["instructions"]))
 
 
-def chained(conversations: Sequence[Conversation], turns: int) -> Conversation:
+def chain(conversations: Sequence[ReplayConversation], turns: int) -> ReplayConversation:
     """One conversation of so many turns: one after another, and again from the first."""
     exchanges = cycle([exchange for c in conversations for exchange in c.exchanges])
-    return Conversation("chained", list(islice(exchanges, turns)))
+    return ReplayConversation("chained", list(islice(exchanges, turns)))
 
 
-def gaps(seed: int) -> Iterator[float]:
+def make_gaps(seed: int) -> Iterator[float]:
     """Seconds before each turn: mostly ten, a fifth of them a pause of six minutes."""
     dice = random.Random(seed)
     while True:
         yield PAUSE_SECONDS if dice.random() < PAUSES else GAP_SECONDS
 
 
-def _read(path: Path) -> Conversation:
+def _read(path: Path) -> ReplayConversation:
     batches = json.loads(path.read_text("utf-8"))
     messages = [message for batch in batches for turn in batch["turns"] for message in turn]
-    exchanges: list[Exchange] = []
+    exchanges: list[ReplayExchange] = []
     numbers: dict[int, int] = {}  # message number by BEAM's id, of user messages
     for user, answer in zip(messages[::2], messages[1::2], strict=True):
         if (user["role"], answer["role"]) != ("user", "assistant"):
             raise ValueError(f"{path.name}: roles do not alternate at {user['id']}")
         numbers[user["id"]] = 2 * len(exchanges) + 1
         question = ARTEFACT.sub("", user["content"]).strip()
-        exchanges.append(Exchange(question, answer["content"].strip()))
+        exchanges.append(ReplayExchange(question, answer["content"].strip()))
     questions = json.loads(
         path.with_name(path.name.replace("chat", "questions")).read_text("utf-8")
     )
     evidence = {i for q in questions["instruction_following"] for i in q["source_chat_ids"]}
     instructions = frozenset(numbers[i] for i in evidence if i in numbers)
-    return Conversation(path.name.removesuffix(".chat.json"), exchanges, instructions)
+    return ReplayConversation(path.name.removesuffix(".chat.json"), exchanges, instructions)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from agent.compaction.pins import pins
+from agent.compaction.pins import find_pins
 from agent.context.summary import INDEX_HEADING
 from agent.messages import plain_text
 from bench.replay.conductor import Conductor
-from bench.replay.values import Lookup, Text, exact_values
+from bench.replay.values import Lookup, Text, find_exact_values
 
 # What code writes into a summary besides what it was given: ranges, numbers of messages.
 _MARKS = re.compile(r"^\*\*Messages #\d+ to #\d+\*\*$|\[#\d[^\]]*\]", re.M)
@@ -39,17 +39,17 @@ def examine(conductor: Conductor, planted: Sequence[str], instructions: frozense
     texts = [plain_text(message.blocks) for message in conductor.messages]
     covered = conductor.messages[: conductor.through]
     prompts = [m for m in covered if m.is_prompt]
-    values = {v: t for m in prompts for v, t in exact_values(texts[m.number - 1]).items()}
+    values = {v: t for m in prompts for v, t in find_exact_values(texts[m.number - 1]).items()}
     appendix = conductor.summary.appendix
     _, _, index_text = appendix.partition(INDEX_HEADING)
     in_index = _holding(values, index_text)
     chapters = "\n\n".join(conductor.summary.chapters)
     in_summary = _holding(values, chapters)
     with closing(Lookup(texts)) as lookup:
-        by_lookup = {value for value, typed in values.items() if lookup.finds(value, typed)}
+        by_lookup = {value for value, typed in values.items() if lookup.find(value, typed)}
     in_tail = _holding(values, "\n".join(texts[conductor.through :]))
     users = [m for m in conductor.messages if m.is_prompt]
-    found = {m.number for m in users if pins(m.number, texts[m.number - 1])}
+    found = {m.number for m in users if find_pins(m.number, texts[m.number - 1])}
     pin_text = Text(appendix.partition(INDEX_HEADING)[0])
     pinned = {
         number
@@ -80,5 +80,7 @@ def _invented(summary: str, source: str, planted: Sequence[str]) -> list[str]:
     """Values of the summary that no message holds: those that were planted, and any others."""
     written, said = Text(_MARKS.sub(" ", summary)), Text(source)
     slipped = {value for value in planted if written.holds(value) and not said.holds(value)}
-    others = {value for value in exact_values(_MARKS.sub(" ", summary)) if not said.holds(value)}
+    others = {
+        value for value in find_exact_values(_MARKS.sub(" ", summary)) if not said.holds(value)
+    }
     return sorted(slipped | others)

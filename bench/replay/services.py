@@ -16,7 +16,7 @@ from agent.messages import RawTokens
 from agent.tokens import Limits
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conductor import EPOCH
-from bench.replay.conversations import Exchange
+from bench.replay.conversations import ReplayExchange
 
 
 @dataclass
@@ -46,9 +46,9 @@ class ServicesReplay:
     def __post_init__(self) -> None:
         from accounts.models import User
         from chat.models import Conversation
-        from chat.queries.model_profiles import profile_for
+        from chat.queries.model_profiles import load_profile
 
-        profile = profile_for(self.model)
+        profile = load_profile(self.model)
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
         profile.token_factor, profile.token_samples = self.limits.factor.value, 0
         profile.tools = False  # the replayed conversations use none
@@ -58,7 +58,7 @@ class ServicesReplay:
             owner=self._user, model=self.model, title="Replay", context_budget=self.limits.budget
         ).pk
 
-    def play(self, exchange: Exchange, gap: float) -> None:
+    def play(self, exchange: ReplayExchange, gap: float) -> None:
         """A pause, a user's message and its answer, as `chat.live.runner` runs them."""
         with (
             patch("django.utils.timezone.now", self._now),
@@ -73,7 +73,7 @@ class ServicesReplay:
             self._advance(gap)
             self._turn(exchange)
 
-    def _turn(self, exchange: Exchange) -> None:
+    def _turn(self, exchange: ReplayExchange) -> None:
         from chat.models import Turn
         from chat.queries import model_server
         from chat.services import endings, preparations, requests
@@ -102,15 +102,15 @@ class ServicesReplay:
             (self.held if swapped else self.opened).append(taken)
             if swapped:
                 self.held_cpu.append(cpu)
-        loaded = opening.loaded
-        raw: int = sum(m.tokens for m in loaded.context.messages)
-        raw += loaded.limits.factor.raw(loaded.size.fixed)
+        state = opening.state
+        raw: int = sum(m.tokens for m in state.context.messages)
+        raw += state.limits.factor.raw(state.size.fixed)
         usage = self.api.answer(
-            model_server.request_for(loaded.context),
+            model_server.build_request(state.context),
             exchange.answer,
-            loaded.conversation.compaction_id,
+            state.conversation.compaction_id,
         )
-        ending = endings.Ending(
+        ending = endings.TurnOutcome(
             Turn.Status.COMPLETED,
             blocks=[{"type": "text", "text": exchange.answer}],
             stop_reason="end_turn",
@@ -122,7 +122,7 @@ class ServicesReplay:
         self._pause = None
         if prepared := preparations.prepare_if_due(after):
             self._write(prepared)
-        elif pause := preparations.pause_wanted(after):
+        elif pause := preparations.find_pause(after):
             head, seconds = pause
             self._pause = (self.api.clock.now + seconds, head)
 
@@ -132,15 +132,15 @@ class ServicesReplay:
         from chat.services import compactions
 
         began = self.api.clock.now
-        if running := summaries.running(opening.loaded.conversation):
+        if running := summaries.find_running(opening.state.conversation):
             compactions.adopt(running, turn_id)
-        elif planned := summaries.plan_for(opening.loaded, opening.compact):
+        elif planned := summaries.plan_for(opening.state, opening.compact):
             compaction = compactions.begin(
-                opening.loaded,
+                opening.state,
                 planned,
                 opening.compact,
                 turn_id=turn_id,
-                previous=opening.loaded.conversation.compaction,
+                previous=opening.state.conversation.compaction,
             )
             self._write(compaction.pk)
         if self._running:

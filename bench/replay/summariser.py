@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.replay.values import Text
-from demo.api.recording import text_of
+from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
-from demo.mind.summaries import Entry, read_entries
+from demo.mind.summaries import SourceMessage, read_entries
 
 INVENTED, EMPTY, UNHEADED = 0.05, 0.02, 0.02
 FROM_USER = 0.5  # of the bullets
@@ -49,7 +49,7 @@ class Summariser:
         headings = HEADING.findall(instruction)
         if fate < EMPTY + UNHEADED:
             headings = headings[::2]
-        limits = _LIMIT.findall(text_of(messages_of(body)[-1]))
+        limits = _LIMIT.findall(join_text(messages_of(body)[-1]))
         lines = self._bullets(body, int(limits[-1]))
         per_heading = -(-len(lines) // len(headings))
         sections = []
@@ -60,8 +60,8 @@ class Summariser:
 
     def _bullets(self, body: Mapping[str, Any], words: int) -> list[str]:
         """Lines of so many words in all, in the order in which they were picked."""
-        entries = entries_of(body)
-        source = Text("\n".join(text_of(m) for m in messages_of(body)))
+        entries = find_entries(body)
+        source = Text("\n".join(join_text(m) for m in messages_of(body)))
         old = previous_bullets(body) if "replaces the previous" in str(body["messages"]) else []
         lines: list[str] = []
         for sentence, citation in self._picked(entries, old):
@@ -75,7 +75,7 @@ class Summariser:
         return lines
 
     def _picked(
-        self, entries: Sequence[Entry], old: Sequence[tuple[str, str]]
+        self, entries: Sequence[SourceMessage], old: Sequence[tuple[str, str]]
     ) -> Iterator[tuple[str, str]]:
         """Sentences with their citations, each once, at most a few hundred."""
         groups = [[e for e in entries if e.role == role] for role in ("user", "assistant")]
@@ -88,7 +88,7 @@ class Summariser:
                 if not group:
                     continue
                 entry = self._dice.choice(group)
-                sentence = self._dice.choice(sentences(entry.text) or [""])
+                sentence = self._dice.choice(split_sentences(entry.text) or [""])
                 citation = f" [#{entry.number}]"
             if sentence and sentence not in seen:
                 seen.add(sentence)
@@ -121,7 +121,7 @@ class Summariser:
         return self._dice.choice(kinds)
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Sentences and lines of some words; markup of lists and headings left out."""
     parts = (" ".join(part.split()).lstrip("#*-> ") for part in _SENTENCE.split(text))
     return [
@@ -131,22 +131,23 @@ def sentences(text: str) -> list[str]:
     ]
 
 
-def entries_of(body: Mapping[str, Any]) -> list[Entry]:
+def find_entries(body: Mapping[str, Any]) -> list[SourceMessage]:
     """The messages that the summariser reads. After a warm prefix they stand in the request
     itself; the outline tells which is which by their beginnings."""
     listed = read_entries(body)
-    if "<transcript>" in text_of(messages_of(body)[-1]):
+    if "<transcript>" in join_text(messages_of(body)[-1]):
         return listed
     texts = [b["text"] for m in messages_of(body)[:-1] for b in m["content"] if b["type"] == "text"]
     whole = {_opening(text): text for text in texts}
     return [
-        Entry(e.number, e.role, whole.get(_opening(e.text.rstrip("…")), e.text)) for e in listed
+        SourceMessage(e.number, e.role, whole.get(_opening(e.text.rstrip("…")), e.text))
+        for e in listed
     ]
 
 
 def previous_bullets(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Bullets of the chapters that are to be merged: (text, citation)."""
-    text = "\n".join(text_of(m) for m in messages_of(body))
+    text = "\n".join(join_text(m) for m in messages_of(body))
     return [pair for part in _PREVIOUS.findall(text) for pair in _BULLET.findall(part)]
 
 

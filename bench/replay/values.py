@@ -14,7 +14,7 @@ _CITATION = re.compile(r"\[#\d[^\]]*\]")
 HITS = 5
 
 
-def exact_values(text: str) -> dict[str, str]:
+def find_exact_values(text: str) -> dict[str, str]:
     """Paths, URLs, files, numbers of two digits and more, versions, dates, names in code, errors:
     as they were typed, by a form in lower case and without thousands separators."""
     words = (word.strip(".:!?-–—/#%$&\\") for word in _SEPARATORS.split(_CITATION.sub(" ", text)))
@@ -58,7 +58,7 @@ class Lookup:
     def close(self) -> None:
         self._database.close()
 
-    def finds(self, value: str, typed: str) -> bool:
+    def find(self, value: str, typed: str) -> bool:
         """Whether one of the best hits for a value, asked for as it was typed, holds it."""
         phrase = '"' + typed.replace('"', '""') + '"'
         found = self._database.execute(

@@ -60,7 +60,7 @@ class AccountAdmin(UserAdmin):
         return [str(user) for user in users], counts, set(), []
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        accounts.delete([obj])
+        accounts.delete_accounts([obj])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        accounts.delete(list(queryset))
+        accounts.delete_accounts(list(queryset))

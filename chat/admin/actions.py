@@ -15,7 +15,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
-from chat.admin.base import link, list_url, page_url
+from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
 from chat.live.runner import runner
 from chat.models import Compaction
@@ -48,7 +48,7 @@ def _rerun(compaction: Compaction, user_id: int | None) -> int:
     return begun.compaction_id
 
 
-async def _start(begun: summaries.Begun) -> None:
+async def _start(begun: summaries.CompactionTurn) -> None:
     # A context of its own: the turn outlives the request, and must not be bound to its threads.
     contextvars.Context().run(runner.start, begun)
 
@@ -79,7 +79,7 @@ REVERT = Action(
 )
 
 
-def confirmed(
+def confirm_action(
     page: ModelAdmin, request: HttpRequest, queryset: QuerySet[Compaction], action: Action
 ) -> HttpResponse | None:
     """Ask first; then do it to each, newest first, and say what happened."""
@@ -107,7 +107,7 @@ def confirmed(
 
 def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action) -> int:
     """One compaction; returns the one to show afterwards."""
-    name = format_html("{} of “{}”", link(row, f"#{row.pk}"), row.conversation)
+    name = format_html("{} of “{}”", admin_link(row, f"#{row.pk}"), row.conversation)
     try:
         shown = action.run(row, request.user.pk)
     except Refused as refusal:

@@ -71,7 +71,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
-def previews(messages: QuerySet[Message]) -> QuerySet[Message]:
+def with_previews(messages: QuerySet[Message]) -> QuerySet[Message]:
     """Messages with the start of their text as `preview`, without the rest of it."""
     return messages.defer("blocks", "text", "usage").annotate(preview=Left("text", PREVIEW))
 
@@ -160,7 +160,7 @@ def page_url(row: Model) -> str:
     return reverse(f"admin:chat_{row._meta.model_name}_change", args=[row.pk])
 
 
-def link(row: Model, text: object = "") -> SafeString:
+def admin_link(row: Model, text: object = "") -> SafeString:
     """A link to a row's admin page."""
     return format_html('<a href="{}">{}</a>', page_url(row), text or row)
 
@@ -171,7 +171,7 @@ def list_url(model: type[Model], **filters: object) -> str:
     return f"{url}?{urlencode(filters)}" if filters else url
 
 
-def seconds(duration: float | None) -> str:
+def format_seconds(duration: float | None) -> str:
     """`1.2 s`, `2 min 5 s`."""
     if duration is None:
         return "–"
@@ -180,18 +180,18 @@ def seconds(duration: float | None) -> str:
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
 
 
-def when(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """`2026-11-21 23:18`: Django's own form is too wide for a list."""
     return timezone.localtime(moment).strftime("%Y-%m-%d %H:%M")
 
 
-def facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:
+def list_facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:
     """A JSON object as rows of words and values; objects inside become rows of their own."""
     rows: list[tuple[str, str]] = []
     for key, item in (value or {}).items():
         label = f"{prefix}{key}".replace("_", " ")
         if isinstance(item, Mapping) and item:
-            rows += facts(item, f"{label}: ")
+            rows += list_facts(item, f"{label}: ")
             continue
         if isinstance(item, list) and all(isinstance(part, str | int | float) for part in item):
             item = ", ".join(map(str, item))
@@ -204,12 +204,12 @@ def facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, 
     return rows
 
 
-def summary_html(conversation_id: UUID, text: str) -> SafeString:
+def render_summary_html(conversation_id: UUID, text: str) -> SafeString:
     """A summary as sanitised HTML, with `[#12]` as links to the messages that exist.
 
     As in `chat.html.message`, no `[` can stand inside an attribute.
     """
-    html = _PAGE_LINK.sub(r"#\1", markdown.render(text))
+    html = _PAGE_LINK.sub(r"#\1", markdown.render_markdown(text))
     cited_numbers = (n for cited in _CITED.findall(html) for n in _NUMBER.findall(cited))
     numbers = {int(number) for number in cited_numbers if len(number) <= MOST_DIGITS}
     known = Message.objects.filter(conversation=conversation_id, number__in=numbers)

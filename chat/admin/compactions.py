@@ -10,22 +10,21 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agent.compaction.policy import REASON_WORDS, Engine
-from chat.admin.actions import RERUN, REVERT, confirmed
+from chat.admin.actions import RERUN, REVERT, confirm_action
 from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
     ModelFilter,
     ReadOnlyAdmin,
-    facts,
-    link,
+    admin_link,
+    format_seconds,
+    format_time,
+    list_facts,
     list_url,
-    previews,
-    seconds,
-    summary_html,
-    when,
+    render_summary_html,
+    with_previews,
 )
-from chat.html.figures import format_money as money
-from chat.html.figures import format_tokens
+from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction, Conversation, Message
 
 MAX_COVERED = 200  # messages on a compaction's page
@@ -71,7 +70,7 @@ SUMMARY_ROW = (
 )
 
 
-def state_of(compaction: Compaction, conversation: Conversation) -> str:
+def describe_state(compaction: Compaction, conversation: Conversation) -> str:
     """The status, with `completed` told apart as in `STATES`."""
     if compaction.status != Compaction.Status.COMPLETED:
         return compaction.status
@@ -80,20 +79,20 @@ def state_of(compaction: Compaction, conversation: Conversation) -> str:
     return "reverted" if compaction.reverted else "superseded"
 
 
-def row_of(row: Compaction, conversation: Conversation) -> dict[str, Any]:
+def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     """One line of a table of compactions."""
     return {
-        "link": link(row, f"#{row.pk}"),
+        "link": admin_link(row, f"#{row.pk}"),
         "trigger": row.get_trigger_display(),
-        "state": state_of(row, conversation),
+        "state": describe_state(row, conversation),
         "engine": row.engine or "–",
         "model": row.model,
         "messages": row.messages,
         "tokens": _tokens(row),
         "saved": _saved(row),
-        "cost": money(row.cost),
-        "duration": seconds(row.duration),
-        "created_at": when(row.created_at),
+        "cost": format_money(row.cost),
+        "duration": format_seconds(row.duration),
+        "created_at": format_time(row.created_at),
     }
 
 
@@ -203,11 +202,11 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Write selected summaries again…", permissions=["operate"])
     def rerun(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirmed(self, request, queryset, RERUN)
+        return confirm_action(self, request, queryset, RERUN)
 
     @admin.action(description="Revert selected summaries…", permissions=["operate"])
     def revert(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
-        return confirmed(self, request, queryset, REVERT)
+        return confirm_action(self, request, queryset, REVERT)
 
     # --- Columns ----------------------------------------------------------------------------------
 
@@ -217,11 +216,11 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Conversation", ordering="conversation__title")
     def conversation_link(self, row: Compaction) -> SafeString:
-        return link(row.conversation)
+        return admin_link(row.conversation)
 
     @admin.display(description="Status", ordering="status")
     def state(self, row: Compaction) -> SafeString:
-        state = state_of(row, row.conversation)
+        state = describe_state(row, row.conversation)
         return format_html('<span class="state {}">{}</span>', state, state)
 
     @admin.display(description="Messages", ordering="messages")
@@ -238,15 +237,15 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Cost", ordering="cost")
     def price(self, row: Compaction) -> str:
-        return money(row.cost)
+        return format_money(row.cost)
 
     @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
     def took(self, row: Compaction) -> str:
-        return seconds(row.duration)
+        return format_seconds(row.duration)
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Compaction) -> str:
-        return when(row.created_at)
+        return format_time(row.created_at)
 
     @admin.display(description="Tokens before → after")
     def exact_tokens(self, row: Compaction) -> str:
@@ -257,7 +256,9 @@ class CompactionAdmin(ReadOnlyAdmin):
     def reason(self, row: Compaction) -> str:
         words = REASON_WORDS.get(row.engine_reason, row.engine_reason)
         compared = row.audit.get("dollars") or {}
-        prices = ", ".join(f"{engine} {money(dollars)}" for engine, dollars in compared.items())
+        prices = ", ".join(
+            f"{engine} {format_money(dollars)}" for engine, dollars in compared.items()
+        )
         return f"{words} ({prices})" if prices else words
 
     # --- One compaction ---------------------------------------------------------------------------
@@ -270,12 +271,12 @@ class CompactionAdmin(ReadOnlyAdmin):
         total = covered.count()
         context |= {
             "operate": self.has_operate_permission(request),
-            "current": state_of(obj, obj.conversation) == "current",
+            "current": describe_state(obj, obj.conversation) == "current",
             "checkbox": ACTION_CHECKBOX_NAME,
             "list_url": list_url(Compaction),
-            "summary": summary_html(obj.conversation_id, obj.summary),
+            "summary": render_summary_html(obj.conversation_id, obj.summary),
             "chapters": [_chapter(chapter) for chapter in obj.chapters],
-            "covered": previews(covered)[:MAX_COVERED],
+            "covered": with_previews(covered)[:MAX_COVERED],
             "covered_total": total,
             "covered_more": max(0, total - MAX_COVERED),
             "covered_url": list_url(
@@ -284,9 +285,9 @@ class CompactionAdmin(ReadOnlyAdmin):
                 position__gte=obj.first.position,
                 position__lte=obj.through.position,
             ),
-            "usage": facts(obj.usage),
+            "usage": list_facts(obj.usage),
             "findings": _findings(obj),
-            "audit": facts({k: v for k, v in obj.audit.items() if k not in FINDINGS}),
+            "audit": list_facts({k: v for k, v in obj.audit.items() if k not in FINDINGS}),
         }
         return super().render_change_form(request, context, *args, **kwargs)
 

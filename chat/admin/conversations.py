@@ -10,13 +10,19 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agent.messages import Usage
-from chat.admin.base import ModelFilter, OwnerFilter, ReadOnlyAdmin, list_url, summary_html, when
-from chat.admin.compactions import SUMMARY_ROW, row_of
-from chat.html.figures import format_money as money
-from chat.html.figures import format_tokens
-from chat.html.plot import context_plot
+from chat.admin.base import (
+    ModelFilter,
+    OwnerFilter,
+    ReadOnlyAdmin,
+    format_time,
+    list_url,
+    render_summary_html,
+)
+from chat.admin.compactions import SUMMARY_ROW, make_row
+from chat.html.figures import format_money, format_tokens
+from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message, ModelProfile
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 # How far back from the newest message a reply's usage is looked for.
@@ -146,7 +152,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Cost", ordering="cost")
     def total_cost(self, row: Conversation) -> str:
-        return money(row.cost)
+        return format_money(row.cost)
 
     @admin.display(description="Compactions", ordering="compactions_completed")
     def compactions_count(self, row: Conversation) -> int:
@@ -158,7 +164,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Updated", ordering="updated_at")
     def updated(self, row: Conversation) -> str:
-        return when(row.updated_at)
+        return format_time(row.updated_at)
 
     # --- One conversation -------------------------------------------------------------------------
 
@@ -174,9 +180,9 @@ class ConversationAdmin(ReadOnlyAdmin):
         rows = Compaction.objects.filter(conversation=obj).order_by("-pk").only(*SUMMARY_ROW)
         context |= {
             "usage": _usage(obj),
-            "plot": context_plot(load(obj.pk)),
-            "summary": summary_html(obj.pk, obj.compressed_context or ""),
-            "compactions": [row_of(row, obj) for row in rows[:MAX_COMPACTIONS]],
+            "plot": render_context_plot(load_state(obj.pk)),
+            "summary": render_summary_html(obj.pk, obj.compressed_context or ""),
+            "compactions": [make_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
             "messages_url": list_url(Message, conversation=obj.pk),
         }
@@ -185,13 +191,14 @@ class ConversationAdmin(ReadOnlyAdmin):
 
 def _usage(conversation: Conversation) -> list[tuple[str, str]]:
     """The meter, as the chat's own page shows it, and the totals, in words."""
-    loaded = load(conversation.pk)
-    used, size, limits = loaded.used, loaded.size, loaded.limits
+    state = load_state(conversation.pk)
+    used, size, limits = state.used, state.size, state.limits
     rest = max(0, used - size.fixed)
     return [
         (
             "Context",
-            f"{'about ' if loaded.estimated else ''}{used:,} tokens, {used / limits.budget:.0%} of "
+            f"{'about ' if state.estimated else ''}{used:,} tokens, "
+            f"{used / limits.budget:.0%} of "
             f"the budget of {limits.budget:,} (window {limits.window:,})",
         ),
         (
@@ -202,7 +209,8 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
         ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
         (
             "Cost",
-            f"{money(conversation.cost)}, of that {money(conversation.compaction_cost)} for "
+            f"{format_money(conversation.cost)}, of that "
+            f"{format_money(conversation.compaction_cost)} for "
             f"{conversation.compactions_completed:,} compactions",
         ),
     ]

@@ -9,7 +9,7 @@ from django.utils.deprecation import MiddlewareMixin
 log = structlog.get_logger(__name__)
 
 
-class ImpossibleValues(MiddlewareMixin):
+class ImpossibleValuesMiddleware(MiddlewareMixin):
     """Where a list of the administration is asked for a value that the database or Python does not
     take (an id of 30 digits, the year 100000), the answer is 400 and not 500."""
 

@@ -13,13 +13,13 @@ from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
     ReadOnlyAdmin,
-    facts,
-    link,
-    previews,
-    seconds,
-    when,
+    admin_link,
+    format_seconds,
+    format_time,
+    list_facts,
+    with_previews,
 )
-from chat.html.figures import format_money as money
+from chat.html.figures import format_money
 from chat.html.message import render_message
 from chat.models import Message, Turn
 
@@ -69,7 +69,7 @@ class MessageAdmin(ReadOnlyAdmin):
     )
 
     def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        return previews(queryset.only(*self.list_only))
+        return with_previews(queryset.only(*self.list_only))
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """Texts are searched within one conversation only: over all of them it would take long."""
@@ -83,11 +83,11 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Conversation", ordering="conversation__title")
     def conversation_link(self, row: Message) -> SafeString:
-        return link(row.conversation)
+        return admin_link(row.conversation)
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Message) -> str:
-        return when(row.created_at)
+        return format_time(row.created_at)
 
     @admin.display(description="Text")
     def start(self, row: Any) -> str:
@@ -95,7 +95,7 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Cost")
     def reply_cost(self, row: Message) -> str:
-        return money(row.cost)
+        return format_money(row.cost)
 
     @admin.display(description="As the API has them")
     def content_blocks(self, row: Message) -> SafeString:
@@ -107,7 +107,7 @@ class MessageAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         obj = kwargs["obj"]
-        context |= {"message_html": render_message(obj), "usage": facts(obj.usage)}
+        context |= {"message_html": render_message(obj), "usage": list_facts(obj.usage)}
         return super().render_change_form(request, context, *args, **kwargs)
 
 
@@ -150,7 +150,7 @@ class TurnAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Conversation", ordering="conversation__title")
     def conversation_link(self, row: Turn) -> SafeString:
-        return link(row.conversation)
+        return admin_link(row.conversation)
 
     @admin.display(description="Web process", ordering="owner")
     def process(self, row: Turn) -> str:
@@ -158,7 +158,7 @@ class TurnAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Lease expires", ordering="lease_expires")
     def lease(self, row: Turn) -> str:
-        return when(row.lease_expires)
+        return format_time(row.lease_expires)
 
     @admin.display(description="Error")
     def error_code(self, row: Turn) -> str:
@@ -170,14 +170,14 @@ class TurnAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Error")
     def error_words(self, row: Turn) -> str:
-        return "\n".join(f"{label}: {value}" for label, value in facts(row.error)) or "–"
+        return "\n".join(f"{label}: {value}" for label, value in list_facts(row.error)) or "–"
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Turn) -> str:
-        return when(row.created_at)
+        return format_time(row.created_at)
 
     @admin.display(description="Duration")
     def duration(self, row: Turn) -> str:
-        return seconds(
+        return format_seconds(
             (row.finished_at - row.created_at).total_seconds() if row.finished_at else None
         )

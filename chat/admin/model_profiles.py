@@ -15,7 +15,7 @@ from django.urls import URLPattern, path
 
 from chat.admin.base import list_url
 from chat.models import ModelProfile
-from chat.queries.model_profiles import SMALLEST_WINDOW, profile_for
+from chat.queries.model_profiles import SMALLEST_WINDOW, load_profile
 from chat.services import model_profiles
 
 
@@ -107,7 +107,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.edited = True
         if not change:
-            known = profile_for(obj.name)
+            known = load_profile(obj.name)
             obj.base_url, obj.token_factor = known.base_url, known.token_factor
         super().save_model(request, obj, form, change)
 
@@ -129,7 +129,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         # In a sync view, this runs in the event loop that serves the request, with its client.
-        named = async_to_sync(model_profiles.refresh)()
+        named = async_to_sync(model_profiles.refresh_profiles)()
         if named:
             self.message_user(request, f"The server named {named} models.", messages.SUCCESS)
         else:

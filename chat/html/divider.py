@@ -15,9 +15,9 @@ from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.verify import UNVERIFIED
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from chat.html import markdown
-from chat.html.failsafe import drawn
+from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
-from chat.html.message import CACHE_SECONDS, VERSION, Part, source_html
+from chat.html.message import CACHE_SECONDS, VERSION, Part, render_source
 from chat.models import Compaction
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
@@ -34,17 +34,17 @@ _CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*
 def render_divider(compaction: Compaction) -> str:
     """The divider of a completed compaction, with its summary folded inside. Its actions are shown
     by CSS, for the newest divider only."""
-    note = compaction_note(compaction)
+    note = explain_compaction(compaction)
     # A version hardly ever changes, and its summary takes a while.
     state = f"{compaction.finished_at}:{note}:{compaction.summary}"
     checksum = crc32(state.encode("utf-8", "replace"))
     key = f"divider:{VERSION}:{get_language()}:{compaction.pk}:{checksum}"
     if html := cache.get(key):
         return mark_safe(html)
-    parts = drawn(
+    parts = draw_safely(
         f"summary {compaction.pk}",
-        lambda: summary_parts(compaction.summary),
-        lambda: [{"kind": "chapter", "range": "", "html": source_html(compaction.summary)}],
+        lambda: render_summary_parts(compaction.summary),
+        lambda: [{"kind": "chapter", "range": "", "html": render_source(compaction.summary)}],
     )
     html = render_to_string(
         "chat/transcript/divider.html",
@@ -77,7 +77,7 @@ TRIGGER_WORDS = {
 }
 
 
-def compaction_note(compaction: Compaction) -> str:
+def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way: how, and why; else ""."""
     by_rule = compaction.engine == Engine.EXTRACT
     if by_rule and compaction.engine_reason == Reason.BY_SETTING:
@@ -100,7 +100,7 @@ def compaction_note(compaction: Compaction) -> str:
     )
 
 
-def summary_parts(text: str) -> list[Part]:
+def render_summary_parts(text: str) -> list[Part]:
     """A stored summary as HTML: its chapters, each with its `range` of messages, then the user's
     standing instructions and the index of exact values, as far as it has them."""
     summary = Summary.from_text(text)
@@ -132,5 +132,7 @@ def _summary_html(text: str) -> SafeString:
     title, word = gettext("No message was found that supports this."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
     return mark_safe(
-        _UNVERIFIED.sub(lambda _: mark, markdown.render(text, markdown.Work(outline=[0])))
+        _UNVERIFIED.sub(
+            lambda _: mark, markdown.render_markdown(text, markdown.RenderBudget(outline=[0]))
+        )
     )

@@ -25,7 +25,7 @@ _NO_FAULT = (
 )
 
 
-def drawn(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn]) -> Drawn:
+def draw_safely(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn]) -> Drawn:
     """What `draw` gives; what `source` gives where it raises anything, which is logged and counted.
     `what` is drawn, in words for the log. The text itself is not logged: it belongs to its
     owner."""
@@ -34,6 +34,6 @@ def drawn(what: str, draw: Callable[[], Drawn], source: Callable[[], Drawn]) -> 
     except _NO_FAULT:
         raise
     except BaseException as error:
-        metrics.count(metrics.Fault.NOT_DRAWN)
+        metrics.count_event(metrics.Fault.NOT_DRAWN)
         log.exception("could not be drawn", what=what, error=type(error).__name__)
         return source()

@@ -18,7 +18,7 @@ _NOTE = re.compile(r'<li class="footnote">')
 _BACK = re.compile(r'<span class="footnote-back"></span>')
 
 
-def footnotes(markdown: MarkdownIt) -> None:
+def add_footnotes(markdown: MarkdownIt) -> None:
     """A plugin: `[^1]` and its definition."""
     markdown.use(footnote_plugin, inline=False)
     for name, html in {
@@ -52,7 +52,7 @@ def _reference(
     return f'<sup class="footnote-ref">{tokens[idx].meta["id"] + 1}</sup>'
 
 
-def link(html: str, text: str) -> str:
+def link_footnotes(html: str, text: str) -> str:
     """Sanitised HTML with its references and notes linked to each other; `text`, which it was made
     from, makes the ids different from other messages'."""
     if "footnote-ref" not in html:

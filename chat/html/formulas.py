@@ -42,10 +42,10 @@ ATTRIBUTE_VALUES = {"mfrac": {"linethickness": {"0", "0px", "0pt"}}}
 
 
 @lru_cache(maxsize=256)
-def mathml(formula: str, *, block: bool) -> str:
+def render_formula(formula: str, *, block: bool) -> str:
     """A formula as HTML, to be sanitised; its source where it cannot be converted."""
     if len(formula) > MAX_FORMULA:
-        return source(formula)
+        return read_formula_source(formula)
     try:
         root = convert_to_element(formula, display="block" if block else "inline")
         for element in root.iter():  # it writes symbols as entities, and leaves text raw
@@ -54,15 +54,15 @@ def mathml(formula: str, *, block: bool) -> str:
     # Its own errors have no common base, and other errors leak out of it (StopIteration, …).
     except Exception as error:  # noqa: BLE001 - whatever the text, its source can be shown
         log.info("formula shown as its source", error=type(error).__name__)
-        return source(formula)
+        return read_formula_source(formula)
 
 
-def source(formula: str) -> str:
+def read_formula_source(formula: str) -> str:
     """A formula as it was written."""
     return f'<code class="math-source">{escape(formula)}</code>'
 
 
-def formulas(markdown: MarkdownIt) -> None:
+def add_formulas(markdown: MarkdownIt) -> None:
     """A plugin: `$…$`, `$$…$$`, `\\(…\\)` and `\\[…\\]`. Amounts of dollars stay text.
 
     The two libraries' rules look for a formula's end in all that follows, from each place where one
@@ -124,4 +124,8 @@ def _block(self: object, tokens: list[Token], idx: int, options: OptionsDict, en
 
 def _formula(token: Token, env: EnvType, *, block: bool) -> str:
     formula = token.content.strip()
-    return mathml(formula, block=block) if env["work"].converts(formula) else source(formula)
+    return (
+        render_formula(formula, block=block)
+        if env["work"].spend_on_formula(formula)
+        else read_formula_source(formula)
+    )

@@ -1,7 +1,7 @@
 """Markdown to sanitised HTML: the only HTML that model output can become.
 
-`render` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by piece
-while an answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with
+`render_markdown` turns a whole text into HTML. `chat.html.markdown_stream` does the same piece by
+piece while an answer arrives. Raw HTML in the text is never HTML in the page: markdown-it runs with
 `html=False`, and nh3 lets through exactly what this module itself can produce.
 """
 
@@ -29,10 +29,10 @@ from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from chat.html import footnotes
-from chat.html import formulas as latex
-from chat.html.failsafe import drawn
-from chat.html.markdown_pieces import Piece, pieces
-from chat.html.tasklists import tasklists
+from chat.html.failsafe import draw_safely
+from chat.html.formulas import ATTRIBUTE_VALUES, ATTRIBUTES, TAGS, add_formulas
+from chat.html.markdown_pieces import Piece, split_pieces
+from chat.html.tasklists import add_tasklists
 
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
 MAX_HIGHLIGHT = 20_000  # characters of one code block: mostly 60 ms
@@ -52,7 +52,7 @@ _OPAQUE = re.compile(r"(<pre\b.*?</pre>|<code\b.*?</code>|<a\b.*?</a>)", re.S)
 
 
 @dataclass
-class Work:
+class RenderBudget:
     """How much work may still be done for one text: what exceeds it is shown plainly. Counted, not
     timed, so that a text looks the same while it is written, when it is done, and after a reload.
 
@@ -65,38 +65,38 @@ class Work:
     highlighted: int = MOST_HIGHLIGHTED
     formulas: int = MOST_FORMULAS
 
-    def takes(self, piece: Piece) -> bool:
+    def spend_on_piece(self, piece: Piece) -> bool:
         """Spend what rendering a piece takes; False from the first one that does not fit."""
         self.weight = self.weight - piece.weight if piece.weight <= self.weight else -1
         return self.weight >= 0
 
-    def highlights(self, code: str) -> bool:
+    def spend_on_highlighting(self, code: str) -> bool:
         """Spend what highlighting takes; False where the code does not fit."""
         fits = len(code) <= min(MAX_HIGHLIGHT, self.highlighted)
         self.highlighted -= fits * len(code)
         return fits
 
-    def converts(self, formula: str) -> bool:
+    def spend_on_formula(self, formula: str) -> bool:
         """Spend what converting a formula takes; False where it does not fit."""
         fits = len(formula) <= self.formulas
         self.formulas -= fits * len(formula)
         return fits
 
 
-def render(text: str, work: Work | None = None) -> str:
+def render_markdown(text: str, work: RenderBudget | None = None) -> str:
     """The sanitised HTML of a Markdown text; its source where it cannot be rendered. Never raises
     for any `str`."""
     text = clean_text(text)
-    work = Work() if work is None else work
-    return drawn("Markdown", lambda: _render(text, work), lambda: _plain(text))
+    work = RenderBudget() if work is None else work
+    return draw_safely("Markdown", lambda: _render(text, work), lambda: _plain(text))
 
 
-def _render(text: str, work: Work) -> str:
+def _render(text: str, work: RenderBudget) -> str:
     if work.weight < 0:
         return _plain(text) if text.strip() else ""
     end = 0
-    for piece in pieces(text):
-        if not work.takes(piece):
+    for piece in split_pieces(text):
+        if not work.spend_on_piece(piece):
             break
         end += len(piece.text)
     marked, rest = text[:end], text[end:]
@@ -104,7 +104,7 @@ def _render(text: str, work: Work) -> str:
         html = _markdown.render(marked, {"work": work}) if marked else ""
     except RecursionError:  # nesting deeper than the parser's own limits catch
         return _plain(text)
-    html = link_numbers(footnotes.link(_cleaner.clean(html), marked))
+    html = link_numbers(footnotes.link_footnotes(_cleaner.clean(html), marked))
     return html + _plain(rest) if rest.strip() else html
 
 
@@ -129,7 +129,7 @@ def _linked(cited: re.Match[str]) -> str:
     return f"[{links}]"
 
 
-def render_code(code: str, language: str, work: Work) -> str:
+def render_code(code: str, language: str, work: RenderBudget) -> str:
     """A code block with its header, as sanitised HTML."""
     return _cleaner.clean(_code_block(clean_text(code), language, work))
 
@@ -209,9 +209,9 @@ def _in_parts(text: str) -> str:
     return "".join(f"<span>{escape(part)}</span>" for part in parts)
 
 
-def _code_block(code: str, language: str, work: Work) -> str:
+def _code_block(code: str, language: str, work: RenderBudget) -> str:
     language = language[:40]
-    marked = _highlight(code, language.lower()) if work.highlights(code) else None
+    marked = _highlight(code, language.lower()) if work.spend_on_highlighting(code) else None
     body = _in_parts(code) if marked is None else marked
     name, copy = escape(language or gettext("text")), gettext("Copy")
     return (
@@ -298,7 +298,7 @@ def _allowed_link(url: str) -> bool:
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
-    markdown.use(tasklists).use(latex.formulas).use(footnotes.footnotes)
+    markdown.use(add_tasklists).use(add_formulas).use(footnotes.add_footnotes)
     # What our inline rules begin or end with. By default the parser also stops at what others may
     # look for, which takes most of the time for text like `a-b=c`.
     markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]")
@@ -317,13 +317,13 @@ _TAGS = """
     section strong sup table tbody td th thead tr ul
 """
 _cleaner = nh3.Cleaner(
-    tags=set(_TAGS.split()) | latex.TAGS,
+    tags=set(_TAGS.split()) | TAGS,
     attributes={
         "*": set(),
         "a": {"href", "data-label"},
         "ol": {"start"},
         "input": {"checked", "disabled"},
-        **latex.ATTRIBUTES,
+        **ATTRIBUTES,
     },
     tag_attribute_values={
         "button": {"type": {"button"}},
@@ -332,7 +332,7 @@ _cleaner = nh3.Cleaner(
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
         "input": {"type": {"checkbox"}},
-        **latex.ATTRIBUTE_VALUES,
+        **ATTRIBUTE_VALUES,
     },
     set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"disabled": ""}},
     allowed_classes={

@@ -131,7 +131,7 @@ class Cutter:
         return piece
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def split_pieces(text: str) -> Iterator[Piece]:
     """The pieces of a whole text: together they are the text."""
     cutter = Cutter()
     yield from cutter.feed(text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chat.html.markdown import Work, render
+from chat.html.markdown import RenderBudget, render_markdown
 from chat.html.markdown_pieces import Cutter, Piece
 
 # Microseconds (`Piece.weight`); what takes longer must not be rendered on an event loop.
@@ -11,7 +11,7 @@ LIGHT = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RenderedPiece:
     """A finished piece. `through`: UTF-16 code units of the whole text that are now HTML."""
 
     through: int
@@ -25,7 +25,7 @@ class MarkdownStream:
 
     def __init__(self) -> None:
         self._cutter = Cutter()
-        self._work = Work()
+        self._work = RenderBudget()
         self._through = 0
 
     def cut(self, text: str) -> Iterator[Piece]:
@@ -33,12 +33,12 @@ class MarkdownStream:
         rendered before the next is taken."""
         return self._cutter.feed(text)
 
-    def render(self, piece: Piece) -> Block:
+    def render(self, piece: Piece) -> RenderedPiece:
         """The next piece as HTML."""
         self._through += utf16_length(piece.text)
-        return Block(self._through, render(piece.text, self._work))
+        return RenderedPiece(self._through, render_markdown(piece.text, self._work))
 
-    def feed(self, text: str) -> list[Block]:
+    def feed(self, text: str) -> list[RenderedPiece]:
         """`cut` and `render` in one."""
         return [self.render(piece) for piece in self.cut(text)]
 

@@ -20,13 +20,18 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
 
-from agent.attachments import reference
-from agent.compaction.fences import fenced
-from agent.messages import joins
-from agent.messages import result_text as read_text
+from agent.attachments import find_reference
+from agent.compaction.fences import find_fences
+from agent.messages import continues_text, result_text
 from chat.html import markdown
-from chat.html.failsafe import drawn
-from chat.html.tool_row import RESULT_SUFFIX, call_part, citations, result_part, server_results
+from chat.html.failsafe import draw_safely
+from chat.html.tool_row import (
+    RESULT_SUFFIX,
+    build_call_part,
+    build_result_part,
+    find_server_results,
+    list_sources,
+)
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
@@ -59,7 +64,7 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
             "chat/transcript/message.html", _message_context(message, turn, variants)
         )
 
-    html = drawn(f"message {message.pk}", article, lambda: _source_article(message))
+    html = draw_safely(f"message {message.pk}", article, lambda: _source_article(message))
     html = mark_safe(_without_strangers(html, message))
     if key and not (turn and turn.status in Turn.ACTIVE):
         cache.set(key, html, CACHE_SECONDS)
@@ -73,13 +78,13 @@ def _source_article(message: Message) -> str:
     return render_to_string("chat/transcript/message.html", context)
 
 
-def source_html(text: str) -> SafeString:
+def render_source(text: str) -> SafeString:
     """A text as it is, for where drawing it failed."""
     return mark_safe(_paragraph(markdown.clean_text(text)))
 
 
 def _source_part(text: str) -> Part:
-    return {"kind": "text", "html": source_html(text)}
+    return {"kind": "text", "html": render_source(text)}
 
 
 def _without_strangers(html: str, message: Message) -> str:
@@ -132,7 +137,7 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     blocks = _whole_texts(_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
-    ended = server_results(blocks) | message.calls
+    ended = find_server_results(blocks) | message.calls
     running = turn is not None and turn.status in Turn.ACTIVE
 
     def part(block: Any) -> Part | None:
@@ -140,15 +145,19 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
         if kind.endswith("tool_use"):
             call_id = _string(block.get("id"))
             more = whole_row_url(message, call_id)
-            return call_part(block, ended.get(call_id), running=running, more=more)
+            return build_call_part(block, ended.get(call_id), running=running, more=more)
         if kind.endswith(RESULT_SUFFIX):
             if kind != RESULT_SUFFIX and _has_call(block, blocks):
                 return None
-            return result_part(block, whole_row_url(message, _string(block.get("tool_use_id"))))
+            return build_result_part(
+                block, whole_row_url(message, _string(block.get("tool_use_id")))
+            )
         return _part(block, message.role)
 
     parts = (
-        drawn(f"block of message {message.pk}", partial(part, block), partial(_source_of, block))
+        draw_safely(
+            f"block of message {message.pk}", partial(part, block), partial(_source_of, block)
+        )
         for block in blocks
     )
     return [each for each in parts if each]
@@ -168,20 +177,20 @@ def whole_row_url(message: Message, call_id: str) -> str:
     return f"{address}?{urlencode({'call': call_id})}"
 
 
-def whole_row(message: Message, call_id: str) -> str | None:
+def render_whole_row(message: Message, call_id: str) -> str | None:
     """The row of a call, or of a result without its call, with nothing left out; None where the
     message has neither."""
     blocks = [block for block in _blocks(message) if isinstance(block, dict)]
     call = next((b for b in blocks if _is_call(b, call_id)), None)
     if call:
-        ended = server_results(blocks).get(call_id) or message.calls.get(call_id)
+        ended = find_server_results(blocks).get(call_id) or message.calls.get(call_id)
         if result := _result_after(message, call_id):
-            ended = (ended or {}) | {"text": read_text(result), "omitted": 0}
-        part = call_part(call, ended, running=False, most=None)
+            ended = (ended or {}) | {"text": result_text(result), "omitted": 0}
+        part = build_call_part(call, ended, running=False, most=None)
         return render_to_string("chat/transcript/tool_row.html", {"part": part})
     for block in blocks:
         if _string(block.get("tool_use_id")) == call_id:
-            part = result_part(block, most=None)
+            part = build_result_part(block, most=None)
             return render_to_string("chat/transcript/tool_result.html", {"part": part})
     return None
 
@@ -206,7 +215,7 @@ def _whole_texts(blocks: Iterable[Any]) -> list[Any]:
     for block in blocks:
         if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
             before = whole[-1]
-            if joins(before, block):
+            if continues_text(before, block):
                 cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
                 text = _string(before.get("text")) + _string(block.get("text"))
                 whole[-1] = before | {"text": text, "citations": cited}
@@ -257,11 +266,11 @@ def _part(block: Any, role: str) -> Part:
     if kind == "text":
         text = _string(block.get("text"))
         if role == Message.Role.USER:
-            return {"kind": "text", "html": user_text(text)}
-        rendered = mark_safe(markdown.render(text))
-        return {"kind": "text", "html": rendered, "sources": citations(block)}
+            return {"kind": "text", "html": render_user_text(text)}
+        rendered = mark_safe(markdown.render_markdown(text))
+        return {"kind": "text", "html": rendered, "sources": list_sources(block)}
     if kind == "thinking":
-        html = markdown.render(_string(block.get("thinking")))
+        html = markdown.render_markdown(_string(block.get("thinking")))
         return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
     if kind == "redacted_thinking":
         return _note(gettext("Some of the thinking is encrypted and not shown."))
@@ -272,15 +281,15 @@ def _part(block: Any, role: str) -> Part:
     )
 
 
-def user_text(text: str) -> SafeString:
+def render_user_text(text: str) -> SafeString:
     """A user's text as it was typed: newlines kept, fenced code as code blocks, nothing else.
 
     People do not mean to write Markdown: `*`, `_` and `#` in their text are shown as they are.
     """
     text = markdown.clean_text(text).strip("\n")
-    work = markdown.Work()
+    work = markdown.RenderBudget()
     out, end = [], 0
-    for fence in fenced(text):
+    for fence in find_fences(text):
         out.append(_paragraph(text[end : fence.start]))
         language = fence.info.split(maxsplit=1)
         out.append(markdown.render_code(fence.code, language[0] if language else "", work))
@@ -302,7 +311,7 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
     source = block.get("source")
     media_type = _string(source.get("media_type")) if isinstance(source, dict) else ""
     name = _string(block.get("title")) or KINDS[kind]
-    stored = reference(block)
+    stored = find_reference(block)
     return {
         "kind": "attachment",
         "type": kind,

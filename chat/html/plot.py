@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from django.template.loader import render_to_string
 
 from agent.messages import Usage
-from chat.html.failsafe import drawn
+from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import Loaded
+from chat.queries.conversation import RequestState
 
 MOST = 120  # answers
 WIDTH, HEIGHT = 320, 88
@@ -26,10 +26,10 @@ class Plot:
     ticks: list[tuple[float, int]]  # the scale: heights and their tokens
 
 
-def context_plot(loaded: Loaded) -> str:
+def render_context_plot(state: RequestState) -> str:
     """The SVG for a conversation; "" where nothing was reported yet."""
-    trigger = loaded.policy.trigger_tokens(loaded.limits)
-    return drawn("plot", lambda: _svg(loaded.conversation, trigger), str)
+    trigger = state.policy.trigger_tokens(state.limits)
+    return draw_safely("plot", lambda: _svg(state.conversation, trigger), str)
 
 
 def _svg(conversation: Conversation, trigger: int) -> str:

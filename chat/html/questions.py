@@ -7,7 +7,7 @@ import unicodedata
 from django.template.loader import render_to_string
 
 from agent.messages import Block
-from agent.tools.names import own_name
+from agent.tools.names import read_own_name
 from chat.html.markdown import clean_text
 from chat.models import MemoryProposal
 
@@ -16,23 +16,23 @@ _UNSEEN = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})  # Unicode's categories
 
 def render_proposal(proposal: MemoryProposal) -> str:
     """A change of what is remembered."""
-    context = {"proposal": proposal, "text": visible(proposal.text)}
+    context = {"proposal": proposal, "text": make_visible(proposal.text)}
     return render_to_string("chat/questions/memory.html", context)
 
 
-def render_call(turn_id: int, server: str, call: Block) -> str:
+def render_call_question(turn_id: int, server: str, call: Block) -> str:
     """A tool call with all its arguments, before it is made."""
     context = {
         "turn_id": turn_id,
         "call_id": call["id"],
         "server": server,
-        "tool": visible(own_name(call["name"].removeprefix(f"{server}__"))),
-        "arguments": visible(json.dumps(call["input"], ensure_ascii=False, indent=2)),
+        "tool": make_visible(read_own_name(call["name"].removeprefix(f"{server}__"))),
+        "arguments": make_visible(json.dumps(call["input"], ensure_ascii=False, indent=2)),
     }
     return render_to_string("chat/questions/call.html", context)
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """A text in which invisible characters, and characters that change the order of others, are
     escapes: the user must see exactly what they allow."""
     return "".join(map(_visible, clean_text(text)))

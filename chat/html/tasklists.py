@@ -10,7 +10,7 @@ from markdown_it.token import Token
 _BOX = re.compile(r"\[([ xX])\]\s")
 
 
-def tasklists(markdown: MarkdownIt) -> None:
+def add_tasklists(markdown: MarkdownIt) -> None:
     """A plugin."""
     markdown.core.ruler.after("inline", "tasklists", _mark)
 

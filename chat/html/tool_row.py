@@ -10,9 +10,9 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
-from agent.tools.names import own_name
+from agent.tools.names import read_own_name
 from chat.html import markdown
-from chat.html.failsafe import drawn
+from chat.html.failsafe import draw_safely
 
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100
@@ -22,11 +22,11 @@ RESULT_SUFFIX = "tool_result"
 Part = dict[str, Any]
 
 
-def render_call(call: Block, ended: Part | None = None, more: str = "") -> str:
+def render_call_row(call: Block, ended: Part | None = None, more: str = "") -> str:
     """The row of a call: running, or as it `ended` (see `Message.calls`)."""
 
     def row() -> str:
-        part = call_part(call, ended, running=True, more=more)
+        part = build_call_part(call, ended, running=True, more=more)
         return render_to_string("chat/transcript/tool_row.html", {"part": part})
 
     def source() -> str:
@@ -35,10 +35,10 @@ def render_call(call: Block, ended: Part | None = None, more: str = "") -> str:
             "chat/transcript/tool_row.html", {"part": bare | {"text": str(call)[:MAX_TOOL_TEXT]}}
         )
 
-    return drawn("tool call", row, source)
+    return draw_safely("tool call", row, source)
 
 
-def call_part(
+def build_call_part(
     call: Block,
     ended: Part | None,
     *,
@@ -75,16 +75,16 @@ def call_part(
 def _shown_name(name: str) -> str:
     """A tool of an MCP server by the server's own name for it."""
     server, joined, tool = name.partition("__")
-    return f"{server}: {own_name(tool)}" if joined else name
+    return f"{server}: {read_own_name(tool)}" if joined else name
 
 
-def server_results(blocks: Iterable[Any]) -> dict[str, Part]:
+def find_server_results(blocks: Iterable[Any]) -> dict[str, Part]:
     """How the calls ended that the model's server ran itself, by id: their results are in the
     same message."""
     return {
         _string(block.get("tool_use_id")): {
             "text": _without_links(block.get("content")),
-            "failed": failed(block),
+            "failed": has_failed(block),
             "links": _links(block.get("content")),
         }
         for block in blocks
@@ -92,22 +92,22 @@ def server_results(blocks: Iterable[Any]) -> dict[str, Part]:
     }
 
 
-def result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> Part:
+def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> Part:
     """A result on its own: of an imported conversation, or without its call."""
     kind = _string(block.get("type"))
-    text = result_text(block)
+    text = render_result_text(block)
     name = kind.removesuffix(RESULT_SUFFIX).rstrip("_").replace("_", " ")
     return {
         "kind": "result",
         "name": gettext("Result of {name}").format(name=name) if name else gettext("Tool result"),
-        "failed": failed(block),
+        "failed": has_failed(block),
         "summary": text.strip().partition("\n")[0][:MAX_ROW_SUMMARY],
         "more": more,
         **_truncated(text, most),
     }
 
 
-def citations(block: Block) -> list[Part]:
+def list_sources(block: Block) -> list[Part]:
     """What a text cites, each source once: {title, url}; the url is "" where there is none."""
     found: dict[str, Part] = {}
     for citation in block.get("citations") or []:
@@ -119,7 +119,7 @@ def citations(block: Block) -> list[Part]:
     return list(found.values())
 
 
-def failed(block: Block) -> bool:
+def has_failed(block: Block) -> bool:
     """Whether a result block reports a failure."""
     content = block.get("content")
     return bool(block.get("is_error")) or (
@@ -127,7 +127,7 @@ def failed(block: Block) -> bool:
     )
 
 
-def result_text(block: Block) -> str:
+def render_result_text(block: Block) -> str:
     """A result as a person reads it."""
     return _text_of(block.get("content"))
 

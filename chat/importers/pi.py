@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from agent.messages import Block, Role, sound
+from agent.messages import Block, Role, sanitise
 
 Entry = dict[str, Any]
 
@@ -26,7 +26,7 @@ USAGE = {
 }
 
 
-class Broken(Exception):
+class BrokenLine(Exception):
     """A line that is not an entry; the text says why."""
 
 
@@ -69,7 +69,7 @@ class Session:
         return next((m.model for m in reversed(self.messages) if m.usage and m.model), "")
 
 
-def parse(lines: Iterable[bytes]) -> Session:
+def parse_session(lines: Iterable[bytes]) -> Session:
     """Read a session; broken lines and unknown content are left out and reported."""
     session = Session()
     entries: list[tuple[int, Entry]] = []
@@ -78,14 +78,14 @@ def parse(lines: Iterable[bytes]) -> Session:
             continue
         try:
             entries.append((number, _entry(line)))
-        except Broken as broken:
+        except BrokenLine as broken:
             session.problems.append(Problem(number, str(broken)))
     for number, entry in _branch(entries):
         if entry.get("type") != "message":
             continue
         try:
             message, left_out = _message(entry)
-        except Broken as broken:
+        except BrokenLine as broken:
             session.problems.append(Problem(number, str(broken)))
             continue
         session.problems += [Problem(number, reason) for reason in left_out]
@@ -99,16 +99,16 @@ def parse(lines: Iterable[bytes]) -> Session:
 
 def _entry(line: bytes) -> Entry:
     def refuse(constant: str) -> None:
-        raise Broken(f"{constant} is not a JSON number")
+        raise BrokenLine(f"{constant} is not a JSON number")
 
     try:
-        entry = sound(json.loads(line, parse_constant=refuse))
+        entry = sanitise(json.loads(line, parse_constant=refuse))
     except (ValueError, RecursionError) as error:
-        raise Broken("not valid JSON") from error
+        raise BrokenLine("not valid JSON") from error
     if not isinstance(entry, dict):
-        raise Broken("not a JSON object")
+        raise BrokenLine("not a JSON object")
     if not isinstance(entry.get("type"), str):
-        raise Broken("no type")
+        raise BrokenLine("no type")
     return entry
 
 
@@ -132,7 +132,7 @@ def _message(entry: Entry) -> tuple[SessionMessage, list[str]]:
     """A message, and what of its content was left out."""
     raw = entry.get("message")
     if not isinstance(raw, dict):
-        raise Broken("an entry of type message without a message")
+        raise BrokenLine("an entry of type message without a message")
     left_out: list[str] = []
     match raw.get("role"):
         case "user":
@@ -144,9 +144,9 @@ def _message(entry: Entry) -> tuple[SessionMessage, list[str]]:
         case "bashExecution":
             message = SessionMessage("user", [_text(_shell(raw))])
         case other:
-            raise Broken(f"the role {str(other)[:40]!r} is unknown")
+            raise BrokenLine(f"the role {str(other)[:40]!r} is unknown")
     if not message.blocks and message.role == "user":
-        raise Broken("a message without content")
+        raise BrokenLine("a message without content")
     message.at = _time(raw.get("timestamp")) or _time(entry.get("timestamp"))
     return message, left_out
 
@@ -207,13 +207,13 @@ def _blocks(raw: Entry, left_out: list[str]) -> list[Block]:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise Broken("content is neither a string nor a list")
+        raise BrokenLine("content is neither a string nor a list")
     ours = raw.get("api", "anthropic-messages") == "anthropic-messages"
     blocks = []
     for part in content:
         try:
             block = _block(part, signed=ours)
-        except Broken as broken:
+        except BrokenLine as broken:
             left_out.append(str(broken))
             continue
         if block:
@@ -240,10 +240,10 @@ def _block(part: Any, *, signed: bool) -> Block | None:
             }
         case "image":
             if not isinstance(part.get("data"), str) or not isinstance(part.get("mimeType"), str):
-                raise Broken("an image without data")
+                raise BrokenLine("an image without data")
             source = {"type": "base64", "media_type": part["mimeType"], "data": part["data"]}
             return {"type": "image", "source": source}
-    raise Broken(f"content of type {str(kind)[:40]!r} is unknown")
+    raise BrokenLine(f"content of type {str(kind)[:40]!r} is unknown")
 
 
 def _thinking(part: Entry, *, signed: bool) -> Block | None:

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from agent.compaction.job import Job
-from agent.compaction.ladder import describe
+from agent.compaction.ladder import describe_error
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
-from agent.engine import Compacted
+from agent.engine import CompactedContext
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Message as AgentMessage
@@ -23,7 +23,7 @@ from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Conversation, Message
 from chat.queries import attachments, model_server, summaries
-from chat.queries.conversation import agent_message
+from chat.queries.conversation import to_agent_message
 from chat.services import compaction_jobs, compactions
 
 log = structlog.get_logger(__name__)
@@ -48,11 +48,11 @@ def write_summary(compaction_id: int) -> None:
         try:
             written = async_to_sync(ask_for_summary)(task, spent)
         finally:
-            compaction_jobs.charge(task.compaction, spent)
+            compaction_jobs.charge_compaction(task.compaction, spent)
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:
-        compactions.fail(compaction_id, describe(error))
+        compactions.fail(compaction_id, describe_error(error))
     except Exception:
         compactions.fail(
             compaction_id,
@@ -63,7 +63,7 @@ def write_summary(compaction_id: int) -> None:
         compaction_jobs.complete(task, written)
 
 
-async def ask_for_summary(task: compaction_jobs.Task, spent: Spent) -> Compacted:
+async def ask_for_summary(task: compaction_jobs.SummaryTask, spent: Spent) -> CompactedContext:
     """The new version, not stored yet. `spent` gets what each model call cost, also for a summary
     that is no longer wanted or that fails."""
     own = model_server.new_client(spent)
@@ -76,7 +76,9 @@ async def ask_for_summary(task: compaction_jobs.Task, spent: Spent) -> Compacted
             await writer.close()
 
 
-async def _write(task: compaction_jobs.Task, own: Client, writer: Client) -> Compacted:
+async def _write(
+    task: compaction_jobs.SummaryTask, own: Client, writer: Client
+) -> CompactedContext:
     async def count(context: Context) -> int | None:
         request = assemble(context)
         counted = await own.count_tokens(request)
@@ -89,20 +91,20 @@ async def _write(task: compaction_jobs.Task, own: Client, writer: Client) -> Com
     return await compact_context(job, before=task.compaction.tokens_before, count=count)
 
 
-def _job(task: compaction_jobs.Task) -> Job:
-    loaded, compaction = task.loaded, task.compaction
+def _job(task: compaction_jobs.SummaryTask) -> Job:
+    state, compaction = task.state, task.compaction
 
     async def originals(first: int, through: int) -> list[AgentMessage]:
-        return await in_db(_originals, loaded.conversation, first, through)
+        return await in_db(_originals, state.conversation, first, through)
 
-    job = summaries.job_for(
-        loaded, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
+    job = summaries.make_job(
+        state, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
     )
     return replace(
         job,
         originals=originals,
-        progress=lambda text: in_db(compaction_jobs.report, compaction, text),
-        read=lambda ids: in_db(attachments.read, ids),
+        progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
+        read=lambda ids: in_db(attachments.read_files, ids),
         waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
     )
 
@@ -111,7 +113,7 @@ def _originals(conversation: Conversation, first: int, through: int) -> list[Age
     rows = Message.objects.filter(
         conversation=conversation, active=True, number__range=(first, through)
     )
-    return [agent_message(row) for row in rows.order_by("position")]
+    return [to_agent_message(row) for row in rows.order_by("position")]
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
@@ -129,7 +131,7 @@ async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
 
 async def _is_wanted(compaction_id: int) -> bool:
     try:
-        return await in_db(compaction_jobs.beat, compaction_id)
+        return await in_db(compaction_jobs.extend_lease, compaction_id)
     except UNAVAILABLE as error:  # the database may be back before the summary is written
         log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
         return True

@@ -38,9 +38,9 @@ def write_title(conversation_id: UUID) -> None:
         return
     finally:
         if spent:
-            conversations.charge(conversation.pk, spent)
+            conversations.charge_conversation(conversation.pk, spent)
     if title:
-        conversations.suggest_title(conversation.pk, title)
+        conversations.set_suggested_title(conversation.pk, title)
 
 
 async def _ask_for_title(model: str, texts: list[str], spent: Spent) -> str:

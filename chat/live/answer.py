@@ -14,29 +14,28 @@ from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from agent.compaction.policy import Trigger
-from agent.context.assemble import Context, measure, rounds_as_text
+from agent.context.assemble import Context, convert_rounds_to_text, measure
 from agent.context.request import Request
-from agent.engine import to_send
+from agent.engine import trim_if_needed
 from agent.errors import AgentError, ErrorCode
-from agent.loop import Answered, Result, continued, converse, run_calls
+from agent.loop import CallResult, ReplyOutcome, continue_request, converse, run_calls
 from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
-from agent.model.reply import Event, Outcome, Reply, outcome
-from chat.db import in_db_at_last, unbroken
+from agent.model.reply import Event, Outcome, Reply, read_outcome
+from chat.db import finish_despite_cancel, in_db_with_retries
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import compact_within
 from chat.models import Turn
 from chat.models.notices import Notice
 from chat.queries import model_server
-from chat.queries.conversation import Loaded
-from chat.services import preparations, requests, rounds
-from chat.services import turns as services
-from chat.services.endings import Ending
-from chat.services.requests import Opening
+from chat.queries.conversation import RequestState
+from chat.services import preparations, requests, rounds, turns
+from chat.services.endings import TurnOutcome
+from chat.services.requests import AnswerStart
 from chat.tools import mcp
-from chat.tools.registry import bound
+from chat.tools.registry import bind_tools
 
 log = structlog.get_logger(__name__)
 
@@ -50,35 +49,35 @@ ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not 
 MARGIN = 0.95  # of the share that it names: what is left out is only estimated
 
 
-class Answering:
+class AnswerSteps:
     """One answer: the steps that `agent.loop.converse` drives. `begun` is its first request;
     `answers` tells how many answers run."""
 
-    def __init__(self, live: LiveTurn, begun: Opening, answers: Callable[[], int]) -> None:
+    def __init__(self, live: LiveTurn, begun: AnswerStart, answers: Callable[[], int]) -> None:
         self._live = live
-        self._begun: Opening | None = begun
+        self._begun: AnswerStart | None = begun
         self._answers = answers
         self._raw_prompt = RawTokens(0)
         self._listed = False
         self._overflows = 0  # compactions after the API had called a prompt too long
         self._most: int | None = None  # tokens that the API takes, where its window is smaller
 
-    async def run(self) -> Ending:
+    async def run(self) -> TurnOutcome:
         """Answer until the model is done. Raises AgentError and TurnEnded."""
         answered = await converse(self, settings.MAX_TOOL_ROUNDS)
         if answered.outcome in (Outcome.CUT, Outcome.OVERFLOW):
-            await in_db_at_last(services.set_notice, self._live.turn_id, Notice.CUT)
+            await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.CUT)
         return self._ending(answered.reply)
 
     # --- Steps ------------------------------------------------------------------------------------
 
-    async def ask(self, *, final: bool) -> Answered:
+    async def ask(self, *, final: bool) -> ReplyOutcome:
         """Compact first if that is due, then ask the model; where the API says that the prompt is
         too long, make room and ask again."""
         opening = await self._open()
-        self._conversation = opening.loaded.conversation
+        self._conversation = opening.state.conversation
         if final:
-            await in_db_at_last(services.set_notice, self._live.turn_id, Notice.LAST_ROUND)
+            await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.LAST_ROUND)
         as_text = False
         while True:
             try:
@@ -86,120 +85,122 @@ class Answering:
             except AgentError as error:
                 if error.code == ErrorCode.THINKING_REFUSED and not as_text:
                     log.warning("thinking was refused", turn=self._live.turn_id, said=error.said)
-                    await in_db_at_last(services.void_thinking, self._live.turn_id)
+                    await in_db_with_retries(turns.void_thinking, self._live.turn_id)
                     as_text = True
-                elif not await self._made_room(opening.loaded, error):
+                elif not await self._made_room(opening.state, error):
                     raise
             opening = await self._begin(may_compact=False)
 
     async def use(self, reply: Reply) -> None:
         """Run the calls of a reply; all of them have a result in the end, also when stopped."""
-        live, message_id, ended = self._live, self._live.message_id, list[Result]()
+        live, message_id, ended = self._live, self._live.message_id, list[CallResult]()
         assert message_id is not None
 
-        async def finished(result: Result) -> None:
+        async def finished(result: CallResult) -> None:
             ended.append(result)
-            await in_db_at_last(rounds.call_ended, message_id, result)
+            await in_db_with_retries(rounds.store_call_end, message_id, result)
 
         try:
-            await unbroken(self._close(reply))
-            ask = partial(consent.ask, live)
-            tools = await in_db_at_last(bound, self._conversation, len(reply.calls), ask)
+            await finish_despite_cancel(self._close(reply))
+            ask = partial(consent.ask_consent, live)
+            tools = await in_db_with_retries(bind_tools, self._conversation, len(reply.calls), ask)
             await run_calls(reply.calls, tools, finished)
         finally:
-            results = in_db_at_last(
+            results = in_db_with_retries(
                 rounds.store_results, live.turn_id, message_id, reply.calls, ended
             )
-            await unbroken(results)
+            await finish_despite_cancel(results)
 
     async def _close(self, reply: Reply) -> None:
-        await in_db_at_last(rounds.close, self._live.turn_id, self._ending(reply))
+        await in_db_with_retries(rounds.close_round, self._live.turn_id, self._ending(reply))
         self._live.rounds += 1
         self._live.end_message()
 
     # --- One request ------------------------------------------------------------------------------
 
-    async def _open(self) -> Opening:
+    async def _open(self) -> AnswerStart:
         """What the next request consists of, after the compaction that it may need."""
         live = self._live
         opening, self._begun = self._begun, None
         if opening is None:
             opening = await self._begin()
-        if not self._listed and await mcp.refresh(opening.loaded.conversation, live.turn_id):
+        if not self._listed and await mcp.refresh_tools(opening.state.conversation, live.turn_id):
             opening = await self._begin()
         self._listed = True
         if opening.compact:
-            await compact_within(live.turn_id, opening.loaded, opening.compact, opening.focus)
+            await compact_within(live.turn_id, opening.state, opening.compact, opening.focus)
             opening = await self._begin(may_compact=False)
         return opening
 
-    async def _begin(self, *, may_compact: bool = True) -> Opening:
-        return await in_db_at_last(
+    async def _begin(self, *, may_compact: bool = True) -> AnswerStart:
+        return await in_db_with_retries(
             requests.begin_answer, self._live.turn_id, may_compact=may_compact
         )
 
-    async def _made_room(self, loaded: Loaded, error: AgentError) -> bool:
+    async def _made_room(self, state: RequestState, error: AgentError) -> bool:
         """Whether the next try is shorter, after the API refused a prompt as too long: because of a
         compaction or, once in a turn, without the oldest messages."""
         if error.code != ErrorCode.TOO_LONG:
             return False
-        if await self._may_compact(loaded):
+        if await self._may_compact(state):
             self._overflows += 1
-            if await compact_within(self._live.turn_id, loaded, Trigger.OVERFLOW):
+            if await compact_within(self._live.turn_id, state, Trigger.OVERFLOW):
                 return True
         if self._most is not None:
             return False
-        refused = self._to_send(loaded)
-        self._most = int(min(loaded.used, loaded.limits.prompt_limit) * _share_taken(error))
-        return self._to_send(loaded) != refused
+        refused = self._to_send(state)
+        self._most = int(min(state.used, state.limits.prompt_limit) * _share_taken(error))
+        return self._to_send(state) != refused
 
-    async def _may_compact(self, loaded: Loaded) -> bool:
-        policy = loaded.policy
+    async def _may_compact(self, state: RequestState) -> bool:
+        policy = state.policy
         if not policy.enabled or self._overflows >= policy.overflow_tries:
             return False
-        return not await in_db_at_last(preparations.rests, loaded)
+        return not await in_db_with_retries(preparations.is_breaker_open, state)
 
-    async def _reply(self, opening: Opening, *, final: bool, as_text: bool) -> Answered:
+    async def _reply(self, opening: AnswerStart, *, final: bool, as_text: bool) -> ReplyOutcome:
         """One request and its continuations, streamed to the browsers."""
-        live, loaded, message = self._live, opening.loaded, opening.message
+        live, state, message = self._live, opening.state, opening.message
         assert message is not None
         live.begin_message(message.pk, message.number)
-        context, tokens = await self._fitting(loaded)
-        self._raw_prompt = loaded.limits.factor.raw(tokens)
+        context, tokens = await self._fitting(state)
+        self._raw_prompt = state.limits.factor.raw(tokens)
         sent = request = await asyncio.to_thread(
-            model_server.request_for, rounds_as_text(context) if as_text else context, final=final
+            model_server.build_request,
+            convert_rounds_to_text(context) if as_text else context,
+            final=final,
         )
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
             await self._stream(sent)
             require_end(reply)
-            ended = outcome(reply)
+            ended = read_outcome(reply)
             next_prompt = reply.usage.total  # what was read and written
-            if ended is Outcome.RESEND and next_prompt + sent.max_tokens > loaded.limits.window:
+            if ended is Outcome.RESEND and next_prompt + sent.max_tokens > state.limits.window:
                 ended = Outcome.OVERFLOW
             if ended is Outcome.OVERFLOW and not live.length:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
-                return Answered(reply, ended)
-            sent, live.reply = continued(request, reply), reply.resumed()
+                return ReplyOutcome(reply, ended)
+            sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
             ErrorCode.TOO_MANY_ROUNDS,
             gettext_noop("The model's server paused too often. Ask it to go on."),
         )
 
-    async def _fitting(self, loaded: Loaded) -> tuple[Context, RealTokens]:
+    async def _fitting(self, state: RequestState) -> tuple[Context, RealTokens]:
         """The context, trimmed on whole turns where it would not fit the window, and its estimated
         tokens."""
-        context = self._to_send(loaded)
-        if context is loaded.context:
-            return context, loaded.size.total
+        context = self._to_send(state)
+        if context is state.context:
+            return context, state.size.total
         turn_id = self._live.turn_id
         if context.omitted:
-            await in_db_at_last(services.note_trimmed, turn_id)
+            await in_db_with_retries(turns.mark_trimmed, turn_id)
             log.warning("request trimmed", turn=turn_id, omitted=context.omitted)
-        tokens = measure(context, model_server.counter()).total
-        if tokens > loaded.limits.prompt_limit:
+        tokens = measure(context, model_server.get_counter()).total
+        if tokens > state.limits.prompt_limit:
             raise AgentError(
                 ErrorCode.TOO_LONG,
                 gettext_noop(
@@ -209,12 +210,12 @@ class Answering:
             )
         return context, tokens
 
-    def _to_send(self, loaded: Loaded) -> Context:
-        return to_send(loaded.metered, model_server.counter(), self._most)
+    def _to_send(self, state: RequestState) -> Context:
+        return trim_if_needed(state.metered, model_server.get_counter(), self._most)
 
     async def _stream(self, request: Request) -> None:
         reply = self._live.reply
-        async with aclosing(model_server.client().stream(request)) as batches:
+        async with aclosing(model_server.get_client().stream(request)) as batches:
             async for events in batches:
                 await self._show(events, reply)
                 if reply.complete:
@@ -229,7 +230,7 @@ class Answering:
         text = thought = ""
         for event in events:
             text += reply.apply(event)
-            thought += reply.thought(event)
+            thought += reply.read_thinking(event)
             if event["type"] == "content_block_start":
                 await self._live.begin_block(reply.blocks[-1])
         if thought:
@@ -237,8 +238,8 @@ class Answering:
         if text:
             await self._live.write(text)
 
-    def _ending(self, reply: Reply) -> Ending:
-        return Ending(
+    def _ending(self, reply: Reply) -> TurnOutcome:
+        return TurnOutcome(
             Turn.Status.COMPLETED,
             blocks=reply.blocks,
             stop_reason=reply.stop_reason,

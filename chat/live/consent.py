@@ -7,7 +7,7 @@ from django.conf import settings
 from agent.errors import ToolError
 from agent.messages import Block
 from chat.db import in_db
-from chat.html.questions import render_call
+from chat.html.questions import render_call_question
 from chat.live.live_turn import LiveTurn, Question
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import QuestionAsked, QuestionClosed
@@ -23,11 +23,11 @@ NOT_ANSWERED = (
 )
 
 
-async def ask(live: LiveTurn, server: str, call: Block) -> None:
+async def ask_consent(live: LiveTurn, server: str, call: Block) -> None:
     """Wait until the user allows a call, in every tab that shows the conversation. Nothing but the
     turn is held up. Raises ToolError where they decline, or do not answer."""
     call_id = call["id"]
-    html = render_call(live.turn_id, server, call)
+    html = render_call_question(live.turn_id, server, call)
     question = Question(server, html, asyncio.get_running_loop().create_future())
     live.questions[call_id] = question
     group, name = conversation_group(live.conversation_id), f"call-{call_id}"
@@ -46,7 +46,7 @@ async def ask(live: LiveTurn, server: str, call: Block) -> None:
         await in_db(mcp_servers.always_allow, live.conversation_id, server)
 
 
-def decide(live: LiveTurn, call_id: str, decision: str) -> bool:
+def answer_question(live: LiveTurn, call_id: str, decision: str) -> bool:
     """Answer a question of a turn that this process runs; “always” answers those of the same server
     too. False: it is not open."""
     asked = live.questions.get(call_id)

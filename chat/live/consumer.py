@@ -17,8 +17,8 @@ from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
-from accounts.sessions import signed_in_user_id
-from chat.db import UNAVAILABLE, in_db, why_unavailable
+from accounts.sessions import find_user_id
+from chat.db import UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
 from chat.live.peers import decide_elsewhere, stop_elsewhere
@@ -27,7 +27,7 @@ from chat.models import Conversation, Message, Turn
 from chat.outages import DATABASE, LAYER
 from chat.protocol import from_rows
 from chat.protocol.broadcast import SESSION_DOUBT, bind_loop, conversation_group, user_group
-from chat.protocol.events import Error, Event, MessageCreated, SiteState, encode
+from chat.protocol.events import Error, Event, MessageCreated, SiteState, encode_frame
 from chat.protocol.frames import (
     CancelCompaction,
     Compact,
@@ -36,7 +36,7 @@ from chat.protocol.frames import (
     SendMessage,
     StopTurn,
     Sync,
-    parse,
+    parse_frame,
 )
 from chat.protocol.local_layer import RESYNC
 from chat.services import branches, compactions, conversations, requests, summaries
@@ -95,7 +95,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         _open[self.user.pk] += 1
         self._counted = True
         try:
-            await in_db(conversations.owned, self.user, self.conversation_id)
+            await in_db(conversations.load_owned, self.user, self.conversation_id)
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
             return
@@ -108,7 +108,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if not await self._is_signed_in():
             return
         await self._send_snapshot()
-        if LAYER.lasts:
+        if LAYER.is_ongoing:
             await self._send_state()
         self._relaying = asyncio.create_task(self._relay())
         self._watching = asyncio.create_task(self._watch_session())
@@ -151,7 +151,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self._signed_out:
             return False
         session_key = self.scope["session"].session_key
-        holds = await in_db(signed_in_user_id, session_key) == self.user.pk
+        holds = await in_db(find_user_id, session_key) == self.user.pk
         if not holds and not self._signed_out:  # another check may have closed it already
             self._signed_out = True
             await self.close(SIGNED_OUT)
@@ -168,7 +168,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         client_id = None
         try:
-            frame = parse(text_data if text_data is not None else bytes_data)
+            frame = parse_frame(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
             if await self._is_signed_in():
                 await self._handle(frame)
@@ -177,8 +177,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
         except UNAVAILABLE as error:
-            DATABASE.began(error)
-            words = gettext(why_unavailable(error))
+            DATABASE.note_failure(error)
+            words = gettext(explain_unavailable(error))
             await self._send_error(
                 Refused(RefusalCode.UNAVAILABLE, words, retryable=True), client_id
             )
@@ -194,7 +194,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case Compact(focus):
                 self._refuse_if_draining()
                 await runner.begin(
-                    summaries.open_turn,
+                    summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,
                     focus=focus,
@@ -212,7 +212,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _post(self, frame: SendMessage) -> None:
         self._refuse_if_draining()
-        send: Callable[..., requests.Opening | None] = (
+        send: Callable[..., requests.AnswerStart | None] = (
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
         opening = await runner.begin(
@@ -238,7 +238,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         return replace(from_rows.message_created(rows.get(client_id=client_id)), html="")
 
     async def _stop(self) -> None:
-        if live := runner.live(self.conversation_id):
+        if live := runner.find_live(self.conversation_id):
             runner.stop(live)
             return
         turn = await in_db(
@@ -249,9 +249,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await stop_elsewhere(turn)
 
     async def _decide(self, frame: DecideCall) -> None:
-        live = runner.live(self.conversation_id)
+        live = runner.find_live(self.conversation_id)
         if live and live.turn_id == frame.turn_id:
-            done = consent.decide(live, frame.id, frame.decision)
+            done = consent.answer_question(live, frame.id, frame.decision)
         else:
             mine = Turn.objects.filter(conversation=self.conversation_id, status__in=Turn.ACTIVE)
             turn = await in_db(mine.filter(pk=frame.turn_id).first)
@@ -265,10 +265,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _send_snapshot(self) -> None:
         async with self._sending:
-            await self._tell(await snapshot.snapshot(self.conversation_id))
+            await self._tell(await snapshot.build_snapshot(self.conversation_id))
 
     async def _send_state(self) -> None:
-        await self._tell(SiteState(gettext(LATE) if LAYER.lasts else ""))
+        await self._tell(SiteState(gettext(LATE) if LAYER.is_ongoing else ""))
 
     async def _send_error(self, refusal: Refused, client_id: str | None) -> None:
         await self._tell(
@@ -283,7 +283,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""
-        await self.send(text_data=encode(event))
+        await self.send(text_data=encode_frame(event))
 
     @staticmethod
     def _refuse_if_draining() -> None:

@@ -15,7 +15,7 @@ async def enqueue(task: Task, *args: Any, countdown: float | None = None) -> boo
     try:
         await asyncio.to_thread(task.apply_async, args, countdown=countdown)
     except OperationalError as error:
-        QUEUE.began(error)
+        QUEUE.note_failure(error)
         return False
-    QUEUE.ended()
+    QUEUE.note_success()
     return True

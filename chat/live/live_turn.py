@@ -9,9 +9,8 @@ from agent.messages import Block
 from agent.model.reply import Reply
 from chat.html.markdown import clean_text
 from chat.html.markdown_pieces import Piece
-from chat.html.markdown_stream import Block as FinishedBlock
-from chat.html.markdown_stream import MarkdownStream, is_light, utf16_length
-from chat.html.tool_row import render_call
+from chat.html.markdown_stream import MarkdownStream, RenderedPiece, is_light, utf16_length
+from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
@@ -103,7 +102,7 @@ class LiveTurn:
                 )
             )
 
-    async def _rendered(self, piece: Piece) -> FinishedBlock:
+    async def _rendered(self, piece: Piece) -> RenderedPiece:
         """A piece as HTML: in a thread where it would hold up the loop, and with it every other
         answer."""
         if is_light(piece):
@@ -121,7 +120,7 @@ class LiveTurn:
     async def begin_block(self, block: Block) -> None:
         """Show that a tool is being called, while the arguments still come."""
         if block["type"].endswith("tool_use"):
-            html = render_call(block)
+            html = render_call_row(block)
             self.rows.append(html)
             await self._send(
                 ToolStarted(

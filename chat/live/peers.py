@@ -20,7 +20,7 @@ def control_group(owner: str) -> str:
     return f"process.{owner}"
 
 
-async def obey(
+async def listen_to_peers(
     owner: str, find: Callable[[UUID], LiveTurn | None], stop: Callable[[LiveTurn], None]
 ) -> None:
     """Do what other processes ask of this one, `owner`: stop a turn, pass on what the user has
@@ -37,7 +37,7 @@ async def obey(
         if action == "stop" and live:
             stop(live)
         elif action == "decide" and live:
-            consent.decide(live, message["call_id"], message["decision"])
+            consent.answer_question(live, message["call_id"], message["decision"])
         elif action == "tell":
             told = live.snapshot() if live else None
             await layer.send(message["reply_to"], {"type": "told", "live": told})

@@ -22,29 +22,34 @@ from agent.errors import AgentError, ErrorCode
 from agent.messages import shown_text
 from agent.model.reply import Reply
 from chat import tasks
-from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db, in_db_at_last, unbroken, why_unavailable
-from chat.live.answer import Answering
+from chat.db import (
+    RETRY_SECONDS,
+    UNAVAILABLE,
+    explain_unavailable,
+    finish_despite_cancel,
+    in_db,
+    in_db_with_retries,
+)
+from chat.live.answer import AnswerSteps
 from chat.live.enqueuing import enqueue
 from chat.live.live_turn import LiveTurn
-from chat.live.peers import obey
-from chat.live.waiting import wait_for
+from chat.live.peers import listen_to_peers
+from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
 from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
-from chat.queries.conversation import Loaded
-from chat.services import compactions, endings, preparations, summaries
-from chat.services import sweep as sweeping
-from chat.services import turns as services
-from chat.services.endings import Ending
-from chat.services.requests import Opening
+from chat.queries.conversation import RequestState
+from chat.services import compactions, endings, preparations, summaries, sweep, turns
+from chat.services.endings import TurnOutcome
+from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
 
 log = structlog.get_logger(__name__)
 
 P = ParamSpec("P")
-Begun = Opening | summaries.Begun
+Begun = AnswerStart | summaries.CompactionTurn
 
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
@@ -71,7 +76,7 @@ class Runner:
     ) -> Begun | None:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
         Returns what `store` returns; with None nothing runs."""
-        return await unbroken(self._begin(partial(store, *args, **kwargs)))
+        return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
         begun = await in_db(store)
@@ -85,17 +90,19 @@ class Runner:
         turn = begun.turn
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live
-        if isinstance(begun, Opening):
-            work = Answering(live, begun, lambda: len(self._live)).run()
+        if isinstance(begun, AnswerStart):
+            work = AnswerSteps(live, begun, lambda: len(self._live)).run()
         else:
             work = self._compact(begun.compaction_id)
         # In a context of its own: the turn outlives the request that started it.
         live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
         if self._keeper is None:
             self._keeper = asyncio.create_task(self._keep())
-            self._control = asyncio.create_task(obey(self.owner, self.live, self.stop))
+            self._control = asyncio.create_task(
+                listen_to_peers(self.owner, self.find_live, self.stop)
+            )
 
-    def live(self, conversation_id: UUID) -> LiveTurn | None:
+    def find_live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
         return self._live.get(conversation_id)
 
@@ -128,42 +135,44 @@ class Runner:
         for live in self._live.values():
             log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
         try:  # those whose request was cancelled between the commit and the start
-            await in_db(sweeping.interrupt_all_of, self.owner, self.turn_ids)
+            await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
         except UNAVAILABLE as error:
-            DATABASE.began(error)
+            DATABASE.note_failure(error)
         return len(self._live) + self._unended
 
     # --- One turn ---------------------------------------------------------------------------------
 
-    async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> None:
+    async def _run(self, live: LiveTurn, work: Coroutine[Any, Any, TurnOutcome]) -> None:
         """Bring a turn to exactly one end, whatever happens in it."""
         try:
             ending = await self._ending_of(live, work)
             ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
-            loaded = await self._store(live, ending)
+            state = await self._store(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
             log.exception("turn could not be ended", turn=live.turn_id)
             self._unended += 1
         else:
-            if loaded:
-                await self._follow_up(live, ending, loaded)
+            if state:
+                await self._follow_up(live, ending, state)
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
 
-    async def _ending_of(self, live: LiveTurn, work: Coroutine[Any, Any, Ending]) -> Ending:
+    async def _ending_of(
+        self, live: LiveTurn, work: Coroutine[Any, Any, TurnOutcome]
+    ) -> TurnOutcome:
         """Do a turn's work; how it ended."""
         try:
             return await work
         except TurnEnded:
             # A sweep that took this process for dead has ended it, or its conversation was deleted.
-            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+            return self._partial(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
         except asyncio.CancelledError:
             asyncio.current_task().uncancel()  # type: ignore[union-attr]
             if live.stopping:
                 return self._partial(live, Turn.Status.CANCELLED)
-            return self._partial(live, Turn.Status.INTERRUPTED, sweeping.INTERRUPTED)
+            return self._partial(live, Turn.Status.INTERRUPTED, sweep.INTERRUPTED)
         except AgentError as error:
             log.warning("turn failed", turn=live.turn_id, code=error.code, reason=str(error))
             return self._partial(live, Turn.Status.FAILED, error)
@@ -175,61 +184,63 @@ class Runner:
         finally:
             live.ending = True
 
-    async def _store(self, live: LiveTurn, ending: Ending) -> Loaded | None:
+    async def _store(self, live: LiveTurn, ending: TurnOutcome) -> RequestState | None:
         """Store a turn's end, keeping its text here until the database takes it; None where it had
         ended already, or where only the plain end could be stored."""
         told = False
         while True:
             try:
-                loaded = await in_db(endings.end_turn, live.turn_id, ending)
+                state = await in_db(endings.end_turn, live.turn_id, ending)
             except UNAVAILABLE as error:
-                DATABASE.began(error)
+                DATABASE.note_failure(error)
                 if not told:
                     told = await self._tell_unstored(live, error)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 log.exception("turn could not be ended whole", turn=live.turn_id)
                 text = _visible_text(live.reply)
-                await in_db_at_last(endings.finish_plainly, live.turn_id, INTERNAL, text)
+                await in_db_with_retries(endings.finish_plainly, live.turn_id, INTERNAL, text)
                 return None
             else:
-                DATABASE.ended()
-                return loaded
+                DATABASE.note_success()
+                return state
 
     @staticmethod
     async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:
-        text = notice_text(Notice.UNSTORED, gettext(why_unavailable(error)))
+        text = notice_text(Notice.UNSTORED, gettext(explain_unavailable(error)))
         await send(
             conversation_group(live.conversation_id),
             TurnNotice(live.turn_id, Notice.UNSTORED, text),
         )
         return True
 
-    async def _follow_up(self, live: LiveTurn, ending: Ending, loaded: Loaded) -> None:
+    async def _follow_up(self, live: LiveTurn, ending: TurnOutcome, state: RequestState) -> None:
         """What follows a finished answer, in the background: a title, a preparation."""
         if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
             return
         try:
-            await self._enqueue_what_follows(live, loaded)
+            await self._enqueue_what_follows(live, state)
         except Exception:
             log.exception("nothing was prepared", conversation=live.conversation_id)
 
     @staticmethod
-    async def _enqueue_what_follows(live: LiveTurn, loaded: Loaded) -> None:
+    async def _enqueue_what_follows(live: LiveTurn, state: RequestState) -> None:
         conversation_id = live.conversation_id
         if live.opening:
             await enqueue(tasks.suggest_title, str(conversation_id))
-        if prepared := await in_db(preparations.prepare_if_due, loaded):
+        if prepared := await in_db(preparations.prepare_if_due, state):
             if not await enqueue(tasks.compact, prepared):
                 await in_db(compactions.fail, prepared, compactions.NO_QUEUE)
-        elif pause := preparations.pause_wanted(loaded):
+        elif pause := preparations.find_pause(state):
             head, seconds = pause
             await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)
 
     @staticmethod
-    def _partial(live: LiveTurn, status: Turn.Status, error: AgentError | None = None) -> Ending:
+    def _partial(
+        live: LiveTurn, status: Turn.Status, error: AgentError | None = None
+    ) -> TurnOutcome:
         reply = live.reply
-        return Ending(
+        return TurnOutcome(
             status,
             blocks=reply.partial_blocks(),
             stop_reason=reply.stop_reason,
@@ -239,18 +250,18 @@ class Runner:
         )
 
     @staticmethod
-    async def _compact(compaction_id: int) -> Ending:
+    async def _compact(compaction_id: int) -> TurnOutcome:
         """A `/compact` turn: nothing but the compaction that was begun with it."""
-        compaction = await in_db_at_last(Compaction.objects.get, pk=compaction_id)
+        compaction = await in_db_with_retries(Compaction.objects.get, pk=compaction_id)
         # One that was prepared is current already.
         running = compaction.status == Compaction.Status.RUNNING
-        ended = await wait_for(compaction, new=running)
+        ended = await wait_for_compaction(compaction, new=running)
         match ended.status:
             case Compaction.Status.COMPLETED:
-                return Ending(Turn.Status.COMPLETED)
+                return TurnOutcome(Turn.Status.COMPLETED)
             case Compaction.Status.CANCELLED:
-                return Ending(Turn.Status.CANCELLED)
-        return Ending(
+                return TurnOutcome(Turn.Status.CANCELLED)
+        return TurnOutcome(
             Turn.Status.FAILED, error=AgentError(ErrorCode.COMPACTION_FAILED, ended.error)
         )
 
@@ -284,14 +295,14 @@ class Runner:
                 for live, _ in unsaved
                 if live.message_id is not None
             ]
-            stop = await in_db(services.checkpoint, turn_ids, texts)
+            stop = await in_db(turns.checkpoint, turn_ids, texts)
         except UNAVAILABLE as error:
-            DATABASE.began(error)
+            DATABASE.note_failure(error)
             return set()
         except Exception:
             log.exception("texts not checkpointed")
-            return await in_db(services.checkpoint, turn_ids, [])
-        DATABASE.ended()
+            return await in_db(turns.checkpoint, turn_ids, [])
+        DATABASE.note_success()
         for live, length in unsaved:
             live.saved_length = length
         return stop
@@ -305,18 +316,18 @@ async def sweep_forever() -> None:
     away = False
     while True:
         try:
-            wait = await in_db(sweeping.seconds_to_next)
+            wait = await in_db(sweep.seconds_to_next)
             if away:
                 # No lease could be extended: give living owners time for it before a turn is ended.
                 await asyncio.sleep(settings.LEASE_SECONDS)
-            if ended := await in_db(sweeping.sweep, runner.turn_ids):
+            if ended := await in_db(sweep.sweep, runner.turn_ids):
                 log.info("swept", ended=ended)
             if away:
                 away = False
-                DATABASE.ended()
+                DATABASE.note_success()
         except UNAVAILABLE as error:
             away, wait = True, RETRY_SECONDS
-            DATABASE.began(error)
+            DATABASE.note_failure(error)
         except Exception:
             log.exception("sweep failed")
             wait = settings.LEASE_SECONDS / 2

@@ -8,28 +8,28 @@ from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 
 from accounts.models import User
-from chat.protocol.broadcast import doubt_sessions
+from chat.protocol.broadcast import emit_session_check
 
 SIGNING_IN = frozenset({"is_active", "password"})  # the fields that decide about a session
 
 
 @receiver(post_delete, sender=Session)
-def session_deleted(instance: Session, **_: Any) -> None:
+def on_session_deleted(instance: Session, **_: Any) -> None:
     """A sign-out, or a session that an administrator or `clearsessions` removed."""
     user_id = instance.get_decoded().get(SESSION_KEY)
     if user_id is not None:
-        doubt_sessions(int(user_id))
+        emit_session_check(int(user_id))
 
 
 @receiver(post_save, sender=User)
-def user_saved(
+def on_user_saved(
     instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any
 ) -> None:
     """A new password or a disabled account, perhaps; a sign-in only saves its date."""
     if not created and (update_fields is None or update_fields & SIGNING_IN):
-        doubt_sessions(instance.pk)
+        emit_session_check(instance.pk)
 
 
 @receiver(post_delete, sender=User)
-def user_deleted(instance: User, **_: Any) -> None:
-    doubt_sessions(instance.pk)
+def on_user_deleted(instance: User, **_: Any) -> None:
+    emit_session_check(instance.pk)

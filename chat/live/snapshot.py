@@ -11,16 +11,16 @@ from chat.models import Compaction, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.events import Snapshot
 from chat.protocol.parts import LiveAnswer, LiveText, TurnState
-from chat.queries.conversation import head_number, load
+from chat.queries.conversation import load_head_number, load_state
 from chat.services import memories
 
 
-async def snapshot(conversation_id: UUID) -> Snapshot:
+async def build_snapshot(conversation_id: UUID) -> Snapshot:
     """The event, with the live text from the process that writes it."""
     stored, turn = await in_db(_stored, conversation_id)
     if turn is None:
         return stored
-    live = runner.live(conversation_id)
+    live = runner.find_live(conversation_id)
     if live is not None and live.turn_id == turn.pk:
         told: LiveAnswer | None = live.snapshot()
     elif turn.owner != runner.owner:
@@ -35,19 +35,19 @@ async def snapshot(conversation_id: UUID) -> Snapshot:
 
 def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
     """What the database knows, without the turn; and that turn."""
-    loaded = load(conversation_id)
+    state = load_state(conversation_id)
     turn = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE).first()
     compaction = Compaction.objects.filter(
         conversation=conversation_id, status=Compaction.Status.RUNNING
     ).first()
     event = Snapshot(
         conversation_id=str(conversation_id),
-        title=str(loaded.conversation),
-        head=head_number(conversation_id),
+        title=str(state.conversation),
+        head=load_head_number(conversation_id),
         turn=None,
         compaction=from_rows.compaction_started(compaction) if compaction else None,
-        usage=from_rows.context_usage(loaded),
-        questions="".join(map(render_proposal, memories.proposals_of(loaded.conversation))),
+        usage=from_rows.context_usage(state),
+        questions="".join(map(render_proposal, memories.list_proposals_of(state.conversation))),
     )
     return event, turn
 

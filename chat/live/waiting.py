@@ -10,13 +10,13 @@ from django.conf import settings
 
 from agent.compaction.policy import Trigger
 from chat import tasks
-from chat.db import UNAVAILABLE, in_db, in_db_at_last
+from chat.db import UNAVAILABLE, in_db, in_db_with_retries
 from chat.live.enqueuing import enqueue
 from chat.models import Compaction
 from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import CompressionCompleted
 from chat.queries import summaries
-from chat.queries.conversation import Loaded
+from chat.queries.conversation import RequestState
 from chat.services import compactions
 
 log = structlog.get_logger(__name__)
@@ -24,17 +24,19 @@ log = structlog.get_logger(__name__)
 POLL_SECONDS = 1.0
 
 
-async def compact_within(turn_id: int, loaded: Loaded, trigger: Trigger, focus: str = "") -> bool:
+async def compact_within(
+    turn_id: int, state: RequestState, trigger: Trigger, focus: str = ""
+) -> bool:
     """Compact before an answer. False: it was not possible, and the turn goes on without."""
-    compaction, new = await in_db(_find_or_begin, turn_id, loaded, trigger, focus)
+    compaction, new = await in_db(_find_or_begin, turn_id, state, trigger, focus)
     if compaction is None:
-        log.warning("nothing to compact", turn=turn_id, used=loaded.used)
+        log.warning("nothing to compact", turn=turn_id, used=state.used)
         return False
-    ended = await wait_for(compaction, new=new)
+    ended = await wait_for_compaction(compaction, new=new)
     return ended.status == Compaction.Status.COMPLETED
 
 
-async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
+async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Compaction:
     """Hand a compaction to a worker and wait for its end: an event, with a look at the row each
     second, so that neither a lost event nor a dead worker holds the conversation."""
     layer = get_channel_layer()
@@ -43,11 +45,13 @@ async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
     await layer.group_add(group, channel)
     try:
         if new and not await enqueue(tasks.compact, compaction.pk):
-            await in_db_at_last(compactions.fail, compaction.pk, compactions.NO_QUEUE)
+            await in_db_with_retries(compactions.fail, compaction.pk, compactions.NO_QUEUE)
         taken_up_by = asyncio.get_running_loop().time() + settings.COMPACTION_PICKUP_SECONDS
         while True:
             late = asyncio.get_running_loop().time() > taken_up_by
-            row = await in_db_at_last(compactions.look_after, compaction.pk, pickup_over=late)
+            row = await in_db_with_retries(
+                compactions.fail_if_abandoned, compaction.pk, pickup_over=late
+            )
             if row.status != Compaction.Status.RUNNING:
                 return row
             await _wait_for_end(layer, channel)
@@ -60,23 +64,23 @@ async def wait_for(compaction: Compaction, *, new: bool = True) -> Compaction:
 
 
 def _find_or_begin(
-    turn_id: int, loaded: Loaded, trigger: Trigger, focus: str
+    turn_id: int, state: RequestState, trigger: Trigger, focus: str
 ) -> tuple[Compaction | None, bool]:
     """A compaction for a turn to wait for, and whether a worker must still be asked for it: the
     preparation that is being written, one that is ready and becomes current now, or a new one; None
     where there is too little to summarise. With a focus, it is always a new one."""
     if not focus:
-        running = summaries.running(loaded.conversation)
+        running = summaries.find_running(state.conversation)
         if running and compactions.adopt(running, turn_id):
             return running, False
-        if swapped := compactions.commit_ready(loaded):
+        if swapped := compactions.commit_ready(state):
             return swapped.conversation.compaction, False
-    planned = summaries.plan_for(loaded, trigger)
+    planned = summaries.plan_for(state, trigger)
     if planned is None:
         return None, False
-    previous = loaded.conversation.compaction
+    previous = state.conversation.compaction
     begun = compactions.begin(
-        loaded, planned, trigger, turn_id=turn_id, previous=previous, focus=focus
+        state, planned, trigger, turn_id=turn_id, previous=previous, focus=focus
     )
     return begun, True
 

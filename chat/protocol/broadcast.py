@@ -12,8 +12,8 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import DatabaseError, transaction
 
-from chat.html.failsafe import drawn
-from chat.protocol.events import Event, encode
+from chat.html.failsafe import draw_safely
+from chat.protocol.events import Event, encode_frame
 from chat.protocol.local_layer import RESYNC, LocalChannelLayer, Message
 
 log = structlog.get_logger(__name__)
@@ -54,7 +54,7 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
 
     def tell() -> None:
         try:
-            message = drawn("event", lambda: _message(make()), lambda: RESYNC)
+            message = draw_safely("event", lambda: _message(make()), lambda: RESYNC)
         except DatabaseError:  # away since the commit
             log.exception("event could not be read", group=group)
             message = RESYNC
@@ -63,7 +63,7 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
     transaction.on_commit(tell, robust=True)
 
 
-def doubt_sessions(user_id: int) -> None:
+def emit_session_check(user_id: int) -> None:
     """When the current transaction commits, let every socket of a user check its session. Ending
     a session must not fail because the channel layer is away: sockets also check by themselves."""
     transaction.on_commit(
@@ -78,7 +78,7 @@ async def send(group: str, event: Event) -> None:
 
 def _message(event: Event) -> Message:
     # Encoded once for all sockets.
-    return {"type": "relay", "name": event.type, "frame": encode(event)}
+    return {"type": "relay", "name": event.type, "frame": encode_frame(event)}
 
 
 def _deliver(group: str, message: Message) -> None:

@@ -31,7 +31,7 @@ def _as_dict(value: object) -> dict[str, Any]:
 _ENCODER = json.JSONEncoder(default=_as_dict)
 
 
-def encode(event: Event) -> str:
+def encode_frame(event: Event) -> str:
     """An event's frame."""
     return _ENCODER.encode(event.as_dict())
 

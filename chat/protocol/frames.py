@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from agent.compaction.quoted import Range
-from agent.messages import sound_text
+from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.protocol import pasted
 
@@ -60,7 +60,7 @@ class Sync:
 Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync
 
 
-def parse(data: str | bytes | None) -> Frame:
+def parse_frame(data: str | bytes | None) -> Frame:
     """A client's frame; Refused (`bad_frame`) says what is wrong with it."""
     try:
         frame = json.loads(data or b"")
@@ -79,7 +79,7 @@ def parse(data: str | bytes | None) -> Frame:
                 _number(frame, "expected_head"),
                 frame.get("as_branch") is True,
                 tuple(_strings(frame, "attachments")),
-                pasted.checked(frame.get("pasted")),
+                pasted.parse_pasted(frame.get("pasted")),
             )
         case StopTurn.type:
             return StopTurn()
@@ -108,7 +108,7 @@ def _string(
         raise Refused(RefusalCode.BAD_FRAME, f"{name} must be a string.")
     if limit is not None and len(value) > limit:
         raise Refused(RefusalCode.BAD_FRAME, f"{name} is longer than {limit} characters.")
-    return sound_text(value)
+    return sanitise_text(value)
 
 
 def _strings(frame: dict[str, Any], name: str) -> list[str]:

@@ -4,11 +4,11 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.messages import Block
-from chat.errors import in_words
-from chat.html.divider import compaction_note, render_divider
+from chat.errors import translate_error
+from chat.html.divider import explain_compaction, render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
-from chat.html.tool_row import render_call
+from chat.html.tool_row import render_call_row
 from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
 from chat.protocol.events import (
     CompressionCompleted,
@@ -23,9 +23,9 @@ from chat.protocol.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.queries.conversation import Loaded
-from chat.queries.model_server import counter
-from chat.queries.tree import newest_variant
+from chat.queries.conversation import RequestState
+from chat.queries.model_server import get_counter
+from chat.queries.tree import find_newest_variant
 
 
 def message_created(message: Message) -> MessageCreated:
@@ -35,7 +35,7 @@ def message_created(message: Message) -> MessageCreated:
         role=message.role,
         status=message.status,
         client_id=message.client_id,
-        html=render_message(message, newest_variant(message)),
+        html=render_message(message, find_newest_variant(message)),
     )
 
 
@@ -53,7 +53,7 @@ def tool_finished(message: Message, call: Block) -> ToolFinished:
         name=call["name"],
         failed=ended["failed"],
         seconds=ended["seconds"],
-        html=render_call(call, ended, whole_row_url(message, call["id"])),
+        html=render_call_row(call, ended, whole_row_url(message, call["id"])),
     )
 
 
@@ -63,10 +63,10 @@ def turn_finished(turn: Turn, message: Message | None) -> TurnFinished:
         kind=turn.kind,
         status=turn.status,
         message_id=message.pk if message else None,
-        html=render_message(message, newest_variant(message)) if message else "",
+        html=render_message(message, find_newest_variant(message)) if message else "",
         stop_reason=message.stop_reason if message else "",
         usage=message.usage if message else None,
-        error=in_words(turn.error),
+        error=translate_error(turn.error),
     )
 
 
@@ -111,32 +111,32 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
         tokens_after=compaction.tokens_after,
         trigger=compaction.trigger,
         engine=compaction.engine,
-        note=compaction_note(compaction) if success else "",
+        note=explain_compaction(compaction) if success else "",
         after_message_id=compaction.through_id,
         html=render_divider(compaction) if success else "",
     )
 
 
-def context_usage(loaded: Loaded) -> ContextUsage:
-    conversation, limits = loaded.conversation, loaded.limits
+def context_usage(state: RequestState) -> ContextUsage:
+    conversation, limits = state.conversation, state.limits
     note = ""
-    if counter().encoding is None:
+    if get_counter().encoding is None:
         note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
     return ContextUsage(
-        used=loaded.used,
+        used=state.used,
         budget=limits.budget,
         window=limits.window,
-        ratio=loaded.used / limits.budget,
-        trigger=loaded.policy.trigger_tokens(limits) / limits.budget,
-        estimated=loaded.estimated,
-        automatic=loaded.policy.enabled,
-        held=loaded.policy.held,
+        ratio=state.used / limits.budget,
+        trigger=state.policy.trigger_tokens(limits) / limits.budget,
+        estimated=state.estimated,
+        automatic=state.policy.enabled,
+        held=state.policy.held,
         note=note,
         breakdown={
-            "system": loaded.size.system,
-            "tools": loaded.size.tools,
-            "summary": loaded.size.summary,
-            "conversation": max(0, loaded.used - loaded.size.fixed),
+            "system": state.size.system,
+            "tools": state.size.tools,
+            "summary": state.size.summary,
+            "conversation": max(0, state.used - state.size.fixed),
             "reserve": limits.reserve,
         },
         totals={

@@ -176,7 +176,7 @@ class _Shard(RedisSingleShardConnection):
             self._lose(error)
 
     def _lose(self, error: Exception) -> None:
-        LAYER.began(error)
+        LAYER.note_failure(error)
         if not self._away:
             self._away = True
             self._tell_readers()
@@ -212,7 +212,7 @@ class _Shard(RedisSingleShardConnection):
             names = {n for n in (*layer.channels, *layer.groups) if layer._get_shard(n) is self}
             await self._connect(names)
             self._away = False
-        LAYER.ended()
+        LAYER.note_success()
         self._tell_readers()
 
     async def _connect(self, names: set[str]) -> None:

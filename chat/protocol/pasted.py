@@ -15,7 +15,7 @@ from chat.errors import RefusalCode, Refused
 MOST_RANGES = 200
 
 
-def checked(value: Any) -> tuple[Range, ...] | None:
+def parse_pasted(value: Any) -> tuple[Range, ...] | None:
     """A frame's `pasted`, a list of [start, end] or nothing; Refused (`bad_frame`)."""
     if value is None:
         return None
@@ -25,15 +25,15 @@ def checked(value: Any) -> tuple[Range, ...] | None:
     return tuple((start, end) for start, end in value)
 
 
-def from_form(value: str) -> tuple[Range, ...] | None:
-    """`checked` for a form's field; "" is nothing."""
+def parse_pasted_field(value: str) -> tuple[Range, ...] | None:
+    """`parse_pasted` for a form's field; "" is nothing."""
     try:
-        return checked(json.loads(value)) if value else None
+        return parse_pasted(json.loads(value)) if value else None
     except (ValueError, RecursionError) as error:
         raise Refused(RefusalCode.BAD_FRAME, "pasted is not valid JSON.") from error
 
 
-def stored(sent: str, ranges: Sequence[Range] | None) -> list[list[int]] | None:
+def convert_to_stored(sent: str, ranges: Sequence[Range] | None) -> list[list[int]] | None:
     """The parts in the text as it is stored, without the white space around it."""
     if ranges is None:
         return None
@@ -47,7 +47,7 @@ def stored(sent: str, ranges: Sequence[Range] | None) -> list[list[int]] | None:
     return [each for each in placed if each[0] < each[1]]
 
 
-def in_units(text: str, ranges: Sequence[Range]) -> list[Range]:
+def convert_to_units(text: str, ranges: Sequence[Range]) -> list[Range]:
     """Stored parts of a text as the page counts them."""
     wide = _wide(text)
     return [

@@ -10,12 +10,12 @@ from agent.messages import PARAGRAPH
 from chat.models import Attachment, Message
 
 
-def read(ids: Sequence[str]) -> dict[str, bytes]:
+def read_files(ids: Sequence[str]) -> dict[str, bytes]:
     """The bytes of files by id; those that are gone are left out."""
     return {str(attachment.pk): data for attachment, data in _contents(ids)}
 
 
-def texts_of(messages: Iterable[int] | QuerySet[Message]) -> Mapping[int, list[str]]:
+def find_text_file_ids(messages: Iterable[int] | QuerySet[Message]) -> Mapping[int, list[str]]:
     """The ids of the text files that messages hold, by message; only of those that hold one."""
     found = defaultdict(list)
     rows = Attachment.objects.filter(media_type=TEXT, messages__in=messages).order_by("created_at")
@@ -24,7 +24,7 @@ def texts_of(messages: Iterable[int] | QuerySet[Message]) -> Mapping[int, list[s
     return found
 
 
-def with_files(text: str, ids: Sequence[str]) -> str:
+def append_file_texts(text: str, ids: Sequence[str]) -> str:
     """A message's text, and after it what its text files say."""
     said = (f"[{each.name}]\n{data.decode('utf-8', 'replace')}" for each, data in _contents(ids))
     return PARAGRAPH.join([text, *said])

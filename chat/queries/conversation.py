@@ -15,18 +15,18 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from agent.compaction.policy import Policy, State, Trigger, due
+from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.context.assemble import Context, Size
-from agent.context.request import CACHE_SECONDS, cache_ttl
+from agent.context.request import CACHE_SECONDS, choose_cache_ttl
 from agent.context.summary import Summary
-from agent.engine import Metered, Report, meter
+from agent.engine import MeteredContext, UsageReport, meter
 from agent.messages import Message as AgentMessage
 from agent.messages import RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
-from chat.queries.model_profiles import limits_for, profile_for
-from chat.queries.model_server import counter
-from chat.queries.tools import definitions
+from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.model_server import get_counter
+from chat.queries.tools import declare_tools
 
 _FIELDS = (
     "number",
@@ -44,13 +44,13 @@ _FIELDS = (
 
 
 @dataclass(frozen=True)
-class Loaded:
+class RequestState:
     """A conversation as its next request sees it."""
 
     conversation: Conversation
     profile: ModelProfile
     policy: Policy
-    metered: Metered
+    metered: MeteredContext
     rows: Sequence[Message]  # those of `context.messages`, in order
 
     @property
@@ -100,7 +100,7 @@ class Loaded:
     @property
     def pauses(self) -> list[float]:
         """Seconds that the user let pass before each of the newest prompts."""
-        return pauses(self.rows)
+        return measure_pauses(self.rows)
 
     @property
     def rounds(self) -> int:
@@ -114,7 +114,7 @@ class Loaded:
 
     def due(self) -> Trigger | None:
         """Why the next request needs a compaction; None where it needs none."""
-        return due(State(self.used, self.limits, self.rounds), self.policy)
+        return find_trigger(ContextLoad(self.used, self.limits, self.rounds), self.policy)
 
 
 def policy_for(conversation: Conversation) -> Policy:
@@ -125,15 +125,15 @@ def policy_for(conversation: Conversation) -> Policy:
     return Policy(**values, held=conversation.compaction_held)
 
 
-def load(conversation_id: UUID) -> Loaded:
+def load_state(conversation_id: UUID) -> RequestState:
     """Load what the next request consists of."""
-    return load_for(Conversation.objects.get(pk=conversation_id))
+    return load_state_for(Conversation.objects.get(pk=conversation_id))
 
 
-def load_for(conversation: Conversation, profile: ModelProfile | None = None) -> Loaded:
-    """`load` for a row, and a profile, that were just read: two to four queries, whatever the
+def load_state_for(conversation: Conversation, profile: ModelProfile | None = None) -> RequestState:
+    """`load_state` for a row, and a profile, that were just read: two to four queries, whatever the
     length."""
-    profile = profile or profile_for(conversation.model)
+    profile = profile or load_profile(conversation.model)
     branch = (
         Message.objects.filter(conversation=conversation, active=True)
         .only(*_FIELDS)
@@ -147,7 +147,7 @@ def load_for(conversation: Conversation, profile: ModelProfile | None = None) ->
     tail = branch.filter(position__gt=through.position) if through else branch
     # The one that is being written is left out here: as a condition it would cost more.
     rows = [row for row in tail.order_by("position") if row.status != Message.Status.STREAMING]
-    messages = [agent_message(row) for row in rows]
+    messages = [to_agent_message(row) for row in rows]
     first = prompt = None
     if through and conversation.keep_first_message:
         first = branch.filter(position=0, role=Message.Role.USER).first()
@@ -160,19 +160,19 @@ def load_for(conversation: Conversation, profile: ModelProfile | None = None) ->
         summary=Summary.from_text(conversation.compressed_context or ""),
         pruned_through=conversation.pruned_through,
         summary_through=through.number if through else 0,
-        first=agent_message(first) if first else None,
-        prompt=agent_message(prompt) if prompt else None,
+        first=to_agent_message(first) if first else None,
+        prompt=to_agent_message(prompt) if prompt else None,
         messages=messages,
         limits=limits_for(profile, conversation),
-        tools=definitions(conversation, profile, automatic=policy.enabled),
+        tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
         thinking_from=conversation.meter_valid_from,
         show_thinking=profile.show_thinking,
-        cache_ttl=cache_ttl(pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
+        cache_ttl=choose_cache_ttl(measure_pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
     )
     reply = _last_reply(rows, conversation)
-    metered = meter(context, counter(), _report(reply) if reply else None)
-    return Loaded(conversation, profile, policy, metered, rows)
+    metered = meter(context, get_counter(), _report(reply) if reply else None)
+    return RequestState(conversation, profile, policy, metered, rows)
 
 
 def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | None:
@@ -181,12 +181,12 @@ def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | Non
     return users.exclude(blocks__0__type="tool_result").order_by("-position").first()
 
 
-def pauses(rows: Sequence[Message]) -> list[float]:
+def measure_pauses(rows: Sequence[Message]) -> list[float]:
     """Seconds from the end of a turn to what the user said next."""
     return [
         (row.created_at - _ended_at(before)).total_seconds()
         for before, row in pairwise(rows)
-        if agent_message(row).is_prompt
+        if to_agent_message(row).is_prompt
     ]
 
 
@@ -196,7 +196,7 @@ def _ended_at(row: Message) -> datetime:
     return ended or row.created_at
 
 
-def agent_message(row: Message) -> AgentMessage:
+def to_agent_message(row: Message) -> AgentMessage:
     """A message as requests see it: empty, where the model declined to write it."""
     blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
     return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted)
@@ -211,9 +211,9 @@ def _last_reply(rows: Sequence[Message], conversation: Conversation) -> Message 
     return next((row for row in reversed(rows) if _reports(row, conversation)), None)
 
 
-def _report(row: Message) -> Report:
+def _report(row: Message) -> UsageReport:
     details = (row.usage or {}).get("output_tokens_details") or {}
-    return Report(
+    return UsageReport(
         row.number,
         Usage.from_api(row.usage),
         thinking=int(details.get("thinking_tokens") or 0),
@@ -231,7 +231,7 @@ def _reports(row: Message, conversation: Conversation) -> bool:
     )
 
 
-def head_number(conversation_id: UUID) -> int:
+def load_head_number(conversation_id: UUID) -> int:
     """The number of the branch's last message, 0 for none."""
     head = (
         Message.objects.filter(conversation=conversation_id, active=True)

@@ -10,7 +10,7 @@ from chat.models import Conversation, Message
 PAGE = 200
 
 
-async def markdown(conversation: Conversation) -> AsyncIterator[str]:
+async def export_markdown(conversation: Conversation) -> AsyncIterator[str]:
     """The shown branch, to be read."""
     yield f"# {conversation}\n"
     async for row in _rows(conversation, active=True):
@@ -18,7 +18,7 @@ async def markdown(conversation: Conversation) -> AsyncIterator[str]:
         yield f"\n## #{row.number} {who}, {row.created_at:%Y-%m-%d %H:%M} UTC\n\n{row.text}\n"
 
 
-async def as_json(conversation: Conversation) -> AsyncIterator[str]:
+async def export_json(conversation: Conversation) -> AsyncIterator[str]:
     """Everything, other branches too, with the blocks as the API takes them."""
     about = {
         "id": str(conversation.pk),

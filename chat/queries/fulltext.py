@@ -2,7 +2,7 @@
 
 Every token carries its owner. So a search reads nobody else's text or statistics, and
 costs only what its owner's messages cost. Tokens are ASCII letters and digits
-(`agent.search.lexical.tokens`): a query has no syntax that a text could abuse.
+(`agent.search.lexical.tokenise`): a query has no syntax that a text could abuse.
 """
 
 import json
@@ -21,12 +21,14 @@ SQLITE = """SELECT %s, {joined} FROM chat_fulltext
 POSTGRESQL = "SELECT %s, {joined} FROM chat_searchentry WHERE vector @@ %s::tsquery"
 
 
-def owned(owner_id: int, tokens: Iterable[str]) -> list[str]:
+def mark_with_owner(owner_id: int, tokens: Iterable[str]) -> list[str]:
     """Tokens as they stand in the index."""
     return [f"u{owner_id}x{token}" for token in tokens]
 
 
-def holders(owner_id: int, terms: Sequence[Term], low: int, high: int) -> dict[Term, list[int]]:
+def find_holders(
+    owner_id: int, terms: Sequence[Term], low: int, high: int
+) -> dict[Term, list[int]]:
     """For each term the ids of the owner's messages that hold it: all from `low` to `high`, and
     perhaps others."""
     if not terms:
@@ -35,7 +37,7 @@ def holders(owner_id: int, terms: Sequence[Term], low: int, high: int) -> dict[T
     values: list[int | str] = []
     for index, term in enumerate(terms):
         begun = term[-1].endswith(BEGUN)
-        tokens = owned(owner_id, (token.removesuffix(BEGUN) for token in term))
+        tokens = mark_with_owner(owner_id, (token.removesuffix(BEGUN) for token in term))
         if postgresql:
             values += [index, " <-> ".join(tokens) + ":*" * begun]
         else:
@@ -48,7 +50,7 @@ def holders(owner_id: int, terms: Sequence[Term], low: int, high: int) -> dict[T
     return {term: _list(rows[index]) for index, term in enumerate(terms)}
 
 
-def columns(entries: QuerySet[SearchEntry], *fields: str) -> list[list[Any]]:
+def load_columns(entries: QuerySet[SearchEntry], *fields: str) -> list[list[Any]]:
     """A list for each field of ordered entries. Each comes as one text: ten thousand rows take
     three times as long, and their tuples set off garbage collections."""
     sql, values = entries.values_list(*fields).query.sql_with_params()

@@ -15,7 +15,7 @@ SMALLEST_WINDOW = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """Limits in tokens, prices in US dollars per million tokens."""
 
     display_name: str
@@ -28,20 +28,20 @@ class Known:
 
 # Prices and limits of November 2026; the API's list has no prices.
 BUILT_IN = {
-    "claude-fable-5-2": Known("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1),
-    "claude-fable-5-1": Known("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025),
-    "claude-opus-5-5": Known("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05),
-    "claude-sonnet-5-5": Known("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05),
-    "claude-haiku-5-5": Known("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1),
-    "claude-opus-5": Known("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1),
-    "claude-sonnet-5": Known("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
-    "claude-haiku-4-5": Known("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
+    "claude-fable-5-2": KnownModel("Claude Fable 5.2", 1_000_000, 128_000, 8, 40, 0.1),
+    "claude-fable-5-1": KnownModel("Claude Fable 5.1", 1_000_000, 128_000, 10, 50, 0.025),
+    "claude-opus-5-5": KnownModel("Claude Opus 5.5", 1_000_000, 128_000, 4, 20, 0.05),
+    "claude-sonnet-5-5": KnownModel("Claude Sonnet 5.5", 1_000_000, 128_000, 2, 10, 0.05),
+    "claude-haiku-5-5": KnownModel("Claude Haiku 5.5", 1_000_000, 128_000, 0.10, 0.50, 0.1),
+    "claude-opus-5": KnownModel("Claude Opus 5", 1_000_000, 128_000, 5, 25, 0.1),
+    "claude-sonnet-5": KnownModel("Claude Sonnet 5", 1_000_000, 128_000, 2, 10, 0.1),
+    "claude-haiku-4-5": KnownModel("Claude Haiku 4.5", 200_000, 64_000, 1, 5, 0.1),
 }
 THINKING = ("claude-fable-5", "claude-opus-5", "claude-sonnet-5")  # by default
 CACHE_WRITE = 1.25  # of the input price, for five minutes
 
 
-def profile_for(name: str) -> ModelProfile:
+def load_profile(name: str) -> ModelProfile:
     """The stored profile of a model, or an unsaved one from the table or from assumptions."""
     return ModelProfile.objects.filter(name=name).first() or _default(name)
 
@@ -57,7 +57,7 @@ def _default(name: str) -> ModelProfile:
         token_factor=Factor.start(name).value,
         base_url=model_server.server_url(),
         web_tools=not model_server.server_url(),
-        show_thinking=thinks(name),
+        show_thinking=does_model_think(name),
     )
     if known:
         profile.input_price = known.input_price
@@ -67,7 +67,7 @@ def _default(name: str) -> ModelProfile:
     return profile
 
 
-def thinks(name: str) -> bool:
+def does_model_think(name: str) -> bool:
     """Whether a model of Anthropic's own API thinks without being asked to."""
     return not model_server.server_url() and name.startswith(THINKING)
 
@@ -83,6 +83,6 @@ def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
     )
 
 
-def offered() -> list[ModelProfile]:
+def list_offered() -> list[ModelProfile]:
     """The models of the picker: enabled ones of the configured server."""
     return list(ModelProfile.objects.filter(enabled=True, base_url=model_server.server_url()))

@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 import structlog
 from django.conf import settings
 
-from agent.context.assemble import Context, as_text, assemble
+from agent.context.assemble import Context, assemble, convert_to_text
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.loop import last_request
+from agent.loop import make_last_request
 from agent.model.client import Client, Spent
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.tokens import TokenCounter
 from chat import metrics
 from chat.db import in_db
@@ -65,10 +65,10 @@ def _client(base_url: str, key: str, spent: Spent | None) -> Client:
 
 
 async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:
-    return await in_db(attachments.read, ids)
+    return await in_db(attachments.read_files, ids)
 
 
-def client() -> Client:
+def get_client() -> Client:
     """The running loop's client, which lives as long as the loop."""
     loop = asyncio.get_running_loop()
     if loop not in _clients:
@@ -76,22 +76,22 @@ def client() -> Client:
     return _clients[loop]
 
 
-def request_for(context: Context, *, final: bool = False) -> Request:
+def build_request(context: Context, *, final: bool = False) -> Request:
     """The request for a context, `final` where it is the turn's last, checked by the API's rules
     before it goes out. One that breaks a rule is logged and sent as text; AgentError where that
     does not help. It takes some 20 ms a megabyte: not for the event loop."""
     request = _assembled(context, final=final)
     if broken := _violations(request):
         log.error("request repaired", model=context.model, violations=broken[:5])
-        metrics.count(metrics.Fault.REQUEST_REPAIRED)
-        request = _assembled(as_text(context), final=final)
+        metrics.count_event(metrics.Fault.REQUEST_REPAIRED)
+        request = _assembled(convert_to_text(context), final=final)
         require_valid(request)
     return request
 
 
 def _assembled(context: Context, *, final: bool) -> Request:
     request = replace(assemble(context), once=not settings.PROMPT_CACHING)
-    return last_request(request) if final else request
+    return make_last_request(request) if final else request
 
 
 def require_valid(request: Request, *, resumed: bool = False) -> None:
@@ -99,7 +99,7 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
     and so may end with the assistant's words."""
     if broken := _violations(request, resumed=resumed):
         log.error("request refused", model=request.model, violations=broken[:5])
-        metrics.count(metrics.Fault.REQUEST_REFUSED)
+        metrics.count_event(metrics.Fault.REQUEST_REFUSED)
         raise AgentError(
             ErrorCode.BAD_REQUEST,
             gettext_noop("Everlong built a request that the API would refuse. Please report it."),
@@ -108,9 +108,9 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
 
 
 def _violations(request: Request, *, resumed: bool = False) -> list[str]:
-    return violations(request.body(), body_bytes=len(request.data), resumed=resumed)
+    return find_violations(request.body(), body_bytes=len(request.data), resumed=resumed)
 
 
 @cache
-def counter() -> TokenCounter:
+def get_counter() -> TokenCounter:
     return TokenCounter(settings.DATA_DIR / "tiktoken")

@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 
-from agent.attachments import text_ids, with_files
+from agent.attachments import list_text_file_ids, with_files
 from agent.compaction.choice import choose
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Engine
 from agent.messages import Usage
 from chat.models import Conversation
 from chat.queries import attachments, model_server, summaries
-from chat.queries.conversation import Loaded, load
+from chat.queries.conversation import RequestState, load_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,47 +29,49 @@ class Preview:
     engine: Engine | None
 
 
-def preview(conversation: Conversation) -> Preview:
+def preview_compaction(conversation: Conversation) -> Preview:
     """Look before compacting without a focus. Refused where there is too little to summarise.
 
     The price covers the summary (nothing for a prepared one) and, where the server caches the
     conversation now, caching the new prefix with the next request.
     """
-    loaded = load(conversation.pk)
-    limits, counter = loaded.limits, model_server.counter()
+    state = load_state(conversation.pk)
+    limits, counter = state.limits, model_server.get_counter()
     cost, engine = 0.0, None
-    if prepared := summaries.ready(loaded.conversation):
-        planned = summaries.divided(loaded.context.messages, prepared.through.number)
-        chapter = limits.factor.apply(counter.count(prepared.summary)) - loaded.size.summary
+    if prepared := summaries.find_ready(state.conversation):
+        planned = summaries.split_at(state.context.messages, prepared.through.number)
+        chapter = limits.factor.apply(counter.count(prepared.summary)) - state.size.summary
     else:
-        planned = summaries.plan_or_refuse(loaded)
-        chapter = loaded.policy.chapter_tokens(limits, loaded.size.summary)
-        cost, engine = _choice(loaded, planned)
+        planned = summaries.plan_or_refuse(state)
+        chapter = state.policy.chapter_tokens(limits, state.size.summary)
+        cost, engine = _choice(state, planned)
     read = sum(limits.factor.apply(message.tokens) for message in planned.summarise)
-    tokens_after = max(0, loaded.used - read) + chapter
-    if loaded.warm:
-        cost += loaded.profile.price(Usage(cache_creation_input_tokens=tokens_after))
+    tokens_after = max(0, state.used - read) + chapter
+    if state.warm:
+        cost += state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
     return Preview(
         first=planned.summarise[0].number,
         through=planned.summarise[-1].number,
         messages=len(planned.summarise),
         kept=len(planned.keep),
-        tokens_before=loaded.used,
+        tokens_before=state.used,
         tokens_after=tokens_after,
         cost=cost,
         engine=engine,
     )
 
 
-def _choice(loaded: Loaded, planned: Plan) -> tuple[float, Engine]:
+def _choice(state: RequestState, planned: Plan) -> tuple[float, Engine]:
     """US dollars of writing the summary, and how: as the worker will choose."""
-    conversation = loaded.conversation
-    files = attachments.read([each for m in planned.summarise for each in text_ids(m.blocks)])
+    conversation = state.conversation
+    files = attachments.read_files(
+        [each for m in planned.summarise for each in list_text_file_ids(m.blocks)]
+    )
     choice = choose(
-        summaries.job_for(
-            loaded,
+        summaries.make_job(
+            state,
             replace(planned, summarise=with_files(planned.summarise, files)),
-            summaries.chapters_of(conversation.compaction),
+            summaries.read_chapters(conversation.compaction),
             model=settings.SUMMARY_MODEL or conversation.model,
         )
     )

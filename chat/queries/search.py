@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from agent.search import lexical
 from agent.search.lexical import Documents, Query, Term
 from chat.models import Conversation, Message, SearchEntry
-from chat.queries.attachments import texts_of, with_files
-from chat.queries.fulltext import columns, holders
+from chat.queries.attachments import append_file_texts, find_text_file_ids
+from chat.queries.fulltext import find_holders, load_columns
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
@@ -38,7 +38,7 @@ _FIELDS = (
 )
 
 
-def find(
+def find_messages(
     owner_id: int, query: Query, *, conversation_id: UUID | None = None, limit: int = CANDIDATES
 ) -> list[Hit]:
     """The messages on shown branches that fit best, best first; without `conversation_id` in all
@@ -53,7 +53,7 @@ def find(
     best = lexical.rank(documents, holding, max(limit, CANDIDATES))
     scores = {ids[index]: score for index, score in best}
     hits = [
-        hit._replace(score=scores[hit.message_id] * lexical.verbatim_bonus(query, hit.text))
+        hit._replace(score=scores[hit.message_id] * lexical.score_verbatim(query, hit.text))
         for hit in _hits(Message.objects.filter(pk__in=scores))
     ]
     hits.sort(key=lambda hit: (-hit.score, hit.message_id))
@@ -68,8 +68,11 @@ def _conversations(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conv
 
 def _hits(rows: QuerySet[Message]) -> list[Hit]:
     hits = [Hit(*values) for values in rows.values_list(*_FIELDS)]
-    files = texts_of([hit.message_id for hit in hits])
-    return [hit._replace(text=with_files(hit.text, files.get(hit.message_id, ()))) for hit in hits]
+    files = find_text_file_ids([hit.message_id for hit in hits])
+    return [
+        hit._replace(text=append_file_texts(hit.text, files.get(hit.message_id, ())))
+        for hit in hits
+    ]
 
 
 def _documents(
@@ -80,10 +83,10 @@ def _documents(
     hidden = Message.objects.filter(conversation__in=conversations, active=False)
     scope = SearchEntry.objects.filter(conversation__in=conversations)
     scope = scope.exclude(message__in=hidden).order_by("conversation", "position")
-    ids, lengths, typed = columns(scope, "message_id", "length", "typed")
+    ids, lengths, typed = load_columns(scope, "message_id", "length", "typed")
     if not ids:
         return (), Documents((), ()), {}
-    found = holders(owner_id, terms, min(ids), max(ids))
+    found = find_holders(owner_id, terms, min(ids), max(ids))
     for start in [] if conversation_id else reversed(_starts(scope)):
         for column in (ids, lengths, typed):
             column[start:start] = GAP
@@ -97,7 +100,7 @@ def _documents(
 
 def _starts(scope: QuerySet[SearchEntry]) -> list[int]:
     """Where another conversation begins."""
-    (positions,) = columns(scope, "position")
+    (positions,) = load_columns(scope, "position")
     return [at for at in range(1, len(positions)) if positions[at] <= positions[at - 1]]
 
 

@@ -17,42 +17,42 @@ from agent.tokens import Model
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message
 from chat.queries import model_server
-from chat.queries.conversation import Loaded
-from chat.queries.model_profiles import limits_for, profile_for
+from chat.queries.conversation import RequestState
+from chat.queries.model_profiles import limits_for, load_profile
 
 
-def plan_for(loaded: Loaded, trigger: Trigger = Trigger.AUTO) -> Plan | None:
+def plan_for(state: RequestState, trigger: Trigger = Trigger.AUTO) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
-    return plan_next(loaded.metered, loaded.policy, trigger)
+    return plan_next(state.metered, state.policy, trigger)
 
 
-def job_for(
-    loaded: Loaded, planned: Plan, chapters: list[Chapter], *, model: str, focus: str = ""
+def make_job(
+    state: RequestState, planned: Plan, chapters: list[Chapter], *, model: str, focus: str = ""
 ) -> Job:
     """A compaction as the engine sees it, for a preview: the worker adds the clients that write it.
     `model`: the id of the one that writes."""
-    own = loaded.profile
-    writer = own if model == own.name else profile_for(model)
+    own = state.profile
+    writer = own if model == own.name else load_profile(model)
     return Job(
-        context=loaded.context,
+        context=state.context,
         plan=planned,
         chapters=chapters,
-        used=loaded.used,
-        policy=loaded.policy,
-        counter=model_server.counter(),
-        own=Model(own.name, loaded.limits, own.prices),
-        writer=Model(writer.name, limits_for(writer, loaded.conversation), writer.prices),
-        warm=loaded.warm,
+        used=state.used,
+        policy=state.policy,
+        counter=model_server.get_counter(),
+        own=Model(own.name, state.limits, own.prices),
+        writer=Model(writer.name, limits_for(writer, state.conversation), writer.prices),
+        warm=state.warm,
         focus=focus,
     )
 
 
-def plan_or_refuse(loaded: Loaded) -> Plan:
+def plan_or_refuse(state: RequestState) -> Plan:
     """What a compaction by hand would do; Refused where there is too little to summarise."""
-    planned = plan_for(loaded, Trigger.MANUAL)
+    planned = plan_for(state, Trigger.MANUAL)
     if planned is not None:
         return planned
-    if not loaded.rows and not loaded.context.summary:
+    if not state.rows and not state.context.summary:
         reason = gettext("There is nothing to compact yet: the conversation is empty.")
     else:
         reason = gettext(
@@ -61,7 +61,7 @@ def plan_or_refuse(loaded: Loaded) -> Plan:
     raise Refused(RefusalCode.NOTHING_TO_COMPACT, reason)
 
 
-def divided(messages: Sequence[AgentMessage], through: int) -> Plan:
+def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:
     """The messages up to a number, and those after it."""
     return Plan(
         [message for message in messages if message.number <= through],
@@ -69,14 +69,14 @@ def divided(messages: Sequence[AgentMessage], through: int) -> Plan:
     )
 
 
-def running(conversation: Conversation) -> Compaction | None:
+def find_running(conversation: Conversation) -> Compaction | None:
     """The compaction that is being written."""
     return Compaction.objects.filter(
         conversation=conversation, status=Compaction.Status.RUNNING
     ).first()
 
 
-def ready(conversation: Conversation) -> Compaction | None:
+def find_ready(conversation: Conversation) -> Compaction | None:
     """A prepared version that still extends the current one."""
     return (
         Compaction.objects.filter(
@@ -90,19 +90,19 @@ def ready(conversation: Conversation) -> Compaction | None:
     )
 
 
-def chapters_of(compaction: Compaction | None) -> list[Chapter]:
+def read_chapters(compaction: Compaction | None) -> list[Chapter]:
     """The chapters of a version, oldest first."""
     return [Chapter.from_dict(data) for data in compaction.chapters] if compaction else []
 
 
-def covered(compaction: Compaction) -> QuerySet[Message]:
+def load_covered(compaction: Compaction) -> QuerySet[Message]:
     """The messages that a compaction reads: those of the branch in its range."""
-    return messages_between(
+    return load_messages_between(
         compaction.conversation_id, compaction.first.position, compaction.through.position
     )
 
 
-def messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Message]:
+def load_messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Message]:
     """The branch's messages from one position through another."""
     return Message.objects.filter(
         conversation=conversation_id, active=True, position__range=(first, last)

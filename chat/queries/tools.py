@@ -6,18 +6,18 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from agent.loop import declared
+from agent.loop import declare_tool
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
-from agent.tools.names import declared_name
+from agent.tools.names import declare_name
 from chat.models import Conversation, McpServer, ModelProfile
 
 BUILT_IN = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)
 
 
-def definitions(
+def declare_tools(
     conversation: Conversation, profile: ModelProfile, *, automatic: bool
 ) -> list[dict[str, Any]]:
     """The tools as a request declares them, always in the same order, so that the prompt cache
@@ -25,8 +25,8 @@ def definitions(
     if not (settings.TOOLS and profile.tools):
         return []
     built_in = [tool for tool in BUILT_IN if automatic or tool is not COMPACT_CONTEXT]
-    ours = [*built_in, *(tool for _, _, tool in mcp_tools(conversation))]
-    return [*map(declared, ours), *_web_tools(conversation, profile)]
+    ours = [*built_in, *(tool for _, _, tool in list_mcp_tools(conversation))]
+    return [*map(declare_tool, ours), *_web_tools(conversation, profile)]
 
 
 def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[str, Any]]:
@@ -44,16 +44,16 @@ def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[s
     ]
 
 
-def mcp_servers(conversation: Conversation) -> list[McpServer]:
+def list_mcp_servers(conversation: Conversation) -> list[McpServer]:
     """The enabled ones that the user has chosen for a conversation."""
     chosen = conversation.tool_settings.get("mcp") or []
     return list(McpServer.objects.filter(enabled=True, name__in=chosen)) if chosen else []
 
 
-def mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, str, Tool]]:
+def list_mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, str, Tool]]:
     """The tools of the chosen servers that are up, declared as `server__tool`, each with the name
     that its server knows it by."""
-    for server in mcp_servers(conversation):
+    for server in list_mcp_servers(conversation):
         if server.down_until and server.down_until > timezone.now():
             continue
         for listed in server.tools:
@@ -61,7 +61,7 @@ def mcp_tools(conversation: Conversation) -> Iterator[tuple[McpServer, str, Tool
                 server,
                 listed["name"],
                 Tool(
-                    f"{server.name}__{declared_name(listed['name'])}",
+                    f"{server.name}__{declare_name(listed['name'])}",
                     listed["description"],
                     listed["input_schema"],
                     server.timeout,

@@ -41,31 +41,31 @@ class Variants:
     next: int | None
 
 
-def nearest_sibling(message: Message) -> Message | None:
+def find_nearest_sibling(message: Message) -> Message | None:
     """The version before a message, or else the one after it."""
     siblings = Message.objects.filter(conversation=message.conversation_id, parent=message.parent)
     before = siblings.filter(number__lt=message.number).order_by("-number")
     return before.first() or siblings.filter(number__gt=message.number).order_by("number").first()
 
 
-def climb(tip: Message) -> list[Message]:
+def load_path_to_active(tip: Message) -> list[Message]:
     """From a message up to the nearest one that is active, both included; only the fields of the
     tree are loaded."""
     return list(Message.objects.raw(_CLIMB, [tip.pk]))
 
 
-def newest_leaf(message: Message) -> Message:
+def find_newest_leaf(message: Message) -> Message:
     """The end of the branch through a message that was written to last."""
     return Message.objects.raw(_NEWEST_LEAF, [message.pk])[0]
 
 
 def leads_through(message: Message, tip: Message) -> bool:
     """Whether the way from the first message to `tip` goes through `message`, an active one."""
-    joint = tip if tip.active else climb(tip)[-1]
+    joint = tip if tip.active else load_path_to_active(tip)[-1]
     return joint.active and joint.position >= message.position
 
 
-def variants(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Variants]:
+def find_variants(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Variants]:
     """Those of the messages that have siblings, by id. One query, or none where they end with the
     newest message and nothing was ever branched off."""
     if not messages or messages[-1].number + 1 == conversation.next_number == _linear(messages[-1]):
@@ -85,12 +85,12 @@ def variants(conversation: Conversation, messages: Sequence[Message]) -> dict[in
     }
 
 
-def newest_variant(message: Message) -> Variants | None:
+def find_newest_variant(message: Message) -> Variants | None:
     """A message that was just written, among its siblings. No query where nothing was ever
     branched off before it."""
     if message.number + 1 == _linear(message):
         return None
-    return variants(message.conversation, [message]).get(message.pk)
+    return find_variants(message.conversation, [message]).get(message.pk)
 
 
 def _linear(message: Message) -> int:

@@ -9,7 +9,7 @@ from chat.models import Attachment, Turn
 from chat.services import attachments
 
 
-def delete(users: Collection[User]) -> None:
+def delete_accounts(users: Collection[User]) -> None:
     """Delete accounts with all that they own; running turns end without a trace, and the files go
     when this is committed."""
     with transaction.atomic():

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from accounts.models import User
-from agent.messages import Block, sound_text
+from agent.messages import Block, sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment
 from chat.services import files
@@ -25,7 +25,7 @@ UNSENT_KEPT = timedelta(days=1)
 
 def store(user: User, name: str, data: bytes) -> Attachment:
     """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
-    name = sound_text(PurePath(name).name).strip()[:200] or "file"
+    name = sanitise_text(PurePath(name).name).strip()[:200] or "file"
     if Attachment.objects.filter(owner=user, messages=None).count() >= MOST_UNSENT:
         raise Refused(
             RefusalCode.TOO_MANY_FILES,
@@ -52,7 +52,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
     return attachment
 
 
-def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
+def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
     """The user's own files with these ids, in this order; Refused where one is not there."""
     if len(ids) > MOST_PER_MESSAGE:
         raise Refused(
@@ -79,7 +79,7 @@ def to_send(user: User, ids: Sequence[str]) -> list[Attachment]:
     return own
 
 
-def block(attachment: Attachment) -> Block:
+def make_reference(attachment: Attachment) -> Block:
     """The reference that a message stores; see `agent.attachments`."""
     return {
         "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
@@ -113,6 +113,6 @@ def delete_files(attachments: Iterable[Attachment]) -> None:
         )
 
 
-def sweep() -> int:
+def delete_unsent() -> int:
     """Delete files that were chosen a day ago and never sent."""
     return discard(Attachment.objects.filter(created_at__lt=timezone.now() - UNSENT_KEPT))

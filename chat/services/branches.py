@@ -20,12 +20,12 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
-from chat.queries.conversation import agent_message, load
+from chat.queries.conversation import load_state, to_agent_message
 from chat.services import attachments, compactions, requests, summaries, turns
-from chat.services.conversations import owned, refuse_if_busy
+from chat.services.conversations import load_owned, refuse_if_busy
 
 
-def edit(
+def edit_message(
     user: User,
     conversation_id: UUID,
     message_id: int,
@@ -33,18 +33,18 @@ def edit(
     pasted: Sequence[Range] | None = None,
     *,
     owner: str,
-) -> requests.Opening:
+) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
     stays with it. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
-    old = owned(user, conversation_id).messages.get(pk=message_id)
+    old = load_owned(user, conversation_id).messages.get(pk=message_id)
     kept = [block for block in old.blocks if block["type"] != "text"]
-    prompt = turns.prompt_of(text, pasted, kept, list(old.attachments.all()))
+    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()))
     with transaction.atomic():
         conversation, old = _locked(user, conversation_id, message_id)
-        if not agent_message(old).is_prompt:
+        if not to_agent_message(old).is_prompt:
             raise Refused(
                 RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
             )
@@ -55,7 +55,7 @@ def edit(
 
 def regenerate(
     user: User, conversation_id: UUID, message_id: int, *, owner: str
-) -> requests.Opening:
+) -> requests.AnswerStart:
     """Answer again what an answer answers; the old one and what followed it stay as a branch."""
     with transaction.atomic():
         conversation, answer = _locked(user, conversation_id, message_id)
@@ -65,11 +65,11 @@ def regenerate(
         return _answered(conversation, owner)
 
 
-def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests.Opening:
+def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests.AnswerStart:
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
     opening = requests.open_answer_turn(conversation, owner, **prompt)
-    _emit(conversation, from_rows.context_usage(opening.loaded))
+    _emit(conversation, from_rows.context_usage(opening.state))
     return opening
 
 
@@ -83,7 +83,7 @@ def send_as_branch(
     owner: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
-) -> requests.Opening | None:
+) -> requests.AnswerStart | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
     0: none), though the conversation has gone on from there: its continuation stays as a branch."""
     prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
@@ -98,19 +98,19 @@ def send_as_branch(
             )
         _show(conversation, tip)
         _settle(conversation)
-        return requests.send(user, conversation_id, prompt, expected_head=head, owner=owner)
+        return requests.send_prompt(user, conversation_id, prompt, expected_head=head, owner=owner)
 
 
-def switch(user: User, conversation_id: UUID, message_id: int) -> None:
+def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
     """Show the branch through a message, to where it was written on last."""
     with transaction.atomic():
         conversation, message = _locked(user, conversation_id, message_id)
-        _show(conversation, tree.newest_leaf(message))
+        _show(conversation, tree.find_newest_leaf(message))
         _settle(conversation)
         _tell_usage(conversation)
 
 
-def delete(user: User, conversation_id: UUID, message_id: int) -> None:
+def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
     followed it now follows the message before it, and summaries that rest on it are blanked. If it
     was the last message, its nearest sibling is shown: nothing else would lead there."""
@@ -125,15 +125,15 @@ def delete(user: User, conversation_id: UUID, message_id: int) -> None:
         last = not conversation.messages.filter(
             active=True, position__gt=gone[-1].position
         ).exists()
-        sibling = tree.nearest_sibling(message) if last else None
+        sibling = tree.find_nearest_sibling(message) if last else None
         for doomed in reversed(gone):
-            summaries.forget(conversation, doomed)
+            summaries.blank_versions(conversation, doomed)
             conversation.refresh_from_db()
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
         if sibling:
-            _show(conversation, tree.newest_leaf(sibling))
+            _show(conversation, tree.find_newest_leaf(sibling))
             _settle(conversation)
         _tell_usage(conversation)
 
@@ -151,7 +151,7 @@ def _prompt_of(answer: Message) -> Message:
     row = answer
     while row.parent is not None:
         row = row.parent
-        if agent_message(row).is_prompt:
+        if to_agent_message(row).is_prompt:
             return row
     raise Refused(
         RefusalCode.NOTHING_TO_ANSWER, gettext("There is no message of yours before this answer.")
@@ -165,14 +165,14 @@ def _with_results(message: Message) -> list[Message]:
     results = [
         row
         for row in message.children.all()
-        if row.role == Message.Role.USER and not agent_message(row).is_prompt
+        if row.role == Message.Role.USER and not to_agent_message(row).is_prompt
     ]
     return [message, *results]
 
 
 def _show(conversation: Conversation, tip: Message | None) -> None:
     """Make the way from the first message to `tip` the active branch; None: no message at all."""
-    way = tree.climb(tip) if tip else []
+    way = tree.load_path_to_active(tip) if tip else []
     position = way[-1].position if way and way[-1].active else -1
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)
@@ -217,5 +217,6 @@ def _emit(conversation: Conversation, event: Event) -> None:
 def _tell_usage(conversation: Conversation) -> None:
     """How full the context is now."""
     emit_later(
-        conversation_group(conversation.pk), lambda: from_rows.context_usage(load(conversation.pk))
+        conversation_group(conversation.pk),
+        lambda: from_rows.context_usage(load_state(conversation.pk)),
     )

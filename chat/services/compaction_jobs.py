@@ -8,67 +8,67 @@ from django.utils import timezone
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.plan import Plan
-from agent.engine import Compacted
+from agent.engine import CompactedContext
 from agent.model.client import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import Loaded, agent_message, load
-from chat.queries.summaries import chapters_of, covered
+from chat.queries.conversation import RequestState, load_state, to_agent_message
+from chat.queries.summaries import load_covered, read_chapters
 from chat.services import conversations
 from chat.services.compactions import (
     CANCELLED,
     CHANGED,
     announce_end,
-    described,
+    describe_for_log,
     end,
     fail,
     make_current,
 )
-from chat.services.turns import lease
+from chat.services.turns import next_lease_end
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Task:
+class SummaryTask:
     """What a worker needs to write a summary."""
 
     compaction: Compaction
-    loaded: Loaded
+    state: RequestState
     plan: Plan
     chapters: list[Chapter]
 
 
-def claim(compaction_id: int, pid: int) -> Task | None:
+def claim(compaction_id: int, pid: int) -> SummaryTask | None:
     """Take up a compaction; None where it has ended or another worker has it."""
     _end_with_owner(compaction_id)
     claimed = Compaction.objects.filter(
         pk=compaction_id, status=Compaction.Status.RUNNING, worker_pid=None
-    ).update(worker_pid=pid, started_at=timezone.now(), lease_expires=lease())
+    ).update(worker_pid=pid, started_at=timezone.now(), lease_expires=next_lease_end())
     if not claimed:
         return None
     compaction = Compaction.objects.select_related("first", "through", "previous").get(
         pk=compaction_id
     )
-    loaded = load(compaction.conversation_id)
+    state = load_state(compaction.conversation_id)
     through = compaction.through.number
-    return Task(
+    return SummaryTask(
         compaction=compaction,
-        loaded=loaded,
+        state=state,
         plan=Plan(
-            [agent_message(row) for row in covered(compaction)],
-            [m for m in loaded.context.messages if m.number > through],
+            [to_agent_message(row) for row in load_covered(compaction)],
+            [m for m in state.context.messages if m.number > through],
         ),
-        chapters=chapters_of(compaction.previous),
+        chapters=read_chapters(compaction.previous),
     )
 
 
-def beat(compaction_id: int) -> bool:
+def extend_lease(compaction_id: int) -> bool:
     """Extend a running compaction's lease; False where it has been ended."""
     _end_with_owner(compaction_id)
     alive = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    return bool(alive.update(lease_expires=lease()))
+    return bool(alive.update(lease_expires=next_lease_end()))
 
 
 def _end_with_owner(compaction_id: int) -> None:
@@ -83,7 +83,7 @@ def is_waited_for(compaction_id: int) -> bool:
     return Compaction.objects.filter(pk=compaction_id, turn__isnull=False).exists()
 
 
-def report(compaction: Compaction, text: str) -> None:
+def report_progress(compaction: Compaction, text: str) -> None:
     """Show a step of a compaction in the page; a preparation stays in the background."""
     if is_waited_for(compaction.pk):
         emit(
@@ -92,13 +92,15 @@ def report(compaction: Compaction, text: str) -> None:
         )
 
 
-def charge(compaction: Compaction, spent: Spent) -> None:
+def charge_compaction(compaction: Compaction, spent: Spent) -> None:
     """Charge the model calls to the compaction and its conversation, once, before the result is
     handed in: they cost the same if it was cancelled or if they produced nothing useful."""
     if not spent:
         return
     with transaction.atomic():
-        usage, cost = conversations.charge(compaction.conversation_id, spent, compaction=True)
+        usage, cost = conversations.charge_conversation(
+            compaction.conversation_id, spent, compaction=True
+        )
         Compaction.objects.filter(pk=compaction.pk).update(usage=usage.as_dict(), cost=cost)
     log.info(
         "compaction charged",
@@ -109,7 +111,7 @@ def charge(compaction: Compaction, spent: Spent) -> None:
     )
 
 
-def complete(task: Task, written: Compacted) -> bool:
+def complete(task: SummaryTask, written: CompactedContext) -> bool:
     """Store a written summary: as the current version where a turn waits for it, else as ready.
 
     Where the conversation's current version or the covered messages changed meanwhile, the
@@ -139,9 +141,9 @@ def complete(task: Task, written: Compacted) -> bool:
                 make_current(conversation, compaction, new=True)
                 announce_end(compaction)
                 group = conversation_group(conversation.pk)
-                emit_later(group, lambda: from_rows.context_usage(load(conversation.pk)))
+                emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))
             else:
-                log.info("compaction prepared", **described(compaction))
+                log.info("compaction prepared", **describe_for_log(compaction))
             return True
     fail(task.compaction.pk, CHANGED)
     return False
@@ -149,5 +151,5 @@ def complete(task: Task, written: Compacted) -> bool:
 
 def _unchanged(compaction: Compaction, conversation: Conversation, numbers: list[int]) -> bool:
     """Whether the version that it replaces and the messages that it read are still the same."""
-    now = [row.number for row in covered(compaction).only("number")]
+    now = [row.number for row in load_covered(compaction).only("number")]
     return conversation.compaction_id == compaction.replaces_id and now == numbers

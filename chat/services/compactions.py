@@ -23,9 +23,9 @@ from agent.compaction.requests import PROMPT_VERSION
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import Loaded, load
-from chat.queries.summaries import covered, ready
-from chat.services.turns import TurnEnded, lease
+from chat.queries.conversation import RequestState, load_state
+from chat.queries.summaries import find_ready, load_covered
+from chat.services.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
 
 log = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")
 
 
 def begin(
-    loaded: Loaded,
+    state: RequestState,
     planned: Plan,
     trigger: Trigger,
     *,
@@ -59,7 +59,7 @@ def begin(
 
     With a turn the page is locked; without one it is a preparation. Raises TurnEnded.
     """
-    conversation = loaded.conversation
+    conversation = state.conversation
     first, last = planned.summarise[0].number, planned.summarise[-1].number
     ids = dict(
         Message.objects.filter(conversation=conversation, number__in=(first, last)).values_list(
@@ -82,8 +82,8 @@ def begin(
             focus=focus,
             model=settings.SUMMARY_MODEL or model or conversation.model,
             prompt_version=PROMPT_VERSION,
-            tokens_before=loaded.used if tokens_before is None else tokens_before,
-            lease_expires=lease(),
+            tokens_before=state.used if tokens_before is None else tokens_before,
+            lease_expires=next_lease_end(),
         )
         transaction.on_commit(
             lambda: compaction_started.send(Compaction, compaction=compaction), robust=True
@@ -108,14 +108,14 @@ def adopt(compaction: Compaction, turn_id: int) -> bool:
     return True
 
 
-def commit_ready(loaded: Loaded) -> Loaded | None:
+def commit_ready(state: RequestState) -> RequestState | None:
     """Make a prepared version the current one: no model call, so nobody waits. The conversation
     as it is then; None where there is none, or what it covers has changed."""
-    conversation = loaded.conversation
-    compaction = ready(conversation)
+    conversation = state.conversation
+    compaction = find_ready(conversation)
     if compaction is None:
         return None
-    numbers = list(covered(compaction).values_list("number", flat=True))
+    numbers = list(load_covered(compaction).values_list("number", flat=True))
     # A message that took another's place since then has a newer number.
     unchanged = (
         len(numbers) == compaction.messages and max(numbers, default=0) == compaction.through.number
@@ -127,8 +127,8 @@ def commit_ready(loaded: Loaded) -> Loaded | None:
         if not end(compaction, Compaction.Status.COMPLETED, of=(Compaction.Status.READY,)):
             return None
         make_current(conversation, compaction, new=True)
-        after = load(conversation.pk)
-        compaction.tokens_before, compaction.tokens_after = loaded.used, after.used
+        after = load_state(conversation.pk)
+        compaction.tokens_before, compaction.tokens_after = state.used, after.used
         compaction.save(update_fields=["tokens_before", "tokens_after"])
         _tell_start(compaction)
         announce_end(compaction)
@@ -172,10 +172,10 @@ def announce_end(compaction: Compaction) -> None:
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
-    log.info("compaction ended", **described(compaction))
+    log.info("compaction ended", **describe_for_log(compaction))
 
 
-def described(compaction: Compaction) -> dict[str, Any]:
+def describe_for_log(compaction: Compaction) -> dict[str, Any]:
     """A compaction that is written or ended, for the log."""
     after = compaction.tokens_after
     return {
@@ -209,7 +209,7 @@ def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
     return True
 
 
-def look_after(compaction_id: int, *, pickup_over: bool) -> Compaction:
+def fail_if_abandoned(compaction_id: int, *, pickup_over: bool) -> Compaction:
     """The row, after failing it where no worker has taken it up in time or its worker is dead."""
     compaction = Compaction.objects.get(pk=compaction_id)
     if compaction.status == Compaction.Status.RUNNING:

@@ -12,15 +12,15 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.messages import Usage, sound_text
+from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, ModelProfile, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
-from chat.queries.conversation import load
-from chat.queries.model_profiles import profile_for
+from chat.queries.conversation import load_state
+from chat.queries.model_profiles import load_profile
 from chat.services import attachments
 
 TITLE_LENGTH = 200
@@ -28,7 +28,7 @@ TEMPORARY_KEPT = timedelta(days=1)
 OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
 
 
-def owned(user: User, conversation_id: UUID) -> Conversation:
+def load_owned(user: User, conversation_id: UUID) -> Conversation:
     """The user's own conversation; Conversation.DoesNotExist for anybody else's."""
     return Conversation.objects.get(owner=user, pk=conversation_id)
 
@@ -44,7 +44,7 @@ def create(user: User, model: str = "", *, temporary: bool = False) -> Conversat
     return conversation
 
 
-def opening_title(text: str) -> str:
+def make_first_title(text: str) -> str:
     """A first title from the first message: its first line, cut at a word."""
     line = " ".join(text.strip().splitlines()[:1])
     if len(line) <= OPENING_TITLE:
@@ -57,18 +57,20 @@ def rename(conversation: Conversation, title: str) -> None:
     _set_title(conversation, title, title_edited=True)
 
 
-def suggest_title(conversation_id: UUID, title: str) -> None:
+def set_suggested_title(conversation_id: UUID, title: str) -> None:
     """Name it by the model, unless the user has."""
     conversation = Conversation.objects.get(pk=conversation_id)
     if not conversation.title_edited:
         _set_title(conversation, title)
 
 
-def charge(conversation_id: UUID, spent: Spent, *, compaction: bool = False) -> tuple[Usage, float]:
+def charge_conversation(
+    conversation_id: UUID, spent: Spent, *, compaction: bool = False
+) -> tuple[Usage, float]:
     """Add model calls outside turns, those of a compaction or others, to the totals. Returns what
     they used, and its cost in US dollars."""
     usage = sum((usage for _, usage in spent), Usage())
-    cost = sum(profile_for(model).price(usage) for model, usage in spent)
+    cost = sum(load_profile(model).price(usage) for model, usage in spent)
     Conversation.objects.filter(pk=conversation_id).update(
         input_tokens=F("input_tokens") + usage.prompt,
         output_tokens=F("output_tokens") + usage.output_tokens,
@@ -79,7 +81,7 @@ def charge(conversation_id: UUID, spent: Spent, *, compaction: bool = False) -> 
 
 
 def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
-    title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
+    title = " ".join(sanitise_text(title).split())[:TITLE_LENGTH]
     if not title:
         raise Refused(RefusalCode.EMPTY_TITLE, gettext("Write a title."))
     with transaction.atomic():
@@ -104,7 +106,7 @@ def _set_place(conversation: Conversation, **values: bool) -> None:
         emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
 
 
-def left_behind() -> list[UUID]:
+def find_abandoned() -> list[UUID]:
     """Temporary conversations that nobody has written in for a day."""
     left = Conversation.objects.filter(
         temporary=True, updated_at__lt=timezone.now() - TEMPORARY_KEPT
@@ -132,7 +134,9 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
-            emit_later(conversation_group(row.pk), lambda: from_rows.context_usage(load(row.pk)))
+            emit_later(
+                conversation_group(row.pk), lambda: from_rows.context_usage(load_state(row.pk))
+            )
 
 
 def delete(conversation: Conversation) -> None:

@@ -10,23 +10,23 @@ from django.db.models import F
 from django.utils import timezone
 
 from agent.errors import AgentError
-from agent.messages import Block, RawTokens, Usage, plain_text, sound_text
+from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.tokens import Factor
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import Loaded, load_for
-from chat.queries.model_profiles import profile_for
-from chat.queries.model_server import counter
+from chat.queries.conversation import RequestState, load_state_for
+from chat.queries.model_profiles import load_profile
+from chat.queries.model_server import get_counter
 from chat.services import compactions, search_index
-from chat.services.turns import append_answer, head_of, open_answer, text_blocks
+from chat.services.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class TurnOutcome:
     """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
     sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
     for, for learning, 0 for none; `first_delta` the seconds to the turn's first text, `rounds` how
@@ -51,14 +51,14 @@ _MESSAGE_STATUS = {
 }
 
 
-def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
+def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
     """Every turn ends here: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
     conversation is gone): then nothing is written. But if a sweep took its owner for
     dead, although it was alive, the whole answer replaces its last checkpoint.
     """
-    tokens = counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
+    tokens = get_counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
     end = {
         "status": ending.status,
         "finished_at": timezone.now(),
@@ -69,27 +69,27 @@ def end_turn(turn_id: int, ending: Ending) -> Loaded | None:
             compactions.fail_all_of(turn_id)
         row = Turn.objects.filter(pk=turn_id)
         if row.filter(status__in=Turn.ACTIVE).update(**end):
-            message = open_answer(turn_id)
+            message = find_open_answer(turn_id)
         else:
             message = _given_up(turn_id) if ending.blocks else None
             if message is None:
                 return None
             row.update(**end, notice=Notice.STORED_LATE)
-            search_index.forget([message])
+            search_index.unindex_messages([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         conversation = turn.conversation
-        profile = profile_for(conversation.model)
+        profile = load_profile(conversation.model)
         if turn.kind == Turn.Kind.ANSWER:
             if message is None:  # it failed before the request went out
-                message = append_answer(conversation, head_of(conversation), turn)
+                message = append_answer(conversation, find_head(conversation), turn)
             store_answer(conversation, profile, message, ending, tokens)
-        loaded = load_for(conversation, profile)
+        state = load_state_for(conversation, profile)
         group = conversation_group(conversation.pk)
         emit_later(group, lambda: from_rows.turn_finished(turn, message))
-        emit(group, from_rows.context_usage(loaded))
+        emit(group, from_rows.context_usage(state))
         transaction.on_commit(lambda: _log_end(turn, ending, message), robust=True)
-    return loaded
+    return state
 
 
 def _given_up(turn_id: int) -> Message | None:
@@ -109,7 +109,7 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
     status, its answer's text, and no more. Without a text the last checkpoint is kept."""
     failed: dict[str, Any] = {"status": Message.Status.FAILED}
     if text is not None:
-        failed |= {"text": sound_text(text), "blocks": text_blocks(text)}
+        failed |= {"text": sanitise_text(text), "blocks": text_blocks(text)}
     with transaction.atomic():
         turn = Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).first()
         if turn is None:
@@ -122,7 +122,7 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
     return True
 
 
-def _log_end(turn: Turn, ending: Ending, message: Message | None) -> None:
+def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:
     """One line for each turn that ended, without a word of what was said. The tokens are those of
     all its rounds; of calls that the server had paused, only those of the last round."""
     if ending.rounds == 0 and message:  # mostly: no statement for it
@@ -158,7 +158,7 @@ def store_answer(
     conversation: Conversation,
     profile: ModelProfile,
     message: Message,
-    ending: Ending,
+    ending: TurnOutcome,
     tokens: int,
 ) -> None:
     """Store how an answer, or a round of it, ended, and charge its usage. The caller's transaction
@@ -174,11 +174,11 @@ def store_answer(
     message.save(
         update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
     )
-    search_index.index(conversation.owner_id, [message])
+    search_index.index_messages(conversation.owner_id, [message])
 
 
 def _charge(
-    conversation: Conversation, profile: ModelProfile, message: Message, ending: Ending
+    conversation: Conversation, profile: ModelProfile, message: Message, ending: TurnOutcome
 ) -> None:
     """Add an answer's usage to the totals, and teach the model's token factor. The rows at hand
     are brought up to date with what is written."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
 from chat.errors import RefusalCode, Refused
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from chat.services import images
 
 MAX_BYTES = 20_000_000
@@ -25,7 +25,7 @@ KINDS = gettext_lazy("images (JPEG, PNG, GIF, WebP), PDF, and text or code in UT
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class CheckedFile:
     """A checked file. `tokens` is a raw estimate, `width` and `height` are an image's pixels."""
 
     kind: str
@@ -36,7 +36,7 @@ class File:
     height: int = 0
 
 
-def inspect(name: str, data: bytes) -> File:
+def inspect(name: str, data: bytes) -> CheckedFile:
     """What a file is, ready to be sent; an image is written anew (`chat.services.images`). Refused
     where it is empty, too large, damaged or of another kind."""
     if not data:
@@ -53,7 +53,7 @@ def inspect(name: str, data: bytes) -> File:
     return _image(name, data) or _text(name, data)
 
 
-def _pdf(name: str, data: bytes) -> File:
+def _pdf(name: str, data: bytes) -> CheckedFile:
     """A PDF that is whole, open to read and not too long, as far as a look at its bytes can tell:
     one that the API cannot read would fail every later request of the conversation."""
     if not PDF_END.search(data, max(0, len(data) - PDF_TAIL)):
@@ -76,18 +76,20 @@ def _pdf(name: str, data: bytes) -> File:
                 name=name, pages=pages, most=MAX_PDF_PAGES
             ),
         )
-    return File("pdf", "application/pdf", data, len(data) * 4 // 3 // DOCUMENT_BYTES_PER_TOKEN)
+    return CheckedFile(
+        "pdf", "application/pdf", data, len(data) * 4 // 3 // DOCUMENT_BYTES_PER_TOKEN
+    )
 
 
-def _image(name: str, data: bytes) -> File | None:
-    if (cleaned := images.clean(name, data)) is None:
+def _image(name: str, data: bytes) -> CheckedFile | None:
+    if (cleaned := images.rewrite_image(name, data)) is None:
         return None
     pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
-    return File("image", media_type, pixels, tokens, width, height)
+    return CheckedFile("image", media_type, pixels, tokens, width, height)
 
 
-def _text(name: str, data: bytes) -> File:
+def _text(name: str, data: bytes) -> CheckedFile:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -104,4 +106,4 @@ def _text(name: str, data: bytes) -> File:
                 name=name, count=len(text), most=MAX_TEXT
             ),
         )
-    return File("text", "text/plain", text.encode(), counter().count(text))
+    return CheckedFile("text", "text/plain", text.encode(), get_counter().count(text))

@@ -34,7 +34,7 @@ UPRIGHT = {
 _decoding = threading.Lock()
 
 
-def clean(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
+def rewrite_image(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
     """An image's data without metadata, its media type and its size; None where it is not an image.
 
     Always written anew, so that nothing else is sent along: no place, text, profile or thumbnail,

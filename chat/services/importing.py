@@ -9,15 +9,15 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.errors import ErrorCode
-from agent.messages import Usage, plain_text, sound_text
+from agent.messages import Usage, plain_text, sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.importers.pi import Session, SessionMessage
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import emit, user_group
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from chat.services import search_index
-from chat.services.conversations import TITLE_LENGTH, opening_title
+from chat.services.conversations import TITLE_LENGTH, make_first_title
 
 BATCH = 500
 PROGRESS_EVERY = 50  # messages
@@ -45,7 +45,7 @@ def import_session(
     model = model or (session.model if offered else settings.DEFAULT_MODEL)
     rows = _rows(session.messages, progress)
     times = [row.created_at for row in rows]  # Django puts its own time into new rows
-    title = " ".join(sound_text(title).split())[:TITLE_LENGTH]
+    title = " ".join(sanitise_text(title).split())[:TITLE_LENGTH]
     usage = [Usage.from_api(row.usage) for row in rows]
     with transaction.atomic():
         conversation = Conversation.objects.create(
@@ -60,7 +60,7 @@ def import_session(
         )
         _store(conversation, rows, session.messages)
         _date(conversation, rows, times)
-        search_index.index(user.pk, rows)
+        search_index.index_messages(user.pk, rows)
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 
@@ -68,7 +68,9 @@ def import_session(
 def _title(session: Session) -> str:
     """The first line that a person wrote."""
     asked = (plain_text(m.blocks) for m in session.messages if not m.holds_results)
-    return next((line for text in asked if (line := opening_title(text))), "Imported conversation")
+    return next(
+        (line for text in asked if (line := make_first_title(text))), "Imported conversation"
+    )
 
 
 def _rows(messages: Sequence[SessionMessage], progress: Progress) -> list[Message]:
@@ -86,7 +88,7 @@ def _rows(messages: Sequence[SessionMessage], progress: Progress) -> list[Messag
                 role=message.role,
                 blocks=message.blocks,
                 text=plain_text(message.blocks),
-                tokens=counter().count_blocks(message.blocks),
+                tokens=get_counter().count_blocks(message.blocks),
                 status=message.status,
                 stop_reason=message.stop_reason[:40],
                 model=message.model[:200],

@@ -8,33 +8,33 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from agent.tools.mcp import usable
+from agent.tools.mcp import filter_usable
 from chat.models import Conversation, McpServer
-from chat.queries.tools import mcp_servers
+from chat.queries.tools import list_mcp_servers
 
 
-def stale(conversation: Conversation) -> list[McpServer]:
+def find_stale(conversation: Conversation) -> list[McpServer]:
     """The chosen servers that are to be asked for their tools again."""
     now = timezone.now()
     old = now - timedelta(seconds=settings.MCP_LIST_SECONDS)
     return [
         server
-        for server in mcp_servers(conversation)
+        for server in list_mcp_servers(conversation)
         if (server.down_until <= now if server.down_until else True)
         and (server.listed_at is None or server.listed_at < old)
     ]
 
 
-def down(conversation: Conversation) -> list[McpServer]:
+def find_down(conversation: Conversation) -> list[McpServer]:
     """The chosen servers that are left out for now."""
     now = timezone.now()
-    return [s for s in mcp_servers(conversation) if s.down_until and s.down_until > now]
+    return [s for s in list_mcp_servers(conversation) if s.down_until and s.down_until > now]
 
 
 def store_listing(server: McpServer, listed: list[dict[str, Any]]) -> None:
     """Store the tools that a server listed: it is up. Tools that a request cannot declare are left
     out, and `error` says why."""
-    tools, faults = usable(listed)
+    tools, faults = filter_usable(listed)
     error = f"Left out: {'; '.join(faults)}." if faults else ""
     McpServer.objects.filter(pk=server.pk).update(
         tools=tools, listed_at=timezone.now(), down_until=None, error=error

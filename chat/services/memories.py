@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from agent.context.assemble import DEFUSED
-from agent.messages import sound_text
+from agent.messages import sanitise_text
 from agent.tokens import Factor
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Memory, MemoryProposal, ModelProfile
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
@@ -128,7 +128,7 @@ def _propose(
     owner_id: int, kind: MemoryProposal.Kind, key: str, **values: object
 ) -> MemoryProposal:
     with transaction.atomic():
-        waiting = proposals(owner_id)
+        waiting = list_proposals(owner_id)
         if known := waiting.filter(kind=kind, key=key).first():
             return known
         if waiting.count() >= MAX_PROPOSALS:
@@ -147,19 +147,19 @@ def _propose(
     return proposal
 
 
-def proposals(owner_id: int) -> QuerySet[MemoryProposal]:
+def list_proposals(owner_id: int) -> QuerySet[MemoryProposal]:
     """What waits for a user's decision, oldest first."""
     since = timezone.now() - PROPOSALS_KEPT
     rows = MemoryProposal.objects.filter(owner=owner_id, created_at__gte=since)
     return rows.select_related("conversation").order_by("pk")
 
 
-def proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
+def list_proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
     """Those that a conversation has led to."""
-    return proposals(conversation.owner_id).filter(conversation=conversation)
+    return list_proposals(conversation.owner_id).filter(conversation=conversation)
 
 
-def decide(proposal: MemoryProposal, *, accept: bool) -> None:
+def decide_proposal(proposal: MemoryProposal, *, accept: bool) -> None:
     """Do what was proposed, or not; either way it is closed in every tab. Refused as by
     `remember`: then it stays open."""
     event = from_rows.proposal_closed(proposal)
@@ -180,7 +180,7 @@ def decide(proposal: MemoryProposal, *, accept: bool) -> None:
         emit(conversation_group(proposal.conversation_id), event)
 
 
-def sweep() -> int:
+def delete_old_proposals() -> int:
     """Delete proposals that nobody has decided on in time."""
     old = MemoryProposal.objects.filter(created_at__lt=timezone.now() - PROPOSALS_KEPT)
     return old.delete()[0]
@@ -193,7 +193,7 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
     the text stays, so that the prompt cache holds and thinking stays valid."""
     factor = limits_for(profile, conversation).factor
-    text = prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
+    text = render_prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
     if text == conversation.memory_text:
         return
     # What was cached, and reported, was of a request with the old text.
@@ -201,7 +201,7 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     conversation.save(update_fields=["memory_text", "meter_valid_from"])
 
 
-def prompt_text(owner_id: int, factor: Factor) -> str:
+def render_prompt_text(owner_id: int, factor: Factor) -> str:
     """The facts as a system block, by id; the newest where not all fit the budget of real tokens.
     "" for none."""
     rows = sorted(Memory.objects.filter(owner=owner_id).values_list("pk", "text"), reverse=True)
@@ -210,10 +210,10 @@ def prompt_text(owner_id: int, factor: Factor) -> str:
     lines: list[str] = []
     # In tenths: a factor that is still being learned must not change what the server has cached.
     room = settings.MEMORY_TOKENS / (math.ceil(factor.value * 10) / 10)
-    room -= counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
+    room -= get_counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
     for pk, text in rows:
         line = f"- [{pk}] {_FENCE.sub(DEFUSED, text)}"
-        room -= counter().count(f"{line}\n")
+        room -= get_counter().count(f"{line}\n")
         if room < 0:
             break
         lines.insert(0, line)
@@ -223,7 +223,7 @@ def prompt_text(owner_id: int, factor: Factor) -> str:
 
 def _checked(text: str) -> tuple[str, str]:
     """The text on one line, and the key by which duplicates are told."""
-    text = " ".join(sound_text(text).split())
+    text = " ".join(sanitise_text(text).split())
     if not text:
         raise Refused(RefusalCode.EMPTY_MEMORY, gettext("Write what should be remembered."))
     if len(text) > MAX_CHARACTERS:

@@ -8,7 +8,7 @@ from agent.errors import AgentError
 from chat.db import in_db
 from chat.models import ModelProfile
 from chat.queries import model_server
-from chat.queries.model_profiles import BUILT_IN, SMALLEST_WINDOW, profile_for, thinks
+from chat.queries.model_profiles import BUILT_IN, SMALLEST_WINDOW, does_model_think, load_profile
 
 log = structlog.get_logger(__name__)
 
@@ -16,13 +16,13 @@ log = structlog.get_logger(__name__)
 Found = tuple[str, str | None, int | None, int | None]
 
 
-async def refresh() -> int:
+async def refresh_profiles() -> int:
     """Read the server's model list into the table; how many models it named.
 
     The default model is always offered; where Anthropic's API lists none, the built-in ones are.
     """
     try:
-        listed = await model_server.client().models()
+        listed = await model_server.get_client().models()
     except AgentError as error:
         log.warning("model list not available", code=error.code, reason=error.message)
         listed = []
@@ -38,7 +38,7 @@ async def refresh() -> int:
 
 def _store(found: list[Found]) -> None:
     for name, display_name, window, output in found:
-        profile = profile_for(name)
+        profile = load_profile(name)
         if profile.edited:
             continue
         profile.display_name = display_name or profile.display_name
@@ -48,7 +48,7 @@ def _store(found: list[Found]) -> None:
         profile.max_output = output or profile.max_output
         profile.base_url = model_server.server_url()
         profile.web_tools = not model_server.server_url()
-        profile.show_thinking = thinks(name)
+        profile.show_thinking = does_model_think(name)
         if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
             log.warning(
                 "model window below 16,000 tokens: not offered",

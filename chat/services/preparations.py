@@ -9,64 +9,64 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.policy import Attempt, Trigger, resting_until
+from agent.compaction.policy import Attempt, Trigger, find_breaker_end
 from agent.context.pruning import Pruning
-from agent.engine import pause_to_use, wants_preparation
+from agent.engine import find_pause_to_use, wants_preparation
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import summaries
-from chat.queries.conversation import Loaded, load
+from chat.queries.conversation import RequestState, load_state
 from chat.services import compactions
 
 log = structlog.get_logger(__name__)
 
 
-def prepare_if_due(loaded: Loaded) -> int | None:
+def prepare_if_due(state: RequestState) -> int | None:
     """After a reply: begin a preparation where the context nears its trigger; its id, or None."""
-    if not wants_preparation(loaded.used, loaded.limits, loaded.policy):
+    if not wants_preparation(state.used, state.limits, state.policy):
         return None
-    return _begin(loaded, Trigger.PREPARED)
+    return _begin(state, Trigger.PREPARED)
 
 
-def pause_wanted(loaded: Loaded) -> tuple[int, float] | None:
+def find_pause(state: RequestState) -> tuple[int, float] | None:
     """After a reply: whether a pause should be used, as (number of the last message, seconds to
     wait for)."""
-    seconds = pause_to_use(
-        loaded.used,
-        loaded.limits,
-        loaded.policy,
-        pauses=loaded.pauses,
-        cached=loaded.cached_seconds,
+    seconds = find_pause_to_use(
+        state.used,
+        state.limits,
+        state.policy,
+        pauses=state.pauses,
+        cached=state.cached_seconds,
     )
-    return None if seconds is None else (loaded.rows[-1].number, seconds)
+    return None if seconds is None else (state.rows[-1].number, seconds)
 
 
 def prepare_in_pause(conversation_id: UUID, head: int) -> int | None:
     """In a pause: begin a preparation if nothing has been written since message `head`."""
-    loaded = load(conversation_id)
-    if not loaded.rows or loaded.rows[-1].number != head:
+    state = load_state(conversation_id)
+    if not state.rows or state.rows[-1].number != head:
         return None
-    return _begin(loaded, Trigger.IDLE)
+    return _begin(state, Trigger.IDLE)
 
 
-def _begin(loaded: Loaded, trigger: Trigger) -> int | None:
+def _begin(state: RequestState, trigger: Trigger) -> int | None:
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=loaded.conversation.pk)
+        conversation = Conversation.objects.select_for_update().get(pk=state.conversation.pk)
         busy = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).exists()
         if (
             busy
             or not conversation.owner.is_active
-            or not loaded.policy.enabled
-            or loaded.policy.held
-            or summaries.running(conversation)
-            or summaries.ready(conversation)
-            or rests(loaded, unseen=True)
+            or not state.policy.enabled
+            or state.policy.held
+            or summaries.find_running(conversation)
+            or summaries.find_ready(conversation)
+            or is_breaker_open(state, unseen=True)
         ):
             return None
-        planned = summaries.plan_for(loaded)
+        planned = summaries.plan_for(state)
         if planned is None:
             return None
         compaction = compactions.begin(
-            loaded, planned, trigger, turn_id=None, previous=conversation.compaction
+            state, planned, trigger, turn_id=None, previous=conversation.compaction
         )
     return compaction.pk
 
@@ -76,7 +76,7 @@ class TurnSituation:
     """What `agent.engine.next_step` asks about a turn and its conversation."""
 
     turn: Turn
-    loaded: Loaded
+    state: RequestState
 
     @property
     def asked(self) -> bool:
@@ -84,31 +84,31 @@ class TurnSituation:
 
     @property
     def rounds(self) -> int:
-        return self.loaded.rounds
+        return self.state.rounds
 
     @property
     def warm(self) -> bool:
-        return self.loaded.warm
+        return self.state.warm
 
-    def prepared(self) -> Trigger | None:
-        row = summaries.ready(self.loaded.conversation)
+    def find_prepared(self) -> Trigger | None:
+        row = summaries.find_ready(self.state.conversation)
         return Trigger(row.trigger) if row else None
 
     def is_writing(self) -> bool:
-        return summaries.running(self.loaded.conversation) is not None
+        return summaries.find_running(self.state.conversation) is not None
 
-    def breaker_open(self) -> bool:
-        return rests(self.loaded)
+    def is_breaker_open(self) -> bool:
+        return is_breaker_open(self.state)
 
 
-def prune(loaded: Loaded, pruning: Pruning) -> Loaded:
+def store_pruning(state: RequestState, pruning: Pruning) -> RequestState:
     """Send old tool results as previews from now on. The conversation as it is then."""
-    conversation = loaded.conversation
+    conversation = state.conversation
     Conversation.objects.filter(pk=conversation.pk).update(
         pruned_through=pruning.through, meter_valid_from=conversation.next_number
     )
     log.info("tool results pruned", conversation=str(conversation.pk), freed=pruning.freed)
-    return load(conversation.pk)
+    return load_state(conversation.pk)
 
 
 def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
@@ -123,11 +123,11 @@ def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
         yield row
 
 
-def rests(loaded: Loaded, *, unseen: bool = False) -> bool:
+def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
     """Whether the circuit breaker stops automatic compactions now. Preparations that failed stop
     only other preparations, which nobody sees: what a turn waits for ends in an extract at the
     worst."""
-    conversation = loaded.conversation
+    conversation = state.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
         trigger__in=(Trigger.MANUAL, Trigger.EDIT)
     )
@@ -142,6 +142,6 @@ def rests(loaded: Loaded, *, unseen: bool = False) -> bool:
                 conversation=conversation, kind=Turn.Kind.ANSWER, created_at__gt=row.created_at
             ).count(),
         )
-        for row in islice(_but_repeated(ended.order_by("-pk")), loaded.policy.breaker_failures)
+        for row in islice(_but_repeated(ended.order_by("-pk")), state.policy.breaker_failures)
     ]
-    return resting_until(attempts, loaded.policy, timezone.now()) is not None
+    return find_breaker_end(attempts, state.policy, timezone.now()) is not None

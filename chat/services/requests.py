@@ -10,36 +10,36 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
-from agent.engine import Compact, Prune, Rest, Send, Swap, Trim, next_step
+from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.queries import model_server
-from chat.queries.conversation import Loaded, load_for
-from chat.queries.model_profiles import profile_for
+from chat.queries.conversation import RequestState, load_state_for
+from chat.queries.model_profiles import load_profile
 from chat.services import attachments, compactions, memories, preparations
-from chat.services.conversations import create, opening_title, refuse_if_busy
+from chat.services.conversations import create, make_first_title, refuse_if_busy
 from chat.services.turns import (
     Prompt,
     append_answer,
     begin_turn,
-    head_of,
-    lock,
-    open_answer,
-    prompt_of,
+    find_head,
+    find_open_answer,
+    lock_turn,
+    make_prompt,
     set_notice,
 )
 
 
 @dataclass(frozen=True)
-class Opening:
+class AnswerStart:
     """A context to send, with the row of its answer; or, with a trigger, to compact first, and
     what to keep then in particular."""
 
     turn: Turn
-    loaded: Loaded
+    state: RequestState
     message: Message | None = None
     compact: Trigger | None = None
     focus: str = ""
@@ -55,14 +55,14 @@ def send_message(
     owner: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
-) -> Opening | None:
+) -> AnswerStart | None:
     """Store a user message, with the attachments whose ids are `files`, and begin its answer; None
     for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`.
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
     prompt = new_prompt(user, text, files, pasted, client_id=client_id)
-    return send(user, conversation_id, prompt, expected_head=expected_head, owner=owner)
+    return send_prompt(user, conversation_id, prompt, expected_head=expected_head, owner=owner)
 
 
 def new_prompt(
@@ -73,15 +73,15 @@ def new_prompt(
     *,
     client_id: str | None = None,
 ) -> Prompt:
-    """What a user wrote, with the attachments whose ids are `files`; see `prompt_of`."""
-    attached = attachments.to_send(user, files)
-    others = [attachments.block(each) for each in attached]
-    return prompt_of(text, pasted, others, attached, client_id=client_id)
+    """What a user wrote, with the attachments whose ids are `files`; see `make_prompt`."""
+    attached = attachments.load_for_sending(user, files)
+    others = [attachments.make_reference(each) for each in attached]
+    return make_prompt(text, pasted, others, attached, client_id=client_id)
 
 
-def send(
+def send_prompt(
     user: User, conversation_id: UUID, prompt: Prompt, *, expected_head: int | None, owner: str
-) -> Opening | None:
+) -> AnswerStart | None:
     """`send_message` for what is ready to be stored."""
     try:
         # The database's constraints keep out a second turn and a repeated frame. Which of them it
@@ -89,13 +89,13 @@ def send(
         with transaction.atomic():
             rows = Conversation.objects.select_for_update()
             conversation = rows.get(pk=conversation_id, owner=user)
-            head = head_of(conversation)
+            head = find_head(conversation)
             if expected_head is not None and expected_head != (head.number if head else 0):
                 raise Refused(
                     RefusalCode.HEAD_CHANGED, gettext("This chat continued in another tab.")
                 )
             if not conversation.title:
-                conversation.title = opening_title(prompt.text or prompt.files[0].name)
+                conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
             return open_answer_turn(conversation, owner, prompt=prompt, after=head)
@@ -126,23 +126,23 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
-) -> Opening:
+) -> AnswerStart:
     """A new conversation with its first message and the beginning of the answer, or neither."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
         conversation = create(user, model, temporary=temporary)
-        opening = send(user, conversation.pk, prompt, expected_head=0, owner=owner)
+        opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening
 
 
-def retry(conversation: Conversation, *, owner: str) -> Opening:
+def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
     """Answer the last user message again. An unfinished answer leaves the branch, not the
     database. Refused where the last message is a complete answer."""
     with transaction.atomic():
         row = Conversation.objects.select_for_update().get(pk=conversation.pk)
         refuse_if_busy(row)
-        head = head_of(row)
+        head = find_head(row)
         if head is None or (
             head.role == Message.Role.ASSISTANT and head.status == Message.Status.COMPLETE
         ):
@@ -160,61 +160,61 @@ def open_answer_turn(
     *,
     prompt: Prompt | None = None,
     after: Message | None = None,
-) -> Opening:
+) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
     turn = begin_turn(conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after)
     return _open(turn)
 
 
-def begin_answer(turn_id: int, *, may_compact: bool = True) -> Opening:
+def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
     """Load the context, make room in it where that takes no wait, and unless it needs a
     compaction first, open the row of the answer.
 
     A row that the turn opened before is used again. Raises TurnEnded.
     """
     with transaction.atomic():
-        return _open(lock(turn_id), may_compact=may_compact)
+        return _open(lock_turn(turn_id), may_compact=may_compact)
 
 
-def _open(turn: Turn, *, may_compact: bool = True) -> Opening:
-    profile = profile_for(turn.conversation.model)
+def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
+    profile = load_profile(turn.conversation.model)
     if turn.status == Turn.Status.QUEUED:
         memories.refresh_memory_text(turn.conversation, profile)
-    loaded = load_for(turn.conversation, profile)
+    state = load_state_for(turn.conversation, profile)
     if may_compact:
-        loaded, trigger = _make_room(turn, loaded)
+        state, trigger = _make_room(turn, state)
         if trigger:
             focus = turn.focus if trigger == Trigger.TOOL else ""
-            return Opening(turn, loaded, compact=trigger, focus=focus)
-    message = None if turn.status == Turn.Status.QUEUED else open_answer(turn.pk)
+            return AnswerStart(turn, state, compact=trigger, focus=focus)
+    message = None if turn.status == Turn.Status.QUEUED else find_open_answer(turn.pk)
     if message is None:
-        head = loaded.rows[-1] if loaded.rows else head_of(loaded.conversation)
-        message = append_answer(loaded.conversation, head, turn)
+        head = state.rows[-1] if state.rows else find_head(state.conversation)
+        message = append_answer(state.conversation, head, turn)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
-            emit(group, from_rows.context_usage(loaded))
+            emit(group, from_rows.context_usage(state))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
-    return Opening(turn, loaded, message)
+    return AnswerStart(turn, state, message)
 
 
-def _make_room(turn: Turn, loaded: Loaded) -> tuple[Loaded, Trigger | None]:
+def _make_room(turn: Turn, state: RequestState) -> tuple[RequestState, Trigger | None]:
     """Take the engine's steps that need no wait. The conversation as it is then, and why it has to
     be compacted before the request, if it has."""
     if turn.compaction_wanted:
         Turn.objects.filter(pk=turn.pk).update(compaction_wanted=False)
     while True:
-        situation = preparations.TurnSituation(turn, loaded)
-        match next_step(loaded.metered, loaded.policy, situation, model_server.counter()):
+        situation = preparations.TurnSituation(turn, state)
+        match next_step(state.metered, state.policy, situation, model_server.get_counter()):
             case Swap():
                 # None: what it covers has changed, and nothing is prepared any more.
-                loaded = compactions.commit_ready(loaded) or loaded
+                state = compactions.commit_ready(state) or state
             case Prune(pruning):
-                loaded = preparations.prune(loaded, pruning)
+                state = preparations.store_pruning(state, pruning)
             case Compact(trigger):
-                return loaded, trigger
-            case Rest():
+                return state, trigger
+            case BreakerOpen():
                 set_notice(turn.pk, Notice.COMPACTION_RESTS)
-                return loaded, None
+                return state, None
             case Send() | Trim():
-                return loaded, None
+                return state, None

@@ -6,35 +6,35 @@ from uuid import UUID
 
 from django.db import transaction
 
-from agent.loop import Result
+from agent.loop import CallResult
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit_later
-from chat.queries.model_profiles import profile_for
-from chat.queries.model_server import counter
-from chat.services.endings import Ending, store_answer
-from chat.services.turns import TurnEnded, append, head_of, lock, open_answer
+from chat.queries.model_profiles import load_profile
+from chat.queries.model_server import get_counter
+from chat.services.endings import TurnOutcome, store_answer
+from chat.services.turns import TurnEnded, append_message, find_head, find_open_answer, lock_turn
 
 STOPPED = "The tool was stopped before it returned a result."
 
 
-def close(turn_id: int, ending: Ending) -> None:
+def close_round(turn_id: int, ending: TurnOutcome) -> None:
     """Store the message that calls tools; the turn goes on. Raises TurnEnded."""
-    tokens = counter().count_blocks(list(ending.blocks))
+    tokens = get_counter().count_blocks(list(ending.blocks))
     with transaction.atomic():
-        turn = lock(turn_id)
-        message = open_answer(turn_id)
+        turn = lock_turn(turn_id)
+        message = find_open_answer(turn_id)
         if message is None:
             raise TurnEnded(turn_id)
-        profile = profile_for(turn.conversation.model)
+        profile = load_profile(turn.conversation.model)
         store_answer(turn.conversation, profile, message, ending, tokens)
         group = conversation_group(turn.conversation_id)
         emit_later(group, lambda: from_rows.message_created(message))
 
 
-def call_ended(message_id: int, result: Result) -> None:
+def store_call_end(message_id: int, result: CallResult) -> None:
     """Show how a call ended, while others may still run."""
     with transaction.atomic():
         rows = Message.objects.select_for_update(of=("self",)).select_related("turn")
@@ -48,25 +48,25 @@ def call_ended(message_id: int, result: Result) -> None:
 
 
 def store_results(
-    turn_id: int, message_id: int, calls: Sequence[Block], ended: Sequence[Result]
+    turn_id: int, message_id: int, calls: Sequence[Block], ended: Sequence[CallResult]
 ) -> None:
     """Store the results of a round as one message, in the order of the calls; those that have not
     ended were stopped. If it is repeated because the reply to the commit was lost, it stores
     nothing and returns what is there. Raises TurnEnded."""
     by_id = {result.call["id"]: result for result in ended}
-    results = [by_id.get(call["id"]) or Result(call, STOPPED, True, 0.0) for call in calls]
+    results = [by_id.get(call["id"]) or CallResult(call, STOPPED, True, 0.0) for call in calls]
     blocks = [result.block for result in results]
-    tokens = counter().count_blocks(blocks)
+    tokens = get_counter().count_blocks(blocks)
     with transaction.atomic():
-        turn = lock(turn_id)
+        turn = lock_turn(turn_id)
         shown = {result.call["id"]: _shown(result) for result in results}
         Message.objects.filter(pk=message_id).update(calls=shown)
         conversation = Conversation.objects.select_for_update().get(pk=turn.conversation_id)
-        head = head_of(conversation)
+        head = find_head(conversation)
         if head and head.pk != message_id:
             message = Message.objects.get(pk=head.pk)
         else:
-            message = append(
+            message = append_message(
                 conversation,
                 head,
                 turn=turn,
@@ -79,13 +79,13 @@ def store_results(
         emit_later(group, lambda: from_rows.message_created(message))
 
 
-def want_compaction(conversation_id: UUID, focus: str) -> None:
+def request_compaction(conversation_id: UUID, focus: str) -> None:
     """Note that the model asked for a compaction before the turn's next request."""
     active = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE)
     active.update(compaction_wanted=True, focus=focus)
 
 
-def _shown(result: Result) -> dict[str, Any]:
+def _shown(result: CallResult) -> dict[str, Any]:
     """What the page keeps of a result, whose whole text is in the next message."""
     text = result_text(result.block)
     return {

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from agent.attachments import text_ids
+from agent.attachments import list_text_file_ids
 from agent.messages import plain_text
-from agent.search.lexical import tokens
+from agent.search.lexical import tokenise
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from chat.models import Message, SearchEntry
-from chat.queries.attachments import with_files
-from chat.queries.fulltext import owned
+from chat.queries.attachments import append_file_texts
+from chat.queries.fulltext import mark_with_owner
 
 # A PostgreSQL tsvector holds 1 MB. What stands after this in a huge result or file is not found.
 MOST_CHARACTERS = 400_000  # of terms
@@ -17,26 +17,28 @@ BATCH = 500
 LOOKUPS = {SEARCH_HISTORY.name, READ_MESSAGES.name}
 
 
-def index(owner_id: int, messages: Iterable[Message]) -> None:
+def index_messages(owner_id: int, messages: Iterable[Message]) -> None:
     """Make stored messages of one owner findable, each once: their content never changes. The
     caller's transaction has stored them."""
-    rows = (row for message in messages if (row := entry(owner_id, message)))
+    rows = (row for message in messages if (row := build_entry(owner_id, message)))
     SearchEntry.objects.bulk_create((SearchEntry(**row) for row in rows), batch_size=BATCH)
 
 
-def forget(messages: Iterable[Message]) -> None:
+def unindex_messages(messages: Iterable[Message]) -> None:
     """Make messages unfindable whose text is removed. Deleted messages need no call."""
     SearchEntry.objects.filter(message__in=messages).delete()
 
 
-def entry(owner_id: int, message: Message) -> dict[str, Any] | None:
+def build_entry(owner_id: int, message: Message) -> dict[str, Any] | None:
     """The fields of a message's entry; None for one without a word. `message.parent` is read of
     results."""
     # Ordinary text fills the terms long before: the rest would be folded for nothing.
-    found = tokens(_searchable(message)[: 2 * MOST_CHARACTERS])
+    found = tokenise(_searchable(message)[: 2 * MOST_CHARACTERS])
     if not found:
         return None
-    terms = " ".join(owned(owner_id, [*tokens(f"{message.created_at:%-d %B %Y}"), *found]))
+    terms = " ".join(
+        mark_with_owner(owner_id, [*tokenise(f"{message.created_at:%-d %B %Y}"), *found])
+    )
     if len(terms) > MOST_CHARACTERS:
         terms = terms[:MOST_CHARACTERS].rpartition(" ")[0]
     results = all(block.get("type") == "tool_result" for block in message.blocks)
@@ -64,7 +66,7 @@ def _searchable(message: Message) -> str:
         if block.get("type") == "tool_use" and block.get("name") in LOOKUPS
     }
     if not lookups:
-        return with_files(message.text, text_ids(message.blocks))
+        return append_file_texts(message.text, list_text_file_ids(message.blocks))
     return plain_text(
         block
         for block in message.blocks

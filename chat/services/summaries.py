@@ -10,34 +10,36 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
-from agent.compaction.plan import Plan, rendered
+from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.requests import PROMPT_VERSION
 from agent.compaction.verify import Source, audit
 from agent.context.summary import SEPARATOR
-from agent.messages import sound_text
+from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
 from chat.queries import model_server, summaries, tree
-from chat.queries.conversation import agent_message, load
+from chat.queries.conversation import load_state, to_agent_message
 from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
-from chat.services.turns import begin_turn, lease
+from chat.services.turns import begin_turn, next_lease_end
 
 MAX_SUMMARY = 100_000  # characters
 
 
-class Begun(NamedTuple):
+class CompactionTurn(NamedTuple):
     """A turn that does nothing but compact, with its compaction's id."""
 
     turn: Turn
     compaction_id: int
 
 
-def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> Begun:
+def open_compaction_turn(
+    user: User, conversation_id: UUID, *, focus: str, owner: str
+) -> CompactionTurn:
     """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
     there is a focus.
 
@@ -46,24 +48,24 @@ def open_turn(user: User, conversation_id: UUID, *, focus: str, owner: str) -> B
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         refuse_if_busy(conversation)
-        loaded = load(conversation_id)
-        planned = summaries.plan_or_refuse(loaded)
+        state = load_state(conversation_id)
+        planned = summaries.plan_or_refuse(state)
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
-        if not focus and (swapped := compactions.commit_ready(loaded)):
+        if not focus and (swapped := compactions.commit_ready(state)):
             assert swapped.conversation.compaction_id is not None
-            return Begun(turn, swapped.conversation.compaction_id)
+            return CompactionTurn(turn, swapped.conversation.compaction_id)
         compaction = compactions.begin(
-            loaded,
+            state,
             planned,
             Trigger.MANUAL,
             turn_id=turn.pk,
-            previous=loaded.conversation.compaction,
+            previous=state.conversation.compaction,
             focus=focus,
         )
-    return Begun(turn, compaction.pk)
+    return CompactionTurn(turn, compaction.pk)
 
 
-def switch_model(conversation: Conversation, model: str, *, owner: str) -> Begun | None:
+def switch_model(conversation: Conversation, model: str, *, owner: str) -> CompactionTurn | None:
     """Choose another model, with the turn of `open_model_switch` where one is needed; or neither,
     where it is refused."""
     with transaction.atomic():
@@ -71,29 +73,31 @@ def switch_model(conversation: Conversation, model: str, *, owner: str) -> Begun
         return open_model_switch(conversation.pk, old_model=conversation.model, owner=owner)
 
 
-def open_model_switch(conversation_id: UUID, *, old_model: str, owner: str) -> Begun | None:
+def open_model_switch(
+    conversation_id: UUID, *, old_model: str, owner: str
+) -> CompactionTurn | None:
     """After a switch of models: where the new one cannot take the conversation, compact it with
     the old one, as a turn like `/compact`. None: it fits, or there is too little to summarise."""
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
-        loaded = load(conversation_id)
-        planned = summaries.plan_for(loaded, Trigger.MODEL_SWITCH)
-        if not loaded.policy.enabled or loaded.fits or planned is None:
+        state = load_state(conversation_id)
+        planned = summaries.plan_for(state, Trigger.MODEL_SWITCH)
+        if not state.policy.enabled or state.fits or planned is None:
             return None
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner)
         compaction = compactions.begin(
-            loaded,
+            state,
             planned,
             Trigger.MODEL_SWITCH,
             turn_id=turn.pk,
-            previous=loaded.conversation.compaction,
+            previous=state.conversation.compaction,
             model=old_model,
         )
-    return Begun(turn, compaction.pk)
+    return CompactionTurn(turn, compaction.pk)
 
 
-def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> Begun:
+def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> CompactionTurn:
     """Write the current summary's newest version again, from the same messages; `by` is the id of
     the user who wants it, if not the conversation's owner.
 
@@ -101,21 +105,21 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> Begu
     """
     with transaction.atomic():
         old, conversation = _current(compaction_id)
-        loaded = load(conversation.pk)
-        covered = [agent_message(row) for row in summaries.covered(old)]
+        state = load_state(conversation.pk)
+        covered = [to_agent_message(row) for row in summaries.load_covered(old)]
         # The new version is measured against the context without the old one.
-        freed = sum(loaded.limits.factor.apply(message.tokens) for message in covered)
+        freed = sum(state.limits.factor.apply(message.tokens) for message in covered)
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=old.focus, by=by)
         compaction = compactions.begin(
-            loaded,
-            Plan(covered, loaded.context.messages),
+            state,
+            Plan(covered, state.context.messages),
             Trigger.MANUAL,
             turn_id=turn.pk,
             previous=_unedited(old).previous,
             focus=old.focus,
-            tokens_before=loaded.used + freed,
+            tokens_before=state.used + freed,
         )
-    return Begun(turn, compaction.pk)
+    return CompactionTurn(turn, compaction.pk)
 
 
 def _unedited(version: Compaction) -> Compaction:
@@ -125,7 +129,7 @@ def _unedited(version: Compaction) -> Compaction:
     return version
 
 
-def edit(compaction_id: int, text: str) -> Compaction:
+def edit_summary(compaction_id: int, text: str) -> Compaction:
     """A new version of the current summary in the user's own words. Code checks it against the
     messages and reports, but does not change it.
 
@@ -133,7 +137,7 @@ def edit(compaction_id: int, text: str) -> Compaction:
     keep their ranges, otherwise they become one. Refused for versions that are not current, and
     for an empty text.
     """
-    text = sound_text(text).replace("\r\n", "\n").strip()
+    text = sanitise_text(text).replace("\r\n", "\n").strip()
     if not text:
         raise Refused(
             RefusalCode.EMPTY_SUMMARY, gettext("A summary cannot be empty. Revert it instead.")
@@ -145,15 +149,15 @@ def edit(compaction_id: int, text: str) -> Compaction:
         )
     with transaction.atomic():
         old, _ = _current(compaction_id)
-    chapters = _edited(summaries.chapters_of(old), text)
+    chapters = _edited(summaries.read_chapters(old), text)
     # Not while others wait for the database. The messages that a version covers stay the same for
     # as long as it is the current one.
-    rows = summaries.messages_between(old.conversation_id, 0, old.through.position)
-    _, findings = audit(text, Source([agent_message(row) for row in rows]))
+    rows = summaries.load_messages_between(old.conversation_id, 0, old.through.position)
+    _, findings = audit(text, Source([to_agent_message(row) for row in rows]))
     with transaction.atomic():
         old, conversation = _current(compaction_id)
-        loaded = load(conversation.pk)
-        summary = rendered(chapters, loaded.policy, loaded.limits, model_server.counter())
+        state = load_state(conversation.pk)
+        summary = render_chapters(chapters, state.policy, state.limits, model_server.get_counter())
         compactions.discard_preparations(conversation)
         version = Compaction.objects.create(
             conversation=conversation,
@@ -168,15 +172,15 @@ def edit(compaction_id: int, text: str) -> Compaction:
             model=old.model,
             prompt_version=PROMPT_VERSION,
             status=Compaction.Status.COMPLETED,
-            lease_expires=lease(),
+            lease_expires=next_lease_end(),
             chapters=[chapter.as_dict() for chapter in chapters],
             summary=summary.text,
             audit=findings.as_dict(),
-            tokens_before=loaded.used,
+            tokens_before=state.used,
             finished_at=timezone.now(),
         )
         compactions.make_current(conversation, version)
-        after = load(conversation.pk)
+        after = load_state(conversation.pk)
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
         group = conversation_group(conversation.pk)
@@ -186,8 +190,8 @@ def edit(compaction_id: int, text: str) -> Compaction:
 
 
 def editable_text(compaction: Compaction) -> str:
-    """A version's chapters as `edit` takes them; pins and index are kept by code."""
-    return SEPARATOR.join(chapter.text for chapter in summaries.chapters_of(compaction))
+    """A version's chapters as `edit_summary` takes them; pins and index are kept by code."""
+    return SEPARATOR.join(chapter.text for chapter in summaries.read_chapters(compaction))
 
 
 def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
@@ -196,7 +200,7 @@ def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
         depth = max(chapter.depth for chapter in chapters)
         level = max(chapter.level for chapter in chapters)
         parts = [text.replace(SEPARATOR, "\n\n")]
-        chapters = [Chapter.joined(chapters, text, depth=depth, level=level)]
+        chapters = [Chapter.join(chapters, text, depth=depth, level=level)]
     return [
         replace(chapter, text=part.strip()) for chapter, part in zip(chapters, parts, strict=True)
     ]
@@ -214,20 +218,20 @@ def revert(compaction_id: int) -> None:
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
         compactions.make_current(conversation, current.replaces)
         Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
-        loaded = load(conversation.pk)
-        if not loaded.fits:
+        state = load_state(conversation.pk)
+        if not state.fits:
             raise Refused(
                 RefusalCode.DOES_NOT_FIT,
                 gettext(
                     "Without this summary the conversation has {used:,} tokens; the model takes "
                     "{most:,}. Choose a larger model first."
-                ).format(used=loaded.used, most=loaded.limits.prompt_limit),
+                ).format(used=state.used, most=state.limits.prompt_limit),
             )
         emit(conversation_group(conversation.pk), CompactionReverted(current.pk))
-        emit(conversation_group(conversation.pk), from_rows.context_usage(loaded))
+        emit(conversation_group(conversation.pk), from_rows.context_usage(state))
 
 
-def forget(conversation: Conversation, message: Message) -> None:
+def blank_versions(conversation: Conversation, message: Message) -> None:
     """Blank every version of the summary that rests on a message that is about to be deleted, and
     go back to the newest one that does not."""
     with transaction.atomic():

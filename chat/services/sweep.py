@@ -14,7 +14,7 @@ from agent.errors import AgentError, ErrorCode
 from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
 from chat.services import attachments, compactions, conversations, endings, memories
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 
 log = structlog.get_logger(__name__)
 
@@ -42,9 +42,9 @@ def sweep(alive: Collection[int] = ()) -> int:
     return (
         _each("compaction", running.values_list("pk", flat=True), _fail)
         + _each("turn", turns.exclude(pk__in=alive).values_list("pk", flat=True), interrupt)
-        + _each("conversation", conversations.left_behind(), conversations.delete_by_id)
-        + _each("attachments", ["unsent"], lambda _: attachments.sweep())
-        + _each("memory proposals", ["old"], lambda _: memories.sweep())
+        + _each("conversation", conversations.find_abandoned(), conversations.delete_by_id)
+        + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
+        + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
     )
 
 
@@ -74,7 +74,7 @@ def interrupt(turn_id: int) -> bool:
                 return False
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
             blocks = message.blocks if message else ()
-            ending = Ending(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
+            ending = TurnOutcome(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
             return endings.end_turn(turn_id, ending) is not None
     except UNAVAILABLE:
         raise

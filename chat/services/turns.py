@@ -13,15 +13,15 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.compaction.quoted import Range
-from agent.messages import Block, plain_text, sound_text
+from agent.messages import Block, plain_text, sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
 from chat.models.notices import Notice, notice_text
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import TurnNotice
-from chat.protocol.pasted import stored
-from chat.queries.model_server import counter
+from chat.protocol.pasted import convert_to_stored
+from chat.queries.model_server import get_counter
 from chat.services import search_index
 from chat.services.rate_limit import count_turn
 
@@ -32,7 +32,7 @@ class TurnEnded(Exception):
     """The turn is no longer active: it was ended by somebody else, or deleted."""
 
 
-def lease() -> Any:
+def next_lease_end() -> Any:
     """Until when an owner counts as alive without a heartbeat: short enough that a sweep, which
     may be a second late, ends a dead owner's turn within LEASE_SECONDS."""
     return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
@@ -51,7 +51,7 @@ class Prompt:
     client_id: str | None = None
 
 
-def prompt_of(
+def make_prompt(
     text: str,
     pasted: Sequence[Range] | None,
     others: Sequence[Block],
@@ -61,17 +61,17 @@ def prompt_of(
 ) -> Prompt:
     """What a user wrote, after `others`, the blocks of what goes along. Refused where it is empty
     or too long. Not inside a transaction: counting a long text takes a while."""
-    parts = stored(sound_text(text), pasted)
+    parts = convert_to_stored(sanitise_text(text), pasted)
     text = _checked_text(text, needed=not others)
     blocks = list(others)
     if text:
         blocks.append({"type": "text", "text": text})
-    return Prompt(text, blocks, counter().count_blocks(blocks), parts, files, client_id)
+    return Prompt(text, blocks, get_counter().count_blocks(blocks), parts, files, client_id)
 
 
 def _checked_text(text: str, *, needed: bool) -> str:
     """What the user typed, fit to be stored; Refused where it is too long, or empty but needed."""
-    text = sound_text(text).strip()
+    text = sanitise_text(text).strip()
     if needed and not text:
         raise Refused(RefusalCode.EMPTY_MESSAGE, gettext("Write a message first."))
     if len(text) > settings.MAX_MESSAGE_CHARACTERS:
@@ -102,7 +102,11 @@ def begin_turn(
     """
     count_turn(by or conversation.owner_id)
     turn = Turn.objects.create(
-        conversation=conversation, kind=kind, owner=owner, focus=focus, lease_expires=lease()
+        conversation=conversation,
+        kind=kind,
+        owner=owner,
+        focus=focus,
+        lease_expires=next_lease_end(),
     )
     group = conversation_group(conversation.pk)
     if prompt:
@@ -115,7 +119,7 @@ def begin_turn(
 def _store(
     prompt: Prompt, conversation: Conversation, after: Message | None, turn: Turn
 ) -> Message:
-    message = append(
+    message = append_message(
         conversation,
         after,
         turn=turn,
@@ -134,7 +138,7 @@ def _store(
 def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
     """Store a degraded mode, and what it concerns, and show it."""
     with transaction.atomic():
-        turn = lock(turn_id)
+        turn = lock_turn(turn_id)
         Turn.objects.filter(pk=turn_id).update(notice=notice, notice_about=about)
         emit(
             conversation_group(turn.conversation_id),
@@ -142,7 +146,7 @@ def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
         )
 
 
-def note_trimmed(turn_id: int) -> None:
+def mark_trimmed(turn_id: int) -> None:
     """Note that a request went out without the oldest messages: the usage reported for it is
     not the context's size."""
     with transaction.atomic():
@@ -163,7 +167,7 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic():
-        mine.filter(status__in=Turn.ACTIVE).update(lease_expires=lease())
+        mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
         with connection.cursor() as cursor:
             cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
@@ -177,12 +181,12 @@ _CHECKPOINT = (
 
 
 def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:
-    return json.dumps(text_blocks(text)), sound_text(text), message_id
+    return json.dumps(text_blocks(text)), sanitise_text(text), message_id
 
 
 def text_blocks(text: str) -> list[Block]:
     """What a checkpoint keeps of an answer."""
-    sound = sound_text(text)
+    sound = sanitise_text(text)
     return [{"type": "text", "text": sound}] if sound.strip() else []
 
 
@@ -191,7 +195,7 @@ def request_stop(turn_id: int) -> None:
     Turn.objects.filter(pk=turn_id, status__in=Turn.ACTIVE).update(stop_requested=True)
 
 
-def lock(turn_id: int) -> Turn:
+def lock_turn(turn_id: int) -> Turn:
     """The active turn, locked for this transaction."""
     turn = Turn.objects.select_for_update().filter(pk=turn_id, status__in=Turn.ACTIVE).first()
     if turn is None:
@@ -199,14 +203,14 @@ def lock(turn_id: int) -> Turn:
     return turn
 
 
-def open_answer(turn_id: int) -> Message | None:
+def find_open_answer(turn_id: int) -> Message | None:
     """The row that a turn's answer is written into, with its turn and conversation; None before
     there is one."""
     open_rows = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
     return open_rows.select_related("turn__conversation").first()
 
 
-def head_of(conversation: Conversation) -> Message | None:
+def find_head(conversation: Conversation) -> Message | None:
     """The last message of the branch."""
     return (
         Message.objects.filter(conversation=conversation, active=True)
@@ -216,7 +220,7 @@ def head_of(conversation: Conversation) -> Message | None:
     )
 
 
-def append(conversation: Conversation, head: Message | None, **values: Any) -> Message:
+def append_message(conversation: Conversation, head: Message | None, **values: Any) -> Message:
     """A new message after `head`. The caller's transaction holds the conversation or its turn."""
     number = conversation.next_number
     Conversation.objects.filter(pk=conversation.pk).update(
@@ -231,13 +235,13 @@ def append(conversation: Conversation, head: Message | None, **values: Any) -> M
         **values,
     )
     if message.status != Message.Status.STREAMING:
-        search_index.index(conversation.owner_id, [message])
+        search_index.index_messages(conversation.owner_id, [message])
     return message
 
 
 def append_answer(conversation: Conversation, head: Message | None, turn: Turn) -> Message:
     """The empty row of an answer."""
-    return append(
+    return append_message(
         conversation,
         head,
         turn=turn,

@@ -7,16 +7,16 @@ from agent.errors import ToolError
 from chat.db import in_db
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries import summaries
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import rounds
 from chat.tools.scope import Scope
 
 
 async def compact_context(scope: Scope, input: dict[str, Any]) -> str:
     def ask() -> None:
-        if summaries.plan_for(load(scope.conversation_id), Trigger.TOOL) is None:
+        if summaries.plan_for(load_state(scope.conversation_id), Trigger.TOOL) is None:
             raise ToolError("There is too little to compact yet.")
-        rounds.want_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
+        rounds.request_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
 
     await in_db(ask)
     return "The older part will be summarised before your next step."

@@ -5,18 +5,18 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from agent.context.previews import previewed
-from agent.context.pruning import prune
+from agent.context.previews import preview_message
+from agent.context.pruning import prune_message
 from agent.errors import ToolError
 from agent.search import lexical
-from agent.search.excerpts import excerpt
+from agent.search.excerpts import make_excerpt
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
-from chat.queries.attachments import texts_of, with_files
-from chat.queries.conversation import agent_message
-from chat.queries.model_profiles import limits_for, profile_for
-from chat.queries.model_server import counter
-from chat.queries.search import Hit, find
+from chat.queries.attachments import append_file_texts, find_text_file_ids
+from chat.queries.conversation import to_agent_message
+from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.model_server import get_counter
+from chat.queries.search import Hit, find_messages
 from chat.tools.scope import Scope
 
 SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room
@@ -36,12 +36,12 @@ async def search_history(scope: Scope, input: dict[str, Any]) -> str:
     everywhere = input.get("all_conversations") or False
     if not isinstance(everywhere, bool):
         raise ToolError("all_conversations must be true or false.")
-    return await in_db(_search, scope, lexical.parse(query[:LONGEST_QUERY]), everywhere)
+    return await in_db(_search, scope, lexical.parse_query(query[:LONGEST_QUERY]), everywhere)
 
 
 def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
     within = None if everywhere else scope.conversation_id
-    hits = find(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
+    hits = find_messages(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
     seen = _in_sight(scope)
     hits = [hit for hit in hits if hit.message_id not in seen]
     if not hits:
@@ -49,7 +49,7 @@ def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
             "." if everywhere else ", or all_conversations."
         )
     told = (_told(scope, hit, query) for hit in hits)
-    return "\n\n".join(scope.fitting(told, SEARCH_TOKENS))
+    return "\n\n".join(scope.fit(told, SEARCH_TOKENS))
 
 
 def _in_sight(scope: Scope) -> set[int]:
@@ -62,16 +62,16 @@ def _in_sight(scope: Scope) -> set[int]:
     conversation = Conversation.objects.select_related("compressed_through").get(
         pk=scope.conversation_id
     )
-    limits = limits_for(profile_for(conversation.model), conversation)
+    limits = limits_for(load_profile(conversation.model), conversation)
     through = conversation.compressed_through
     seen = set()
     for row in rows:
-        message = agent_message(row)
+        message = to_agent_message(row)
         summarised = through is not None and row.position <= through.position
         if summarised and not message.is_prompt:
             continue
-        kept = prune(message) if row.number <= conversation.pruned_through else message
-        if previewed(kept, limits) is message:
+        kept = prune_message(message) if row.number <= conversation.pruned_through else message
+        if preview_message(kept, limits) is message:
             seen.add(row.pk)
     return seen
 
@@ -81,7 +81,7 @@ def _told(scope: Scope, hit: Hit, query: lexical.Query) -> str:
     heading = _heading(scope, hit.conversation_id, hit)
     if hit.conversation_id != scope.conversation_id:
         heading += f", from “{' '.join(hit.title.split()) or 'untitled'}”"
-    return f"{heading}\n{excerpt(hit.text, query, EXCERPT)}"
+    return f"{heading}\n{make_excerpt(hit.text, query, EXCERPT)}"
 
 
 def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str:
@@ -122,13 +122,13 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
     rows = Message.objects.filter(
         conversation__in=owned, active=True, number__range=(first, last)
     ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))
-    files = texts_of(rows)
+    files = find_text_file_ids(rows)
     rows = rows.only("number", "role", "text", "created_at").order_by("number")
     room = left = min(READ_TOKENS, scope.room)
     parts: list[str] = []
     for row in rows.iterator(chunk_size=20):
         start = offset if row.number == first else 0
-        text = with_files(row.text, files.get(row.pk, ()))[start:]
+        text = append_file_texts(row.text, files.get(row.pk, ()))[start:]
         page = _page(text, left) if left >= room // CRUMBS else None
         if page is None:
             parts.append(_continues(scope, conversation_id, row.number, last, 0))
@@ -138,7 +138,7 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
             at = start + len(page)
             parts.append(_continues(scope, conversation_id, row.number, last, at))
             break
-        left -= counter().count(parts[-1])
+        left -= get_counter().count(parts[-1])
     if not parts:
         raise ToolError(f"There is no message from #{first} to #{last} in this conversation.")
     return "\n\n".join(parts)
@@ -147,7 +147,7 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
 def _page(text: str, limit: int) -> str:
     """As much of a text as has so many tokens."""
     page = text[: limit * CHARACTERS_PER_TOKEN]
-    while (tokens := counter().count(page)) > limit:
+    while (tokens := get_counter().count(page)) > limit:
         page = page[: len(page) * limit // (tokens + 1)]
     return page
 

@@ -10,15 +10,15 @@ import structlog
 from django.conf import settings
 
 from agent.errors import ToolError
-from agent.loop import Bound
+from agent.loop import RunnableTool
 from agent.messages import Block
 from agent.tools import mcp
 from chat.db import in_db
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, McpServer
 from chat.models.notices import Notice
-from chat.queries.tools import mcp_tools
-from chat.services import mcp_servers as services
+from chat.queries.tools import list_mcp_tools
+from chat.services import mcp_servers
 from chat.services.files import inspect
 from chat.services.turns import set_notice
 
@@ -27,15 +27,15 @@ log = structlog.get_logger(__name__)
 Ask = Callable[[str, Block], Awaitable[None]]
 
 
-async def refresh(conversation: Conversation, turn_id: int) -> bool:
+async def refresh_tools(conversation: Conversation, turn_id: int) -> bool:
     """Before a turn: ask the chosen servers for their tools, if what is known about them is old.
     A dead one costs MCP_LIST_TIMEOUT once, and is left out with a notice. True: something may have
     changed."""
     if not conversation.tool_settings.get("mcp"):
         return False
-    stale = await in_db(services.stale, conversation)
+    stale = await in_db(mcp_servers.find_stale, conversation)
     await asyncio.gather(*map(try_server, stale))
-    if down := await in_db(services.down, conversation):
+    if down := await in_db(mcp_servers.find_down, conversation):
         names = ", ".join(server.name for server in down)
         await in_db(set_notice, turn_id, Notice.SERVERS_LEFT_OUT, names)
     return bool(stale)
@@ -48,29 +48,29 @@ async def try_server(server: McpServer) -> str:
         tools = await mcp.list_tools(_endpoint(server, seconds))
     except ToolError as error:
         log.warning("MCP server is down", server=server.name, reason=str(error))
-        await in_db(services.mark_down, server, str(error))
+        await in_db(mcp_servers.mark_down, server, str(error))
         return str(error)
-    await in_db(services.store_listing, server, tools)
+    await in_db(mcp_servers.store_listing, server, tools)
     return ""
 
 
-def bound(conversation: Conversation, ask: Ask) -> dict[str, Bound]:
+def bind_mcp_tools(conversation: Conversation, ask: Ask) -> dict[str, RunnableTool]:
     """The tools of the chosen servers that are up, by name. `ask` is awaited before each call,
     unless the user lets the server act without asking. What a server says of its own tools, such
     as that they only read, does not count here."""
     allowed = conversation.tool_settings.get("mcp_allowed") or []
     return {
-        tool.name: Bound(
+        tool.name: RunnableTool(
             tool,
             partial(_call, server, own_name),
             None if server.name in allowed else partial(ask, server.name),
         )
-        for server, own_name, tool in mcp_tools(conversation)
+        for server, own_name, tool in list_mcp_tools(conversation)
     }
 
 
 async def _call(server: McpServer, name: str, arguments: dict[str, Any]) -> list[Block]:
-    blocks = await mcp.call(_endpoint(server, server.timeout), name, arguments)
+    blocks = await mcp.call_tool(_endpoint(server, server.timeout), name, arguments)
     return [await asyncio.to_thread(_checked, block) for block in blocks]
 
 

@@ -7,7 +7,7 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Memory
 from chat.services import memories
-from chat.tools.said import said_by_user
+from chat.tools.said import load_user_words
 from chat.tools.scope import Scope
 
 RECALL_TOKENS = 4_000  # of a result at most, raw
@@ -26,8 +26,8 @@ async def remember(scope: Scope, input: dict[str, Any]) -> str:
 
 
 def _remember(scope: Scope, text: str) -> str:
-    said = said_by_user(scope.conversation_id)
-    if not said.tells(text):
+    said = load_user_words(scope.conversation_id)
+    if not said.state(text):
         place = scope.conversation_id, said.number
         proposal = memories.propose_fact(scope.owner_id, text, *place)
         return ASKED.format(done="Not remembered") if proposal else "Known already."
@@ -43,7 +43,7 @@ def _remember(scope: Scope, text: str) -> str:
 
 async def recall(scope: Scope, input: dict[str, Any]) -> str:
     rows = await in_db(memories.recall, scope.owner_id, str(input.get("query", "")))
-    told = scope.fitting((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
+    told = scope.fit((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
     if len(told) < len(rows):
         told.append(f"[{len(rows) - len(told)} more: recall with a query finds them]")
     return "\n".join(told) or "Nothing is remembered about this."
@@ -64,8 +64,8 @@ async def forget(scope: Scope, input: dict[str, Any]) -> str:
 
 def _forget(scope: Scope, number: int) -> str:
     memory = Memory.objects.get(owner=scope.owner_id, pk=number)
-    said = said_by_user(scope.conversation_id)
-    if said.names(memory.text):
+    said = load_user_words(scope.conversation_id)
+    if said.mention(memory.text):
         return f"Forgotten: {memories.forget(scope.owner_id, number)}"
     memories.propose_to_forget(memory, scope.conversation_id, said.number)
     return ASKED.format(done="Not forgotten")

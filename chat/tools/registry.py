@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 from agent.context.previews import result_room
-from agent.loop import Bound, Content
+from agent.loop import Content, RunnableTool
 from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
 from chat.models import Conversation
-from chat.queries.model_profiles import limits_for, profile_for
+from chat.queries.model_profiles import limits_for, load_profile
 from chat.tools import mcp
 from chat.tools.context import compact_context
 from chat.tools.history import read_messages, search_history
@@ -30,10 +30,10 @@ HANDLERS: tuple[tuple[Tool, Handler], ...] = (
 )
 
 
-def bound(conversation: Conversation, calls: int, ask: mcp.Ask) -> dict[str, Bound]:
+def bind_tools(conversation: Conversation, calls: int, ask: mcp.Ask) -> dict[str, RunnableTool]:
     """The tools that may run in a conversation, by name, for a round of so many calls; `ask` is
     for those of other servers."""
-    limits = limits_for(profile_for(conversation.model), conversation)
+    limits = limits_for(load_profile(conversation.model), conversation)
     scope = Scope(conversation.pk, conversation.owner_id, result_room(limits, calls))
-    ours = {tool.name: Bound(tool, partial(handler, scope)) for tool, handler in HANDLERS}
-    return ours | mcp.bound(conversation, ask)
+    ours = {tool.name: RunnableTool(tool, partial(handler, scope)) for tool, handler in HANDLERS}
+    return ours | mcp.bind_mcp_tools(conversation, ask)

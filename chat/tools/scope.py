@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from agent.context.previews import RESULT_TOKENS
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,12 @@ class Scope:
     owner_id: int
     room: int = RESULT_TOKENS
 
-    def fitting(self, parts: Iterable[str], most: int) -> list[str]:
+    def fit(self, parts: Iterable[str], most: int) -> list[str]:
         """As many parts as have `most` raw tokens together, and room; but at least one."""
         left = min(most, self.room)
         taken: list[str] = []
         for part in parts:
-            left -= counter().count(part)
+            left -= get_counter().count(part)
             if taken and left < 0:
                 break
             taken.append(part)

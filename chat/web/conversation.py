@@ -12,20 +12,20 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from accounts.models import User
-from agent.messages import sound_text
+from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
 from chat.protocol import from_rows
-from chat.protocol.pasted import from_form
-from chat.queries.conversation import head_number, load_for, policy_for
-from chat.queries.model_profiles import offered, profile_for
+from chat.protocol.pasted import parse_pasted_field
+from chat.queries.conversation import load_head_number, load_state_for, policy_for
+from chat.queries.model_profiles import list_offered, load_profile
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.forms import RenameForm, SettingsForm
-from chat.web.script_texts import script_texts
+from chat.web.script_texts import load_script_texts
 
 SEARCH_CHARACTERS = 500  # of the sidebar's box
 
@@ -34,22 +34,22 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
     return {
         "demo": settings.DEMO,
-        "script_texts": script_texts,
+        "script_texts": load_script_texts,
         "most_bytes": MAX_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
     }
 
 
-def find(request: HttpRequest, pk: UUID) -> Conversation:
+def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
     """The signed-in user's conversation, or 404."""
     assert request.user.is_authenticated
     try:
-        return conversations.owned(request.user, pk)
+        return conversations.load_owned(request.user, pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 
 
-def refused(refusal: Refused, status: int, words: str = "") -> HttpResponse:
+def refusal_response(refusal: Refused, status: int, words: str = "") -> HttpResponse:
     """A refusal's words, or others, as plain text."""
     plain = "text/plain; charset=utf-8"
     response = HttpResponse(words or refusal.message, status=status, content_type=plain)
@@ -64,7 +64,7 @@ def _limited(response: HttpResponse, refusal: Refused) -> HttpResponse:
     return response
 
 
-async def signed_in(request: HttpRequest) -> User:
+async def load_user(request: HttpRequest) -> User:
     """The user of an async view behind `login_required`; templates then find them without a query,
     which they could not make here."""
     user = await request.auser()
@@ -86,9 +86,9 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     name = request.POST.get("model") or settings.DEFAULT_MODEL
     return {
         "conversation": None,
-        "models": offered(),
+        "models": list_offered(),
         "model": name,
-        "model_label": str(profile_for(name)),
+        "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
         **_listed(request, user),
@@ -97,11 +97,14 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
 
 def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
     """What the sidebar lists by the request's `q`, `archived` and `count`."""
-    query = sound_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
+    query = sanitise_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
     given = request.GET.get("count", "")
     count = int(given) if given.isdecimal() and len(given) < 6 else 0
-    context = transcript.sidebar(user, query, archived="archived" in request.GET, count=count)
-    return context | {"count": count, "hits": transcript.text_hits(user, query) if query else []}
+    context = transcript.load_sidebar(user, query, archived="archived" in request.GET, count=count)
+    return context | {
+        "count": count,
+        "hits": transcript.find_text_hits(user, query) if query else [],
+    }
 
 
 @login_required
@@ -109,13 +112,13 @@ def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
     assert request.user.is_authenticated
-    row = find(request, pk)
-    head = head_number(pk)  # read first: the page then asks for whatever comes in between
-    context = transcript.newest(row)
+    row = find_conversation(request, pk)
+    head = load_head_number(pk)  # read first: the page then asks for whatever comes in between
+    context = transcript.load_newest(row)
     context |= {
         "conversation": row,
-        "models": offered(),
-        "usage": from_rows.context_usage(load_for(row)).as_dict(),
+        "models": list_offered(),
+        "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         **_listed(request, request.user),
@@ -132,27 +135,29 @@ def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
     there by now the answer is 409, and the page has to begin anew. The answer is also 409 for a
     number that is not on the branch: `X-Message-Id` then says which message to switch to.
     """
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     try:
         query = {name: int(value) for name, value in request.GET.dict().items()}
     except ValueError:
         return HttpResponse("before, after, around and number are whole numbers.", status=400)
     match query:
         case {"before": position}:
-            context = transcript.before(row, position)
-        case {"after": position, "number": number} if not transcript.stands(row, position, number):
+            context = transcript.load_before(row, position)
+        case {"after": position, "number": number} if not transcript.has_message_at(
+            row, position, number
+        ):
             return HttpResponse(gettext("The conversation has changed here."), status=409)
         case {"after": position}:
-            context = transcript.after(row, position)
+            context = transcript.load_after(row, position)
         case {"around": number}:
             message = get_object_or_404(row.messages, number=number)
             if not message.active:
                 other = {"X-Message-Id": str(message.pk)}
                 words = gettext("Message #{number} is on another branch.").format(number=number)
                 return HttpResponse(words, status=409, headers=other)
-            context = transcript.around(row, message)
+            context = transcript.load_around(row, message)
         case _:
-            context = transcript.newest(row)
+            context = transcript.load_newest(row)
     return render(request, "chat/transcript/items.html", context)
 
 
@@ -183,7 +188,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     """
     if request.method == "GET":
         return redirect("home")
-    user = await signed_in(request)
+    user = await load_user(request)
     if runner.draining:
         return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
     try:
@@ -194,7 +199,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             request.POST.get("text", ""),
             owner=runner.owner,
             files=request.POST.getlist("attachments"),
-            pasted=from_form(request.POST.get("pasted", "")),
+            pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
         )
     except Refused as refusal:
@@ -211,7 +216,7 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
     posted."""
     if _scripted(request):
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
-    context = await in_db(_start, request, await signed_in(request))
+    context = await in_db(_start, request, await load_user(request))
     return render(request, "chat/page.html", context | {"error": error}, status=status)
 
 
@@ -224,7 +229,7 @@ def _scripted(request: HttpRequest) -> bool:
 @require_POST
 def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give a conversation a title."""
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     form = RenameForm(request.POST)
     if not form.is_valid():
         return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
@@ -236,7 +241,7 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 def conversation_place(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Pin or archive a conversation, or undo that: `pinned` or `archived` is 1 or empty."""
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     if "pinned" in request.POST:
         conversations.set_pinned(row, pinned=bool(request.POST["pinned"]))
     if "archived" in request.POST:
@@ -248,11 +253,11 @@ def conversation_place(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask first, then delete."""
-    await signed_in(request)
-    row = await in_db(find, request, pk)
+    await load_user(request)
+    row = await in_db(find_conversation, request, pk)
     if request.method == "GET":
         return render(request, "chat/dialogs/conversation_delete.html", {"conversation": row})
-    if live := runner.live(pk):
+    if live := runner.find_live(pk):
         runner.stop(live)
     await in_db(conversations.delete, row)
     if _scripted(request):
@@ -264,7 +269,7 @@ async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """System prompt and compaction settings."""
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     form = SettingsForm(request.POST or None, instance=row)
     status = 200
     if request.method == "POST":
@@ -272,7 +277,7 @@ def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
         if form.is_valid():
             try:
                 conversations.change_settings(row, form.changes())
-                automatic = policy_for(find(request, pk)).enabled
+                automatic = policy_for(find_conversation(request, pk)).enabled
                 saved = HttpResponse(status=204)
                 return trigger_client_event(saved, "settings-saved", {"automatic": automatic})
             except Refused as refusal:
@@ -285,10 +290,10 @@ def conversation_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Choose another model; where the conversation does not fit it, the old one compacts first."""
-    await signed_in(request)
-    row = await in_db(find, request, pk)
+    await load_user(request)
+    row = await in_db(find_conversation, request, pk)
     name = request.POST.get("model", "")
-    if name not in {profile.name for profile in await in_db(offered)}:
+    if name not in {profile.name for profile in await in_db(list_offered)}:
         return HttpResponse(
             gettext("This model is no longer offered. Reload the page."), status=422
         )
@@ -297,7 +302,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         await runner.begin(summaries.switch_model, row, name, owner=runner.owner)
     except Refused as refusal:
-        return refused(refusal, 409)
+        return refusal_response(refusal, 409)
     return HttpResponse(status=204)
 
 
@@ -305,12 +310,12 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Answer the last message again."""
-    await signed_in(request)
-    row = await in_db(find, request, pk)
+    await load_user(request)
+    row = await in_db(find_conversation, request, pk)
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Retry in a moment."), status=503)
     try:
         await runner.begin(requests.retry, row, owner=runner.owner)
     except Refused as refusal:
-        return refused(refusal, 409)
+        return refusal_response(refusal, 409)
     return HttpResponse(status=204)

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
-from chat.db import FULL, UNAVAILABLE, why_unavailable
+from chat.db import FULL, UNAVAILABLE, explain_unavailable
 from chat.outages import DATABASE
 
 NEXT_STEP = gettext_noop("What was stored before is safe; what you have just sent was not stored.")
@@ -18,8 +18,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """The 500 page; 503 and the cause where nothing can be stored for the time being."""
     error = sys.exc_info()[1]
     if isinstance(error, UNAVAILABLE):
-        DATABASE.began(error)
-        words = why_unavailable(error)
+        DATABASE.note_failure(error)
+        words = explain_unavailable(error)
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
         words = FULL
     else:

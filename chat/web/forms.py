@@ -11,7 +11,7 @@ from agent.compaction.policy import PRESETS, Policy
 from chat.models import Conversation, McpServer
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
-from chat.queries.model_profiles import profile_for
+from chat.queries.model_profiles import load_profile
 from chat.services.summaries import MAX_SUMMARY
 
 BUDGETS = {
@@ -166,7 +166,7 @@ class SettingsForm(forms.ModelForm):
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
         self.initial.update({"web": chosen.get("web", False), **lists})
-        if not (settings.TOOLS and profile_for(self.instance.model).web_tools):
+        if not (settings.TOOLS and load_profile(self.instance.model).web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
         names = [server.name for server in servers]
@@ -209,7 +209,7 @@ def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
     """The presets of the context budget, and the conversation's own where it is not one of them.
     Each is shown as it holds for the model: no budget is larger than the window, and a preset that
     would be is left out, because the full window is the same."""
-    window = profile_for(conversation.model).context_window
+    window = load_profile(conversation.model).context_window
     default = gettext("Default: {tokens:,}").format(tokens=min(settings.CONTEXT_BUDGET, window))
     presets = {
         str(PRESETS[name]): words.format(tokens=PRESETS[name])

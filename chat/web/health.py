@@ -25,7 +25,7 @@ PATHS = ("/healthz", "/readyz")
 REDIS_SECONDS = 2.0
 
 
-class State(StrEnum):
+class ComponentState(StrEnum):
     """Of one component."""
 
     OK = "ok"
@@ -37,11 +37,11 @@ class State(StrEnum):
 
 # Shown to everyone: the log says what is wrong, with its address.
 WORDS = {
-    State.DRAINING: "It is stopping: running answers finish, new messages are refused.",
-    State.DATABASE_AWAY: (
+    ComponentState.DRAINING: "It is stopping: running answers finish, new messages are refused.",
+    ComponentState.DATABASE_AWAY: (
         "It does not answer: nothing can be read or written. The log has the details."
     ),
-    State.REDIS_AWAY: (
+    ComponentState.REDIS_AWAY: (
         "It does not answer: the site goes on without compactions, titles and news between "
         "processes. The log has the details."
     ),
@@ -51,7 +51,7 @@ Respond = Callable[[HttpRequest], Any]
 
 
 @sync_and_async_middleware
-def probes(get_response: Respond) -> Respond:
+def answer_probes(get_response: Respond) -> Respond:
     """Middleware, the first of all."""
     if not iscoroutinefunction(get_response):
         return lambda request: _answer(request) or get_response(request)
@@ -69,21 +69,21 @@ def _answer(request: HttpRequest) -> JsonResponse | None:
         case "/healthz":
             return JsonResponse({"status": "ok", "draining": runner.draining})
         case "/readyz":
-            return readiness()
+            return check_readiness()
     return None
 
 
-def readiness() -> JsonResponse:
+def check_readiness() -> JsonResponse:
     """200 if this process can serve people: each component with its state, in words. 503 where
     its database is away, or where it is being stopped; without Redis it goes on."""
     components = {
-        "process": State.DRAINING if runner.draining else State.OK,
+        "process": ComponentState.DRAINING if runner.draining else ComponentState.OK,
         "database": _database(),
-        "redis": _redis() if settings.SCALED else State.NOT_USED,
+        "redis": _redis() if settings.SCALED else ComponentState.NOT_USED,
     }
     states = set(components.values())
-    ready = not states & {State.DRAINING, State.DATABASE_AWAY}
-    status = "degraded" if State.REDIS_AWAY in states else "ready"
+    ready = not states & {ComponentState.DRAINING, ComponentState.DATABASE_AWAY}
+    status = "degraded" if ComponentState.REDIS_AWAY in states else "ready"
     body = {
         "status": status if ready else "not ready",
         "components": {name: WORDS.get(state, state) for name, state in components.items()},
@@ -91,17 +91,17 @@ def readiness() -> JsonResponse:
     return JsonResponse(body, status=200 if ready else 503)
 
 
-def _database() -> State:
+def _database() -> ComponentState:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except (DatabaseError, PoolTimeout) as error:
         log.warning("database not ready", reason=str(error))
-        return State.DATABASE_AWAY
-    return State.OK
+        return ComponentState.DATABASE_AWAY
+    return ComponentState.OK
 
 
-def _redis() -> State:
+def _redis() -> ComponentState:
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         socket_timeout=REDIS_SECONDS,
@@ -112,5 +112,5 @@ def _redis() -> State:
             client.ping()
     except redis.RedisError as error:
         log.warning("redis not ready", reason=str(error))
-        return State.REDIS_AWAY
-    return State.OK
+        return ComponentState.REDIS_AWAY
+    return ComponentState.OK

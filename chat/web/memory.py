@@ -61,12 +61,12 @@ def memory_proposal(request: HttpRequest, pk: int) -> HttpResponse:
     decision = request.POST.get("decision")
     if decision not in ("accept", "discard"):
         return HttpResponse("decision is accept or discard.", status=400)
-    proposal = memories.proposals(user.pk).filter(pk=pk).first()
+    proposal = memories.list_proposals(user.pk).filter(pk=pk).first()
     if proposal is None:
         raise Http404
     scripted = "x-requested-with" in request.headers
     try:
-        memories.decide(proposal, accept=decision == "accept")
+        memories.decide_proposal(proposal, accept=decision == "accept")
     except Refused as refusal:
         if scripted:
             return HttpResponse(refusal.message, status=422)
@@ -84,7 +84,7 @@ def _page(
 ) -> HttpResponse:
     context = {
         "memories": memories.recall(user.pk),
-        "proposals": memories.proposals(user.pk),
+        "proposals": memories.list_proposals(user.pk),
         "text": text,
         "error": error,
         "failed": failed,

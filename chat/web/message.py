@@ -15,23 +15,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chat.db import in_db
 from chat.errors import Refused
-from chat.html.message import whole_row
-from chat.html.plot import context_plot
+from chat.html.message import render_whole_row
+from chat.html.plot import render_context_plot
 from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import branches, conversations
-from chat.services.requests import Opening
-from chat.web.conversation import find, refused, signed_in
+from chat.services.requests import AnswerStart
+from chat.web.conversation import find_conversation, load_user, refusal_response
 from chat.web.forms import BudgetForm, budget_choices
-from chat.web.summary import words
+from chat.web.summary import explain_refusal
 
 
 def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
     """A message of the signed-in user's conversation, or 404."""
-    row = Message.objects.filter(conversation=find(request, pk), pk=message).first()
+    row = Message.objects.filter(conversation=find_conversation(request, pk), pk=message).first()
     if row is None:
         raise Http404
     return row
@@ -45,7 +45,7 @@ def message_markdown(request: HttpRequest, pk: UUID, message: int) -> HttpRespon
     texts = [block["text"] for block in row.blocks if block.get("type") == "text"]
     response = HttpResponse("\n\n".join(texts), content_type="text/plain; charset=utf-8")
     if row.pasted is not None and len(texts) == 1:
-        response["X-Pasted"] = json.dumps(pasted.in_units(texts[0], row.pasted))
+        response["X-Pasted"] = json.dumps(pasted.convert_to_units(texts[0], row.pasted))
     return response
 
 
@@ -53,7 +53,7 @@ def message_markdown(request: HttpRequest, pk: UUID, message: int) -> HttpRespon
 @require_GET
 def message_row(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """The row of one of the message's tool calls, or results, with nothing left out."""
-    html = whole_row(find_message(request, pk, message), request.GET.get("call", ""))
+    html = render_whole_row(find_message(request, pk, message), request.GET.get("call", ""))
     if html is None:
         raise Http404
     return HttpResponse(html)
@@ -64,11 +64,11 @@ def message_row(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
 async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Send another version of a message of the user's."""
     try:
-        parts = pasted.from_form(request.POST.get("pasted", ""))
+        parts = pasted.parse_pasted_field(request.POST.get("pasted", ""))
     except Refused as refusal:
         return _refused(refusal)
     text = request.POST.get("text", "")
-    return await _answered(request, branches.edit, pk, message, text, parts)
+    return await _answered(request, branches.edit_message, pk, message, text, parts)
 
 
 @login_required
@@ -79,10 +79,10 @@ async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> Ht
 
 
 async def _answered(
-    request: HttpRequest, change: Callable[..., Opening], *arguments: Any
+    request: HttpRequest, change: Callable[..., AnswerStart], *arguments: Any
 ) -> HttpResponse:
     """Make a change and run the turn that it opens."""
-    user = await signed_in(request)
+    user = await load_user(request)
     if runner.draining:
         return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
@@ -100,7 +100,7 @@ def message_switch(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     """Show the branch through a message."""
     row = find_message(request, pk, message)
     try:
-        branches.switch(row.conversation.owner, pk, message)
+        branches.switch_branch(row.conversation.owner, pk, message)
     except Refused as refusal:
         return _refused(refusal)
     return HttpResponse(status=204)
@@ -117,9 +117,9 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     if request.method == "GET":
         return render(request, "chat/dialogs/message_delete.html", context)
     try:
-        branches.delete(row.conversation.owner, pk, message)
+        branches.delete_message(row.conversation.owner, pk, message)
     except Refused as refusal:
-        context["refusal"] = words(refusal)
+        context["refusal"] = explain_refusal(refusal)
         return render(request, "chat/dialogs/message_delete.html", context, status=422)
     return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
 
@@ -128,11 +128,11 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
 @require_GET
 async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> HttpResponseBase:
     """The conversation as a file, sent while it is read."""
-    await signed_in(request)
-    row = await in_db(find, request, pk)
+    await load_user(request)
+    row = await in_db(find_conversation, request, pk)
     write, suffix, kind = {
-        "markdown": (export.markdown, "md", "text/markdown"),
-        "json": (export.as_json, "json", "application/json"),
+        "markdown": (export.export_markdown, "md", "text/markdown"),
+        "json": (export.export_json, "json", "application/json"),
     }[form]
     response = StreamingHttpResponse(write(row), content_type=f"{kind}; charset=utf-8")
     name = f"{slugify(str(row))[:60] or 'conversation'}.{suffix}"
@@ -144,11 +144,11 @@ async def conversation_export(request: HttpRequest, pk: UUID, form: str) -> Http
 @require_http_methods(["GET", "POST"])
 def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The panel's part that is loaded when it opens: the plot, and the budget to choose."""
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     if request.method == "GET":
         context = {
             "conversation": row,
-            "plot": context_plot(load(pk)),
+            "plot": render_context_plot(load_state(pk)),
             "budgets": budget_choices(row),
             "chosen": str(row.context_budget or ""),
         }
@@ -164,4 +164,4 @@ def usage(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _refused(refusal: Refused) -> HttpResponse:
-    return refused(refusal, 409 if refusal.retryable else 422, words(refusal))
+    return refusal_response(refusal, 409 if refusal.retryable else 422, explain_refusal(refusal))

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from chat import metrics, outages
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 
 Sample = tuple[Mapping[str, str], float]
 
@@ -46,18 +46,18 @@ def _families() -> Iterable[list[str]]:
     )
     cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
     yield _family("compaction_dollars", "gauge", "What compactions cost.", [({}, cost)])
-    estimated = counter().encoding is None
+    estimated = get_counter().encoding is None
     yield _family(
         "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
     )
-    lasting = [({"service": each.service}, each.lasts) for each in outages.ALL]
+    lasting = [({"service": each.service}, each.is_ongoing) for each in outages.ALL]
     yield _family(
         "outage", "gauge", "1: a service is away, and the site works without it.", lasting
     )
     begun = [({"service": each.service}, each.count) for each in outages.ALL]
     yield _family("outages_total", "counter", "How often a service went away.", begun)
     for fault, help_text in metrics.WORDS.items():
-        yield _family(f"{fault}_total", "counter", help_text, [({}, metrics.counted(fault))])
+        yield _family(f"{fault}_total", "counter", help_text, [({}, metrics.read_count(fault))])
 
 
 def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:

@@ -11,7 +11,7 @@ from django.views.i18n import JavaScriptCatalog
 NUMBERS = 200  # the plural form of each of these is sent; above, the last two digits decide
 
 
-def script_texts() -> dict[str, Any]:
+def load_script_texts() -> dict[str, Any]:
     """The `djangojs` catalogue of the active language: `texts` has by English text a translation,
     or a list of plural forms, and `plurals` a digit for each number, its form. {} for English."""
     return _catalogue(get_language() or settings.LANGUAGE_CODE)

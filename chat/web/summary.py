@@ -16,9 +16,9 @@ from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction
-from chat.queries import preview as previewing
+from chat.queries.preview import preview_compaction
 from chat.services import summaries
-from chat.web.conversation import find
+from chat.web.conversation import find_conversation
 from chat.web.forms import CompactForm, SummaryForm
 
 # How the summary will be written, by its engine; None: it is prepared already.
@@ -42,9 +42,9 @@ HOW = {
 @require_GET
 def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
     """What compacting now would do; the page's script then sends `compact` over the socket."""
-    row = find(request, pk)
+    row = find_conversation(request, pk)
     try:
-        preview = previewing.preview(row)
+        preview = preview_compaction(row)
     except Refused as refusal:
         return render(request, "chat/dialogs/compact.html", {"refusal": refusal.message})
     context = {
@@ -63,13 +63,13 @@ def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_GET
 def summary(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The divider of the current summary, for a page that has missed it; 204: there is none."""
-    current = find(request, pk).compaction
+    current = find_conversation(request, pk).compaction
     return HttpResponse(render_divider(current)) if current else HttpResponse(status=204)
 
 
 def _version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
     """A version of the summary of the signed-in user's conversation, or 404."""
-    row = find(request, pk).compactions.filter(pk=version).first()
+    row = find_conversation(request, pk).compactions.filter(pk=version).first()
     if row is None:
         raise Http404
     return row
@@ -91,15 +91,15 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         return render(request, "chat/dialogs/summary_edit.html", context)
     if form.is_valid():
         try:
-            saved = summaries.edit(version, form.cleaned_data["text"])
+            saved = summaries.edit_summary(version, form.cleaned_data["text"])
         except Refused as refusal:
-            form.add_error(None, words(refusal))
+            form.add_error(None, explain_refusal(refusal))
         else:
             return _edited(request, saved)
     return render(request, "chat/dialogs/summary_edit.html", context, status=422)
 
 
-def words(refusal: Refused) -> str:
+def explain_refusal(refusal: Refused) -> str:
     """A refusal in words that fit any action: the usual words are about sending a message."""
     if refusal.code == RefusalCode.CONVERSATION_BUSY:
         return gettext("An answer or a compaction is running. Try again when it is done.")
@@ -128,6 +128,6 @@ def summary_revert(request: HttpRequest, pk: UUID, version: int) -> HttpResponse
     try:
         summaries.revert(version)
     except Refused as refusal:
-        context["refusal"] = words(refusal)
+        context["refusal"] = explain_refusal(refusal)
         return render(request, "chat/dialogs/summary_revert.html", context, status=422)
     return trigger_client_event(HttpResponse(status=204), "summary-reverted")

@@ -10,13 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.search.excerpts import excerpt
-from agent.search.lexical import names, parse
+from agent.search.excerpts import make_excerpt
+from agent.search.lexical import matches_title, parse_query
 from chat.html.divider import render_divider
 from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message
-from chat.queries.search import find
-from chat.queries.tree import variants
+from chat.queries.search import find_messages
+from chat.queries.tree import find_variants
 
 PAGE = 30
 SIDEBAR = 100
@@ -26,40 +26,40 @@ Item = dict[str, Any]
 Context = dict[str, Any]
 
 
-def branch(conversation: Conversation) -> QuerySet[Message]:
+def load_branch(conversation: Conversation) -> QuerySet[Message]:
     """The messages of the shown branch, in order."""
     return Message.objects.filter(conversation=conversation, active=True).order_by("position")
 
 
-def newest(conversation: Conversation) -> Context:
+def load_newest(conversation: Conversation) -> Context:
     """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends)."""
-    rows, more = _back(branch(conversation))
+    rows, more = _back(load_branch(conversation))
     return _page(conversation, rows, earlier=more, later=False)
 
 
-def before(conversation: Conversation, position: int) -> Context:
+def load_before(conversation: Conversation, position: int) -> Context:
     """The page before a position."""
-    rows, more = _back(branch(conversation).filter(position__lt=position))
+    rows, more = _back(load_branch(conversation).filter(position__lt=position))
     return _page(conversation, rows, earlier=more, later=True)
 
 
-def after(conversation: Conversation, position: int) -> Context:
+def load_after(conversation: Conversation, position: int) -> Context:
     """The page that follows a position."""
-    rows, more = _on(branch(conversation).filter(position__gt=position))
+    rows, more = _on(load_branch(conversation).filter(position__gt=position))
     return _page(conversation, rows, earlier=True, later=more)
 
 
-def around(conversation: Conversation, message: Message) -> Context:
+def load_around(conversation: Conversation, message: Message) -> Context:
     """The page with a message of the branch in its middle."""
-    rows = branch(conversation)
+    rows = load_branch(conversation)
     earlier, more = _back(rows.filter(position__lt=message.position), PAGE // 2)
     later, rest = _on(rows.filter(position__gte=message.position), PAGE // 2)
     return _page(conversation, [*earlier, *later], earlier=more, later=rest)
 
 
-def stands(conversation: Conversation, position: int, number: int) -> bool:
+def has_message_at(conversation: Conversation, position: int, number: int) -> bool:
     """Whether the branch has the message with this number at this position."""
-    return branch(conversation).filter(position=position, number=number).exists()
+    return load_branch(conversation).filter(position=position, number=number).exists()
 
 
 def _on(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bool]:
@@ -88,7 +88,7 @@ def _page(
 def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item]:
     """Messages, each with the divider of the compaction that reaches to it."""
     dividers = _dividers(conversation, messages)
-    among = variants(conversation, messages)
+    among = find_variants(conversation, messages)
     items: list[Item] = []
     for message in messages:
         items.append({"kind": "message", "html": render_message(message, among.get(message.pk))})
@@ -119,7 +119,7 @@ def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[i
     return {row.through_id: row for row in rows.order_by("pk")}
 
 
-def sidebar(user: User, query: str = "", *, archived: bool = False, count: int = 0) -> Context:
+def load_sidebar(user: User, query: str = "", *, archived: bool = False, count: int = 0) -> Context:
     """The list beside the chat: its `groups`, how many conversations to ask for to see `more` (0
     where these are all), and whether it leads on to archived ones."""
     groups, more = _groups(user, query, archived=archived, count=max(count, SIDEBAR))
@@ -137,7 +137,9 @@ def _groups(
     rows = Conversation.objects.filter(owner=user, archived=archived, temporary=False)
     if query:
         titles = rows.order_by("-updated_at").values_list("pk", "title")
-        rows = rows.filter(pk__in=[pk for pk, title in titles if names(title, query)][: count + 1])
+        rows = rows.filter(
+            pk__in=[pk for pk, title in titles if matches_title(title, query)][: count + 1]
+        )
     found = rows.only("title", "pinned", "updated_at").order_by("-pinned", "-updated_at")
     listed = list(found[: count + 1])
     more = count + SIDEBAR if len(listed) > count else 0
@@ -159,17 +161,17 @@ def _groups(
     return [(label, group) for label, group in groups.items() if group], more
 
 
-def text_hits(user: User, query: str) -> list[Item]:
+def find_text_hits(user: User, query: str) -> list[Item]:
     """The messages that fit a query best, in all of a user's conversations: where they stand and
     the words around the hits."""
-    parsed = parse(query, typing=True)
+    parsed = parse_query(query, typing=True)
     return [
         {
             "url": f"{reverse('conversation', args=[hit.conversation_id])}#message-{hit.number}",
             "title": hit.title or gettext("New conversation"),
             "number": hit.number,
             "created_at": hit.created_at,
-            "excerpt": excerpt(" ".join(hit.text.split()), parsed, HIT_CHARACTERS),
+            "excerpt": make_excerpt(" ".join(hit.text.split()), parsed, HIT_CHARACTERS),
         }
-        for hit in find(user.pk, parsed, limit=HITS)
+        for hit in find_messages(user.pk, parsed, limit=HITS)
     ]

@@ -13,10 +13,10 @@ from django.urls import reverse
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
-from accounts.sessions import signed_in_user_id
+from accounts.sessions import find_user_id
 from chat.db import in_db
 from config.server.connections import Connections, Places
-from config.server.limits import SMALL_BODY, BodyLimit, Limits
+from config.server.limits import SMALL_BODY, BodyLimit, ServerLimits
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ LINGER = 5.0
 WARN_EVERY = 60.0  # s
 
 
-class Request(WebRequest):
+class LimitedRequest(WebRequest):
     """A request whose body is counted as it comes, and handed on when there is a place."""
 
     limit = BodyLimit(0)
@@ -77,7 +77,7 @@ class Request(WebRequest):
 class Channel(http.HTTPChannel):
     """One connection. Every wait has its end: for a header, a body, the next request."""
 
-    requestFactory = Request
+    requestFactory = LimitedRequest
     transport: Any  # Twisted's interfaces tell mypy nothing of their methods
     _networkProducer: Any
     _path: Any
@@ -88,7 +88,7 @@ class Channel(http.HTTPChannel):
     _unsent_before = 0
 
     @property
-    def _limits(self) -> Limits:
+    def _limits(self) -> ServerLimits:
         return self.factory.limits
 
     @property
@@ -100,7 +100,7 @@ class Channel(http.HTTPChannel):
     def connectionMade(self) -> None:
         super().connectionMade()
         if self._connections.admit(self):
-            self._connections.waits(self)
+            self._connections.mark_waiting(self)
             self._expect(self._limits.header_seconds, self._header_late)
         else:
             self.factory.note_refusal(self.transport.getPeer())
@@ -134,7 +134,7 @@ class Channel(http.HTTPChannel):
 
     def allHeadersReceived(self) -> None:
         self._expect(None)
-        self._connections.works(self)
+        self._connections.mark_working(self)
         request = self.requests[-1]
         request.parseCookies()
         request.limit = self._limits.body(
@@ -164,9 +164,9 @@ class Channel(http.HTTPChannel):
             self._expect(None)
             super().allContentReceived()
 
-    def requestDone(self, request: Request) -> None:
+    def requestDone(self, request: LimitedRequest) -> None:
         self._idle = True
-        self._connections.waits(self)
+        self._connections.mark_waiting(self)
         self._unsent_before = self._unsent()
         self._expect(self._limits.idle_seconds, self._idle_over)
         super().requestDone(request)  # which goes on with what was sent ahead
@@ -208,14 +208,14 @@ class Channel(http.HTTPChannel):
 
     # --- Who may upload ---
 
-    def _check_session(self, request: Request) -> None:
+    def _check_session(self, request: LimitedRequest) -> None:
         """Read on only if the database knows the session. The reactor does not wait for the
         answer."""
         self._networkProducer.pauseProducing()
-        task = asyncio.ensure_future(in_db(signed_in_user_id, request.session_key))
+        task = asyncio.ensure_future(in_db(find_user_id, request.session_key))
         task.add_done_callback(partial(self._session_checked, request))
 
-    def _session_checked(self, request: Request, task: "asyncio.Task[int | None]") -> None:
+    def _session_checked(self, request: LimitedRequest, task: "asyncio.Task[int | None]") -> None:
         # A small body may have come in one piece with its header: then Django looks itself.
         if self.over or self._handlingRequest or request not in self.requests:
             return
@@ -241,7 +241,7 @@ class Channel(http.HTTPChannel):
         if self.over:
             return
         self.over = True
-        self._connections.works(self)
+        self._connections.mark_working(self)
         self._answer(status, words, *headers)
         self._networkProducer.resumeProducing()
         self._networkProducer.unregisterProducer()
@@ -266,7 +266,7 @@ class Factory(http.HTTPFactory):
     protocol = Channel  # type: ignore[assignment]  # without its proxy for HTTP/2
     reactor: Any
 
-    def __init__(self, server: Any, limits: Limits) -> None:
+    def __init__(self, server: Any, limits: ServerLimits) -> None:
         super().__init__()
         self.timeOut = None  # the channel's own timeouts replace it
         self.server = server

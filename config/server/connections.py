@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from config.server.limits import Limits
+from config.server.limits import ServerLimits
 
 if TYPE_CHECKING:
     from config.server.channel import Channel
@@ -17,7 +17,7 @@ class Connections:
     its header, is closed: every request is served, however many connections are idle.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self._open: dict[Any, str] = {}  # transport → address
         self._addresses: Counter[str] = Counter()
@@ -48,10 +48,10 @@ class Connections:
         if not self._addresses[address]:
             del self._addresses[address]
 
-    def waits(self, channel: "Channel") -> None:
+    def mark_waiting(self, channel: "Channel") -> None:
         self._waiting[channel] = None
 
-    def works(self, channel: "Channel") -> None:
+    def mark_working(self, channel: "Channel") -> None:
         self._waiting.pop(channel, None)
 
 

@@ -26,7 +26,7 @@ class BodyLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """See docs/operations.md. Seconds, bytes, and numbers of connections."""
 
     connections: int
@@ -50,9 +50,9 @@ class Limits:
         return bool(self.per_address) and address not in ("127.0.0.1", "::1")
 
 
-def limits() -> Limits:
+def load_limits() -> ServerLimits:
     """The limits of this process."""
-    return Limits(
+    return ServerLimits(
         connections=_affordable(settings.MAX_CONNECTIONS),
         # Behind proxies all connections are theirs.
         per_address=0 if settings.TRUSTED_PROXIES else settings.CONNECTIONS_PER_ADDRESS,

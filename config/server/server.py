@@ -12,7 +12,7 @@ from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
 
 from config.server.channel import Factory
-from config.server.limits import limits
+from config.server.limits import load_limits
 
 reactor: Any = installed  # its interfaces tell mypy nothing
 # Within these a client must answer a close frame; until then what it sends is dropped.
@@ -36,7 +36,7 @@ class Server(DaphneServer):
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
-        self.http_factory = Factory(self, limits())
+        self.http_factory = Factory(self, load_limits())
         self.ws_factory = Sockets(self, server=self.server_name)
         self.ws_factory.setProtocolOptions(
             autoPingTimeout=self.ping_timeout,

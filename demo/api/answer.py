@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from demo.api.protocol import Reply, delta_count, text
+from demo.api.protocol import ScriptedReply, delta_count, text
 from demo.api.tokens import Block
 
-Content = str | Block | Sequence[Block] | Reply
+Content = str | Block | Sequence[Block] | ScriptedReply
 FaultKind = Literal["error_event", "cut", "drop", "stall"]
 
 
@@ -26,7 +26,7 @@ class HttpError:
 
 
 @dataclass(frozen=True)
-class Fault:
+class AnswerFault:
     """What goes wrong, and when: after that many content deltas, None = before the first byte."""
 
     kind: FaultKind
@@ -44,9 +44,9 @@ class Answer:
     of the reply's text.
     """
 
-    reply: Reply | None = None
+    reply: ScriptedReply | None = None
     error: HttpError | None = None
-    fault: Fault | None = None
+    fault: AnswerFault | None = None
     delay_s: float = 0.0
     interval_s: float = 0.0
     stamp: bool = False
@@ -74,7 +74,7 @@ class Gate:
         if not await asyncio.to_thread(self.reached.wait, timeout_s):
             raise TimeoutError("no request reached the stalled answer")
 
-    async def passed(self) -> None:
+    async def wait_released(self) -> None:
         """Wait until the gate is released (called by the server)."""
         loop = asyncio.get_running_loop()
         opened = asyncio.Event()
@@ -86,18 +86,18 @@ class Gate:
         await opened.wait()
 
 
-def as_reply(content: Content) -> Reply:
+def as_reply(content: Content) -> ScriptedReply:
     """A text, a block or a list of blocks as a Reply."""
-    if isinstance(content, Reply):
+    if isinstance(content, ScriptedReply):
         return content
     if isinstance(content, str):
-        return Reply((text(content),) if content else ())
+        return ScriptedReply((text(content),) if content else ())
     if isinstance(content, dict):
-        return Reply((content,))
-    return Reply(tuple(content))
+        return ScriptedReply((content,))
+    return ScriptedReply(tuple(content))
 
 
-def broken_off(
+def break_off(
     kind: FaultKind,
     content: Content | None,
     deltas: int | None,
@@ -107,4 +107,4 @@ def broken_off(
     """An answer that breaks off after so many deltas of the content, by default after all."""
     reply = as_reply("" if content is None else content)
     after = None if content is None else delta_count(reply) if deltas is None else deltas
-    return Answer(reply, fault=Fault(kind, after, error_type, message))
+    return Answer(reply, fault=AnswerFault(kind, after, error_type, message))

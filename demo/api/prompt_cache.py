@@ -19,7 +19,7 @@ from demo.api.tokens import (
     Block,
     Body,
     compact_json,
-    encode,
+    encode_text,
     segments,
     tokens_of_bytes,
     without_cache_control,
@@ -98,7 +98,7 @@ class PromptCache:
 def _walk(body: Body) -> tuple[list[bytes], list[int], list[tuple[int, str]]]:
     """Per block the hash and the end in bytes of the prefix up to it; and (position, ttl) of the
     breakpoints in order."""
-    running = blake2b(encode(str(body.get("model"))), digest_size=16)
+    running = blake2b(encode_text(str(body.get("model"))), digest_size=16)
     digests: list[bytes] = []
     ends: list[int] = []
     breakpoints: list[tuple[int, str]] = []
@@ -107,8 +107,8 @@ def _walk(body: Body) -> tuple[list[bytes], list[int], list[tuple[int, str]]]:
         if section not in ("tools", "system") and not in_messages:
             in_messages = True
             for name in SETTINGS_OF_MESSAGES:
-                running.update(encode(compact_json(body.get(name))))
-        running.update(encode(section + compact_json(without_cache_control(block)) + "\n"))
+                running.update(encode_text(compact_json(body.get(name))))
+        running.update(encode_text(section + compact_json(without_cache_control(block)) + "\n"))
         size += block_bytes
         digests.append(running.copy().digest())
         ends.append(size)

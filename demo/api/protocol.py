@@ -1,6 +1,6 @@
 """The Messages API's wire format, without any I/O: bodies, stream events, error bodies.
 
-A `Reply` says what the model answers. `message_body` renders it as one JSON body and
+A `ScriptedReply` says what the model answers. `message_body` renders it as one JSON body and
 `stream_events` as the sequence of server-sent events; folding the second gives the first.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from demo.api.tokens import Block, compact_json, count_blocks, encode
+from demo.api.tokens import Block, compact_json, count_blocks, encode_text
 
 Event = dict[str, Any]
 
@@ -85,7 +85,7 @@ class Envelope:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ScriptedReply:
     """What the model answers.
 
     blocks: content blocks as the API shapes them ({"type": "text", "text": ...}, ...).
@@ -130,7 +130,7 @@ def text(value: str) -> Block:
 def thinking(value: str, signature: str | None = None) -> Block:
     """A thinking block; the stand-in signature is derived from the text."""
     if signature is None:
-        signature = "sig-" + sha256(encode(value)).hexdigest()[:40]
+        signature = "sig-" + sha256(encode_text(value)).hexdigest()[:40]
     return {"type": "thinking", "thinking": value, "signature": signature}
 
 
@@ -142,18 +142,18 @@ def redacted_thinking(data: str) -> Block:
 def tool_use(name: str, arguments: Mapping[str, Any], block_id: str | None = None) -> Block:
     """A tool_use block; without an id it gets one derived from name and arguments."""
     if block_id is None:
-        digest = sha256(encode(name + compact_json(arguments))).hexdigest()
+        digest = sha256(encode_text(name + compact_json(arguments))).hexdigest()
         block_id = f"toolu_{digest[:20]}"
     return {"type": "tool_use", "id": block_id, "name": name, "input": dict(arguments)}
 
 
-def refusal(category: str | None = None, explanation: str | None = None) -> Reply:
+def refusal(category: str | None = None, explanation: str | None = None) -> ScriptedReply:
     """A refusal: HTTP 200 with no content and stop_details."""
     details = {"type": "refusal", "category": category, "explanation": explanation}
-    return Reply((), stop_reason="refusal", stop_details=details)
+    return ScriptedReply((), stop_reason="refusal", stop_details=details)
 
 
-def output_usage(reply: Reply) -> dict[str, Any]:
+def output_usage(reply: ScriptedReply) -> dict[str, Any]:
     """The `usage` fields of the answer, counted by the stand-in."""
     usage: dict[str, Any] = {"output_tokens": max(1, count_blocks(reply.blocks))}
     thoughts = [b for b in reply.blocks if b["type"] in ("thinking", "redacted_thinking")]
@@ -162,7 +162,7 @@ def output_usage(reply: Reply) -> dict[str, Any]:
     return usage
 
 
-def message_body(reply: Reply, envelope: Envelope) -> dict[str, Any]:
+def message_body(reply: ScriptedReply, envelope: Envelope) -> dict[str, Any]:
     """The JSON body of a plain (not streamed) answer."""
     return {
         "id": envelope.message_id,
@@ -181,7 +181,7 @@ def message_body(reply: Reply, envelope: Envelope) -> dict[str, Any]:
     }
 
 
-def stream_events(reply: Reply, envelope: Envelope) -> Iterator[Event]:
+def stream_events(reply: ScriptedReply, envelope: Envelope) -> Iterator[Event]:
     """The events of a streamed answer, in order, `ping` included."""
     body = message_body(reply, envelope)
     usage = body["usage"]
@@ -207,7 +207,7 @@ def stream_events(reply: Reply, envelope: Envelope) -> Iterator[Event]:
     yield {"type": "message_stop"}
 
 
-def _input_overrides(reply: Reply) -> dict[str, Any]:
+def _input_overrides(reply: ScriptedReply) -> dict[str, Any]:
     return {key: value for key, value in reply.usage.items() if "output" not in key}
 
 
@@ -226,7 +226,7 @@ def _opening(block: Block) -> Block:
     return block
 
 
-def _deltas(block: Block, reply: Reply) -> Iterator[dict[str, Any]]:
+def _deltas(block: Block, reply: ScriptedReply) -> Iterator[dict[str, Any]]:
     match block["type"]:
         case "text":
             for piece in reply.pieces or cut_text(block["text"], reply.piece_chars):
@@ -245,7 +245,7 @@ def _deltas(block: Block, reply: Reply) -> Iterator[dict[str, Any]]:
                     yield {"type": "input_json_delta", "partial_json": piece}
 
 
-def delta_count(reply: Reply) -> int:
+def delta_count(reply: ScriptedReply) -> int:
     """How many content_block_delta events the reply streams as."""
     return sum(1 for block in reply.blocks for _ in _deltas(block, reply))
 

@@ -51,7 +51,7 @@ class RecordedRequest:
         """The text blocks of the last user message."""
         for message in reversed(self.messages):
             if message.get("role") == "user":
-                return text_of(message)
+                return join_text(message)
         return ""
 
 
@@ -64,7 +64,7 @@ class Disconnect:
     at: float
 
 
-def text_of(message: dict[str, Any]) -> str:
+def join_text(message: dict[str, Any]) -> str:
     """A message's text blocks joined by blank lines."""
     blocks = blocks_of(message.get("content"))
     return "\n\n".join(str(b.get("text", "")) for b in blocks if b.get("type") == "text")

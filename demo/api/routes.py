@@ -10,18 +10,18 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.model.rules import MAX_BODY_BYTES, violations
+from agent.model.rules import MAX_BODY_BYTES, find_violations
 from demo.api.answer import Answer, HttpError
 from demo.api.control import add_control_routes
 from demo.api.prompt_cache import PromptCache
 from demo.api.protocol import PromptUsage, error_body, prompt_too_long
 from demo.api.recording import Endpoint, RecordedRequest
 from demo.api.script import Script
-from demo.api.sending import Exchange
+from demo.api.sending import AnswerWriter
 from demo.api.thinking import ThinkingLedger
 from demo.api.tokens import count_prompt
-from demo.mind.models import Model, listing
-from demo.mind.recognition import kind_of
+from demo.mind.models import ListedModel, list_models
+from demo.mind.recognition import recognise_kind
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Api:
         script: Script,
         *,
         ollama: bool,
-        models: Sequence[Model],
+        models: Sequence[ListedModel],
         strict: bool,
         api_key: str | None,
         cache_minimum_tokens: int,
@@ -85,13 +85,13 @@ class Api:
         if answer is not None and answer.error is not None:
             return self._error(answer.error)
         if answer is not None and answer.fault is not None and answer.fault.gate is not None:
-            await answer.fault.gate.passed()
+            await answer.fault.gate.wait_released()
         return web.json_response({"input_tokens": count_prompt(request.body)})
 
     async def list_models(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/models"""
         failed = self._models_error(http)
-        return failed or web.json_response(listing(self.models, ollama=self.ollama))
+        return failed or web.json_response(list_models(self.models, ollama=self.ollama))
 
     async def show_model(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/models/{id}"""
@@ -121,7 +121,7 @@ class Api:
         if not isinstance(body, dict):
             body, broken = {}, ["the body is not a JSON object"]
         request = RecordedRequest(endpoint, http.path, _headers(http), raw, body)
-        request.kind = kind_of(body)
+        request.kind = recognise_kind(body)
         request.violations = broken or self._violations(request)
         self.script.record(request)
         return request
@@ -129,7 +129,7 @@ class Api:
     def _violations(self, request: RecordedRequest) -> list[str]:
         body, is_count = request.body, request.endpoint == "count_tokens"
         model = self._model(body)
-        found = violations(
+        found = find_violations(
             body,
             headers=request.headers,
             window=None if model is None or is_count else model.window,
@@ -158,7 +158,7 @@ class Api:
         key = headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
         return bool(key) and self._api_key in (None, key)
 
-    def _model(self, body: dict[str, Any]) -> Model | None:
+    def _model(self, body: dict[str, Any]) -> ListedModel | None:
         return next((model for model in self.models if model.id == body.get("model")), None)
 
     async def _send(
@@ -171,7 +171,7 @@ class Api:
         if answer.reply is not None:
             self._ledger.issue(request.body, answer.reply)
         number = next(self._numbers)
-        exchange = Exchange(
+        exchange = AnswerWriter(
             http,
             request,
             answer,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from demo.api.answer import Answer, Content, Fault, Gate, HttpError, as_reply, broken_off
-from demo.api.protocol import Reply, text
+from demo.api.answer import Answer, AnswerFault, Content, Gate, HttpError, as_reply, break_off
+from demo.api.protocol import ScriptedReply, text
 from demo.api.recording import Disconnect, Endpoint, RecordedRequest
 
 Condition = Callable[[RecordedRequest], bool]
@@ -111,7 +111,7 @@ class Script:
         always: bool = False,
     ) -> Self:
         """Begin with 200, stream the content's deltas (or so many), then an `error` event."""
-        answer = broken_off("error_event", after_text, deltas, error_type, message)
+        answer = break_off("error_event", after_text, deltas, error_type, message)
         return self._add(lambda _: answer, f"error_event {error_type}", when, always)
 
     def cut(
@@ -123,7 +123,7 @@ class Script:
         always: bool = False,
     ) -> Self:
         """Stream the content's deltas (or so many), then end the body without message_stop."""
-        answer = broken_off("cut", after, deltas)
+        answer = break_off("cut", after, deltas)
         return self._add(lambda _: answer, "cut", when, always)
 
     def drop(
@@ -136,7 +136,7 @@ class Script:
     ) -> Self:
         """Stream the content's deltas (or so many), then reset the connection; None = before
         the headers."""
-        answer = broken_off("drop", after, deltas)
+        answer = break_off("drop", after, deltas)
         return self._add(lambda _: answer, "drop", when, always)
 
     def stall(
@@ -153,9 +153,9 @@ class Script:
         gate = Gate()
         pieces = tuple(piece for piece in (after, then) if piece)
         whole = "".join(pieces)
-        reply = Reply((text(whole),) if whole else (), pieces=pieces)
+        reply = ScriptedReply((text(whole),) if whole else (), pieces=pieces)
         after_deltas = None if after is None else int(bool(after))
-        answer = Answer(reply, fault=Fault("stall", after_deltas, gate=gate))
+        answer = Answer(reply, fault=AnswerFault("stall", after_deltas, gate=gate))
         self._add(lambda _: answer, "stall", when, always, endpoint)
         return gate
 
@@ -171,7 +171,7 @@ class Script:
         """Stop after so many deltas of the content until the handle is released, then send the
         rest and finish properly."""
         gate = Gate()
-        fault = Fault("stall", deltas, gate=gate)
+        fault = AnswerFault("stall", deltas, gate=gate)
         answer = Answer(as_reply(content), interval_s=interval_s, fault=fault)
         self._add(lambda _: answer, "pause", when, always)
         return gate
@@ -197,7 +197,7 @@ class Script:
         always: bool = False,
     ) -> Self:
         """Send one text delta per interval, on a schedule counted from the first one."""
-        reply = Reply((text("".join(texts)),), pieces=tuple(texts))
+        reply = ScriptedReply((text("".join(texts)),), pieces=tuple(texts))
         return self.reply(reply, when=when, always=always, interval_s=interval_s, stamp=stamp)
 
     def _add(

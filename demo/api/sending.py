@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 
 from aiohttp import web
 
-from demo.api.answer import Answer, Fault
+from demo.api.answer import Answer, AnswerFault
 from demo.api.protocol import (
     ERROR_TYPES,
     Envelope,
     PromptUsage,
-    Reply,
+    ScriptedReply,
     encode_event,
     error_body,
     error_event,
@@ -25,10 +25,10 @@ from demo.api.protocol import (
 )
 from demo.api.recording import Disconnect, RecordedRequest
 from demo.api.script import Script
-from demo.api.stream import Chunk, encode_chunks, until
+from demo.api.stream import Chunk, encode_chunks, split_after
 
 
-class Exchange:
+class AnswerWriter:
     """One request and the answer that is being written to it."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Exchange:
         self._http = http
         self._request = request
         self._answer = answer
-        self._reply = answer.reply if answer.reply is not None else Reply(())
+        self._reply = answer.reply if answer.reply is not None else ScriptedReply(())
         self._prompt = prompt
         self._number = number
         self._ollama = ollama
@@ -87,7 +87,7 @@ class Exchange:
             await response.write_eof()
             return response
 
-        first, rest = until(chunks, fault.after_deltas)
+        first, rest = split_after(chunks, fault.after_deltas)
         if fault.after_deltas is None and not await self._pass(fault):
             return web.Response()
         response = await self._open()
@@ -117,10 +117,10 @@ class Exchange:
             await self._pass(fault)
         return web.Response(body=body, headers=headers, content_type="application/json")
 
-    async def _pass(self, fault: Fault) -> bool:
+    async def _pass(self, fault: AnswerFault) -> bool:
         """Let the fault happen; True if the answer goes on after it."""
         if fault.kind == "stall" and fault.gate is not None:
-            await fault.gate.passed()
+            await fault.gate.wait_released()
             return True
         if fault.kind == "drop":
             self._reset_connection()

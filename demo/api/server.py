@@ -16,7 +16,7 @@ from aiohttp import web
 
 from demo.api.routes import Api, add_routes
 from demo.api.script import Script
-from demo.mind.models import DEMO_MODEL, OLLAMA_MODEL, Model
+from demo.mind.models import DEMO_MODEL, OLLAMA_MODEL, ListedModel
 
 # Above the API's own limit of 32 MB, so that the answer is the API's and not aiohttp's.
 CLIENT_MAX_BYTES = 96 * 1024 * 1024
@@ -41,7 +41,7 @@ class DemoServer:
         script: Script | None = None,
         *,
         ollama: bool = False,
-        models: Sequence[Model] | None = None,
+        models: Sequence[ListedModel] | None = None,
         strict: bool = True,
         api_key: str | None = None,
         cache_minimum_tokens: int = 0,

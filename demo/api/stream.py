@@ -67,7 +67,7 @@ def _text_chunk(index: int, text: str, stamp: bool) -> Chunk:
     return Chunk(before, paced=True, after=after, stamped=True)
 
 
-def until(chunks: Iterable[Chunk], deltas: int | None) -> tuple[list[Chunk], list[Chunk]]:
+def split_after(chunks: Iterable[Chunk], deltas: int | None) -> tuple[list[Chunk], list[Chunk]]:
     """The chunks up to and including that many deltas, and the rest. 0 deltas keep the opening
     events, for a stream that breaks right after its message_start."""
     whole = list(chunks)

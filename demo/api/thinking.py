@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
-from demo.api.protocol import Reply
-from demo.api.tokens import Block, Body, blocks_of, compact_json, encode, without_cache_control
+from demo.api.protocol import ScriptedReply
+from demo.api.tokens import Block, Body, blocks_of, compact_json, encode_text, without_cache_control
 
 
 class ThinkingLedger:
@@ -20,7 +20,7 @@ class ThinkingLedger:
     def __init__(self) -> None:
         self._issued: dict[str, tuple[Block, bytes]] = {}
 
-    def issue(self, body: Body, reply: Reply) -> None:
+    def issue(self, body: Body, reply: ScriptedReply) -> None:
         """Remember the reply's thinking blocks as bound to the request they answer."""
         thoughts = [b for b in reply.blocks if b["type"] in ("thinking", "redacted_thinking")]
         if thoughts:
@@ -71,4 +71,4 @@ def _digest(body: Body, messages: int) -> bytes:
 
 
 def _add(running: Any, section: str, block: Block) -> None:
-    running.update(encode(section + compact_json(without_cache_control(block)) + "\n"))
+    running.update(encode_text(section + compact_json(without_cache_control(block)) + "\n"))

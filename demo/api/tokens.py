@@ -26,10 +26,10 @@ def tokens_of_bytes(size: int) -> int:
 
 def count_text(text: str) -> int:
     """Tokens of a text."""
-    return tokens_of_bytes(len(encode(text)))
+    return tokens_of_bytes(len(encode_text(text)))
 
 
-def encode(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """UTF-8 that also takes lone surrogates, which JSON can carry."""
     return text.encode("utf-8", "surrogatepass")
 
@@ -52,16 +52,16 @@ def block_size(block: Block) -> int:
     """Bytes that a block counts for."""
     kind = block.get("type")
     if kind == "text":
-        return len(encode(str(block.get("text", ""))))
+        return len(encode_text(str(block.get("text", ""))))
     if kind in ("image", "document"):
         source = block.get("source")
         if isinstance(source, dict) and source.get("type") == "text":
-            return len(encode(str(source.get("data", ""))))
+            return len(encode_text(str(source.get("data", ""))))
         return MEDIA_TOKENS * BYTES_PER_TOKEN
     if kind == "tool_result" and isinstance(block.get("content"), list):
         nested = sum(block_size(inner) for inner in blocks_of(block["content"]))
         return nested + len(str(block.get("tool_use_id", "")))
-    return len(encode(compact_json(without_cache_control(block))))
+    return len(encode_text(compact_json(without_cache_control(block))))
 
 
 def without_cache_control(block: Block) -> Block:
@@ -82,7 +82,7 @@ def segments(body: Body) -> Iterator[tuple[str, Block, int]]:
     """
     for tool in body.get("tools") or []:
         if isinstance(tool, dict):
-            yield "tools", tool, len(encode(compact_json(without_cache_control(tool))))
+            yield "tools", tool, len(encode_text(compact_json(without_cache_control(tool))))
     for block in blocks_of(body.get("system") or []):
         yield "system", block, block_size(block)
     for message in body.get("messages") or []:

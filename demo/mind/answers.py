@@ -12,15 +12,22 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from demo.api.protocol import Reply, text, tool_use
-from demo.api.recording import text_of
-from demo.api.tokens import Body, blocks_of, compact_json, count_prompt, encode, tokens_of_bytes
+from demo.api.protocol import ScriptedReply, text, tool_use
+from demo.api.recording import join_text
+from demo.api.tokens import (
+    Body,
+    blocks_of,
+    compact_json,
+    count_prompt,
+    encode_text,
+    tokens_of_bytes,
+)
 from demo.mind import texts
 from demo.mind.models import DEMO_MODEL
-from demo.mind.recognition import SUMMARY_MARK, kind_of, messages_of
+from demo.mind.recognition import SUMMARY_MARK, messages_of, recognise_kind
 from demo.mind.samples import SAMPLES
-from demo.mind.summaries import write_summary
-from demo.mind.titles import write_title
+from demo.mind.summaries import compose_summary
+from demo.mind.titles import compose_title
 
 # Seven replies of this size, with their questions, fill 80 % of the demo's 8,192 tokens.
 REPLY_BYTES = 3900
@@ -46,32 +53,32 @@ _HIT = re.compile(r"^\[(#\d+)\]", re.MULTILINE)  # how a result names the messag
 CITED = 3
 
 
-def answer(body: Body, *, window: int = DEMO_MODEL.window) -> Reply:
+def answer(body: Body, *, window: int = DEMO_MODEL.window) -> ScriptedReply:
     """The demo's reply to a Messages API request: a summary, a title, a tool call or a text.
 
     It is cut at `max_tokens` and at the window (tokens), with the stop reason that says so.
     """
-    kind = kind_of(body)
+    kind = recognise_kind(body)
     if kind == "summary":
-        reply = Reply((text(write_summary(body)),))
+        reply = ScriptedReply((text(compose_summary(body)),))
     elif kind == "title":
-        reply = Reply((text(write_title(body)),))
+        reply = ScriptedReply((text(compose_title(body)),))
     else:
         reply = _chat(body)
     return _clip(replace(reply, piece_chars=PIECE_CHARACTERS), body, window)
 
 
-def _chat(body: Body) -> Reply:
+def _chat(body: Body) -> ScriptedReply:
     messages = messages_of(body)
     last = messages[-1] if messages else {}
     results = [b for b in blocks_of(last.get("content")) if b.get("type") == "tool_result"]
     if results:
-        return Reply((text(_compose(_found(results), body)),))
-    asked = text_of(last).strip()
+        return ScriptedReply((text(_compose(_found(results), body)),))
+    asked = join_text(last).strip()
     call = _search_call(asked, body)
     if call is not None:
         return call
-    return Reply((text(_compose(_echo(asked) + _section(asked), body)),))
+    return ScriptedReply((text(_compose(_echo(asked) + _section(asked), body)),))
 
 
 def _section(asked: str) -> str:
@@ -99,14 +106,14 @@ def _compose(answer_text: str, body: Body) -> str:
     """The opening, what was asked for, the state of the window, and enough pieces to fill the
     reply."""
     parts = [texts.OPENING, answer_text, _state(body)]
-    size = sum(len(encode(part)) + 1 for part in parts)
+    size = sum(len(encode_text(part)) + 1 for part in parts)
     turn = sum(1 for m in messages_of(body) if m.get("role") == "user")
     start = (turn - 1) * PIECES_PER_REPLY
     for offset in range(len(PIECES)):
         piece = PIECES[(start + offset) % len(PIECES)]
-        if size + len(encode(piece)) + 1 <= REPLY_BYTES:
+        if size + len(encode_text(piece)) + 1 <= REPLY_BYTES:
             parts.append(piece)
-            size += len(encode(piece)) + 1
+            size += len(encode_text(piece)) + 1
     return "\n".join(parts).rstrip()
 
 
@@ -120,16 +127,18 @@ def _state(body: Body) -> str:
     )
 
 
-def _search_call(asked: str, body: Body) -> Reply | None:
+def _search_call(asked: str, body: Body) -> ScriptedReply | None:
     """A call of the search tool, if it is declared and the user wants something found."""
     tools: list[Mapping[str, Any]] = [t for t in body.get("tools") or [] if isinstance(t, dict)]
     if not any(tool.get("name") == SEARCH_TOOL for tool in tools) or not _SEARCH.search(asked):
         return None
     query = " ".join(_SEARCH.sub(" ", asked).split())[:ECHO_CHARACTERS] or asked
     # The id must differ from all others of the conversation, and still be the same each time.
-    digest = sha256(encode(compact_json(body.get("messages")))).hexdigest()
+    digest = sha256(encode_text(compact_json(body.get("messages")))).hexdigest()
     lead = text("Demo reply, not an AI: the search tool is called with your words.")
-    return Reply((lead, tool_use(SEARCH_TOOL, {"query": query}, f"toolu_demo_{digest[:16]}")))
+    return ScriptedReply(
+        (lead, tool_use(SEARCH_TOOL, {"query": query}, f"toolu_demo_{digest[:16]}"))
+    )
 
 
 def _found(results: list[dict[str, Any]]) -> str:
@@ -142,13 +151,13 @@ def _found(results: list[dict[str, Any]]) -> str:
     return texts.FOUND + (quoted or "> Nothing.") + "\n" + cited
 
 
-def _clip(reply: Reply, body: Body, window: int) -> Reply:
+def _clip(reply: ScriptedReply, body: Body, window: int) -> ScriptedReply:
     """The reply as a model would be stopped by the limits of the request."""
     limit, reason = int(body.get("max_tokens") or 1), "max_tokens"
     room = window - count_prompt(body)
     if 0 < room < limit:
         limit, reason = room, "model_context_window_exceeded"
-    whole = encode(reply.text)
+    whole = encode_text(reply.text)
     if reply.effective_stop_reason == "tool_use" or tokens_of_bytes(len(whole)) <= limit:
         return reply
     cut = whole[: limit * 4].decode("utf-8", "ignore").rstrip()

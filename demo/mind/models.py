@@ -11,7 +11,7 @@ CREATED_AT_SECONDS = 1793491200
 
 
 @dataclass(frozen=True)
-class Model:
+class ListedModel:
     """One listed model; `window` and `max_output` in tokens."""
 
     id: str = "everlong-demo"
@@ -45,11 +45,11 @@ class Model:
         }
 
 
-DEMO_MODEL = Model()
-OLLAMA_MODEL = Model(id="qwen3:8b", window=4096, max_output=4096, display_name="qwen3:8b")
+DEMO_MODEL = ListedModel()
+OLLAMA_MODEL = ListedModel(id="qwen3:8b", window=4096, max_output=4096, display_name="qwen3:8b")
 
 
-def listing(models: Sequence[Model], *, ollama: bool) -> dict[str, Any]:
+def list_models(models: Sequence[ListedModel], *, ollama: bool) -> dict[str, Any]:
     """The body of `GET /v1/models`."""
     if ollama:
         return {"object": "list", "data": [model.openai_info() for model in models]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from demo.api.protocol import Reply
+from demo.api.protocol import ScriptedReply
 from demo.api.recording import RecordedRequest
 from demo.api.script import Script, is_chat
 from demo.api.tokens import BYTES_PER_TOKEN
@@ -37,5 +37,5 @@ def bench_script(
     return script
 
 
-def _answer(request: RecordedRequest) -> Reply:
+def _answer(request: RecordedRequest) -> ScriptedReply:
     return answer(request.body, window=DEMO_MODEL.window)

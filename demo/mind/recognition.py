@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from demo.api.recording import Kind, text_of
+from demo.api.recording import Kind, join_text
 from demo.api.tokens import Body, blocks_of
 
 SUMMARY_MARK = "# Conversation Summary"
@@ -24,7 +24,7 @@ _FEWEST_HEADINGS = 3
 _LONGEST_TITLE_INSTRUCTION = 2000
 
 
-def kind_of(body: Body) -> Kind:
+def recognise_kind(body: Body) -> Kind:
     """Chat, unless a summary or a title is asked for."""
     if summary_instruction(body) is not None:
         return "summary"
@@ -38,15 +38,15 @@ def summary_instruction(body: Body) -> str | None:
     users = [m for m in messages_of(body) if m.get("role") == "user"]
     if not users:
         return None
-    last = text_of(users[-1])
+    last = join_text(users[-1])
     system = _own_system_text(body)
     # A corrective retry follows the transcript with the first answer and what was wrong with it.
-    if "<transcript" in last or (len(users) <= 3 and "<transcript" in text_of(users[0])):
-        return without_material("\n\n".join([system, *map(text_of, users)]))
-    if _demands_summary(without_material(last)):
-        return without_material(last)
-    if not body.get("tools") and _demands_summary(without_material(system)):
-        return without_material(system + "\n\n" + last)
+    if "<transcript" in last or (len(users) <= 3 and "<transcript" in join_text(users[0])):
+        return strip_material("\n\n".join([system, *map(join_text, users)]))
+    if _demands_summary(strip_material(last)):
+        return strip_material(last)
+    if not body.get("tools") and _demands_summary(strip_material(system)):
+        return strip_material(system + "\n\n" + last)
     return None
 
 
@@ -55,7 +55,7 @@ def messages_of(body: Body) -> list[dict[str, Any]]:
     return [m for m in body.get("messages") or [] if isinstance(m, dict)]
 
 
-def without_material(text: str) -> str:
+def strip_material(text: str) -> str:
     """The text without its fenced transcripts, summaries and outlines."""
     return _MATERIAL.sub("", text)
 
@@ -72,11 +72,11 @@ def _demands_summary(text: str) -> bool:
 
 def _asks_for_title(body: Body) -> bool:
     users = [m for m in messages_of(body) if m.get("role") == "user"]
-    last = text_of(users[-1]) if users else ""
+    last = join_text(users[-1]) if users else ""
     if body.get("tools"):
         return False
     system = _own_system_text(body)
     return any(
-        len(text) <= _LONGEST_TITLE_INSTRUCTION and _TITLE.search(without_material(text))
+        len(text) <= _LONGEST_TITLE_INSTRUCTION and _TITLE.search(strip_material(text))
         for text in (system, last)
     ) or bool(_TITLE.search(last[-_LONGEST_TITLE_INSTRUCTION:]))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from demo.api.recording import text_of
+from demo.api.recording import join_text
 from demo.api.tokens import Body
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
 
@@ -47,7 +47,7 @@ _ERROR = re.compile(r"\b(\w*error|\w*exception|traceback|failed|failure|broken|c
 
 
 @dataclass(frozen=True)
-class Entry:
+class SourceMessage:
     """One message of the source."""
 
     number: int
@@ -55,7 +55,7 @@ class Entry:
     text: str
 
 
-def write_summary(body: Body) -> str:
+def compose_summary(body: Body) -> str:
     """Markdown with each heading that the request demands, "None." where there is nothing.
 
     Bullets end with the numbers of the messages they rest on, and only with numbers that the source
@@ -76,28 +76,28 @@ def write_summary(body: Body) -> str:
     return written
 
 
-def read_entries(body: Body) -> list[Entry]:
+def read_entries(body: Body) -> list[SourceMessage]:
     """The messages to summarise: of the transcript, else of an outline, else of the request."""
-    last = "\n\n".join(text_of(m) for m in messages_of(body) if m.get("role") == "user")
+    last = "\n\n".join(join_text(m) for m in messages_of(body) if m.get("role") == "user")
     transcript = re.search(_TAGGED.format(tag="transcript"), last, re.DOTALL)
     if transcript is not None:
         return _numbered(transcript[1])
-    outlined = [Entry(int(n), role, text) for n, role, text in _OUTLINE.findall(last)]
+    outlined = [SourceMessage(int(n), role, text) for n, role, text in _OUTLINE.findall(last)]
     if outlined:
         return outlined
-    messages = [(str(m.get("role")), text_of(m)) for m in messages_of(body)[:-1]]
-    return [Entry(0, role, text) for role, text in messages if text]
+    messages = [(str(m.get("role")), join_text(m)) for m in messages_of(body)[:-1]]
+    return [SourceMessage(0, role, text) for role, text in messages if text]
 
 
-def _numbered(transcript: str) -> list[Entry]:
+def _numbered(transcript: str) -> list[SourceMessage]:
     parts = _ENTRY.split(transcript)[1:]
     triples = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-    return [Entry(int(number), role, text.strip()) for number, role, text in triples]
+    return [SourceMessage(int(number), role, text.strip()) for number, role, text in triples]
 
 
 def _previous(body: Body) -> dict[str, list[str]]:
     """The bullets of the summary that this one is to replace, by heading in lower case."""
-    texts = "\n\n".join(text_of(m) for m in messages_of(body))
+    texts = "\n\n".join(join_text(m) for m in messages_of(body))
     found: dict[str, list[str]] = {}
     heading = ""
     for fenced in re.findall(_TAGGED.format(tag="previous_summary"), texts, re.DOTALL):
@@ -111,7 +111,7 @@ def _previous(body: Body) -> dict[str, list[str]]:
 
 def _render(
     headings: Sequence[str],
-    entries: Sequence[Entry],
+    entries: Sequence[SourceMessage],
     previous: dict[str, list[str]],
     quotation: int,
     limit: int,
@@ -125,11 +125,11 @@ def _render(
     return "\n\n".join(sections)
 
 
-def _bullets(heading: str, entries: Sequence[Entry], quotation: int) -> list[str]:
+def _bullets(heading: str, entries: Sequence[SourceMessage], quotation: int) -> list[str]:
     users = [entry for entry in entries if entry.role == "user" and entry.text]
     replies = [entry for entry in entries if entry.role == "assistant" and entry.text]
 
-    def quote(lead: str, chosen: Sequence[Entry]) -> list[str]:
+    def quote(lead: str, chosen: Sequence[SourceMessage]) -> list[str]:
         return [f"- {lead}: “{_short(e.text, quotation)}”{_cite(e)}" for e in chosen]
 
     if "overview" in heading:
@@ -151,7 +151,9 @@ def _bullets(heading: str, entries: Sequence[Entry], quotation: int) -> list[str
     return []
 
 
-def _overview(users: Sequence[Entry], replies: Sequence[Entry], quotation: int) -> list[str]:
+def _overview(
+    users: Sequence[SourceMessage], replies: Sequence[SourceMessage], quotation: int
+) -> list[str]:
     if not users:
         return []
     first = users[0]
@@ -162,12 +164,14 @@ def _overview(users: Sequence[Entry], replies: Sequence[Entry], quotation: int) 
     ]
 
 
-def _first_and(entries: Sequence[Entry], wanted: Callable[[Entry], bool]) -> list[Entry]:
+def _first_and(
+    entries: Sequence[SourceMessage], wanted: Callable[[SourceMessage], bool]
+) -> list[SourceMessage]:
     return [entry for index, entry in enumerate(entries) if index == 0 or wanted(entry)]
 
 
-def _artifacts(users: Sequence[Entry]) -> list[str]:
-    found: dict[str, Entry] = {}
+def _artifacts(users: Sequence[SourceMessage]) -> list[str]:
+    found: dict[str, SourceMessage] = {}
     for entry in users:
         for name in _ARTIFACT.findall(entry.text):
             found.setdefault(name.rstrip(".,;:"), entry)
@@ -192,6 +196,6 @@ def _short(value: str, limit: int) -> str:
     return f"{head} …" if head else "…"
 
 
-def _cite(*entries: Entry) -> str:
+def _cite(*entries: SourceMessage) -> str:
     numbers = dict.fromkeys(f"#{entry.number}" for entry in entries if entry.number)
     return f" [{' '.join(numbers)}]" if numbers else ""

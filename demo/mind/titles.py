@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from demo.api.recording import text_of
+from demo.api.recording import join_text
 from demo.api.tokens import Body
 from demo.mind.recognition import messages_of
 
@@ -19,9 +19,9 @@ _COURTESY = re.compile(
 )
 
 
-def write_title(body: Body) -> str:
+def compose_title(body: Body) -> str:
     """At most six words of the first message of the conversation, or of what is quoted of it."""
-    users = [text_of(m) for m in messages_of(body) if m.get("role") == "user"]
+    users = [join_text(m) for m in messages_of(body) if m.get("role") == "user"]
     last = users[-1] if users else ""
     fenced = _FENCED.search(last)
     if fenced is not None:
@@ -31,10 +31,10 @@ def write_title(body: Body) -> str:
     else:
         # The instruction stands in the system prompt, or before the quoted text.
         source = last.rpartition("\n\n")[2]
-    return shorten(source) or "Demo conversation"
+    return shorten_title(source) or "Demo conversation"
 
 
-def shorten(source: str) -> str:
+def shorten_title(source: str) -> str:
     """The first sentence without courtesies, cut to a title's length."""
     line = next((line for line in _MARK.sub("", source).splitlines() if line.strip()), "")
     line = re.sub(r"[#*_`>|]+", " ", line).strip()

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.sessions import signed_in_user_id
+from accounts.sessions import find_user_id
 
 pytestmark = pytest.mark.django_db
 
@@ -27,19 +27,19 @@ def key(client: Client, ada: User) -> str:
 
 
 def test_a_session_signs_in_who_opened_it(key: str, ada: User) -> None:
-    assert signed_in_user_id(key) == ada.pk
+    assert find_user_id(key) == ada.pk
 
 
 @pytest.mark.parametrize("unknown", [None, "", "short", "x" * 32])
 def test_a_session_that_does_not_exist_signs_in_nobody(ada: User, unknown: str | None) -> None:
-    assert signed_in_user_id(unknown) is None
+    assert find_user_id(unknown) is None
 
 
 def test_an_anonymous_session_signs_in_nobody(client: Client, ada: User) -> None:
     session = client.session
     session["colour"] = "teal"
     session.save()
-    assert signed_in_user_id(session.session_key) is None
+    assert find_user_id(session.session_key) is None
 
 
 def expire(user: User) -> None:
@@ -62,4 +62,4 @@ def delete(user: User) -> None:
 @pytest.mark.parametrize("end", [expire, disable, change_password, delete])
 def test_an_ended_session_signs_in_nobody(key: str, ada: User, end: Callable[[User], None]) -> None:
     end(ada)
-    assert signed_in_user_id(key) is None
+    assert find_user_id(key) is None

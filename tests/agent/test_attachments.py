@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.attachments import filled, ids_in, within_limit
+from agent.attachments import fill_in_files, limit_files, list_file_ids_in
 from agent.messages import Block, Message
 from tests.agent.conversations import COUNTER
 
@@ -26,12 +26,12 @@ def files_in(messages: Sequence[Message]) -> list[int]:
 
 def test_files_that_fit_are_left_alone() -> None:
     messages = [message(1, file()), message(2)]
-    assert within_limit(messages, 400) == messages
+    assert limit_files(messages, 400) == messages
 
 
 def test_the_oldest_become_placeholders_down_to_half() -> None:
     messages = [message(n, file(size=300)) for n in range(1, 6)]  # 400 bytes each as base64
-    sent = within_limit(messages, 1_600)
+    sent = limit_files(messages, 1_600)
     assert files_in(sent) == [4, 5]
     assert "a.png" in sent[0].blocks[0]["text"]
     assert sent[0].blocks[1] == messages[0].blocks[1]
@@ -43,7 +43,7 @@ def test_what_was_replaced_never_comes_back_and_all_fits(sizes: list[int]) -> No
     messages = [message(n, file(size=size)) for n, size in enumerate(sizes, 1)]
     before: set[int] = set()
     for end in range(len(messages) + 1):
-        sent = within_limit(messages[:end], limit)
+        sent = limit_files(messages[:end], limit)
         kept = set(files_in(sent))
         assert sum(-(-sizes[n - 1] // 3) * 4 for n in kept) <= limit
         gone = {m.number for m in messages[:end] if sizes[m.number - 1]} - kept
@@ -59,7 +59,9 @@ async def test_bytes_join_the_body_and_missing_files_are_told() -> None:
     cached = file("gone.png") | {"cache_control": {"type": "ephemeral"}}
     content = [file("a.png"), file("b.txt", kind="document"), cached]
     body = {"messages": [{"role": "user", "content": content}]}
-    image, text, gone = filled(body, await read(ids_in(body)))["messages"][0]["content"]
+    image, text, gone = fill_in_files(body, await read(list_file_ids_in(body)))["messages"][0][
+        "content"
+    ]
     assert image == {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": "YWJj"},

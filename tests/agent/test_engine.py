@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import Chapter, render
+from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
-from agent.compaction.plan import compacted, plan, protected_first
-from agent.compaction.policy import ENGINES, Policy, State, Trigger, due
+from agent.compaction.plan import apply_compaction, find_protected_first, plan_compaction
+from agent.compaction.policy import ENGINES, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.requests import HEADINGS
 from agent.context.assemble import Context, assemble, measure, trim
 from agent.context.pruning import plan_pruning
@@ -22,7 +22,7 @@ from agent.context.summary import Summary
 from agent.errors import AgentError
 from agent.messages import Block, Message, Usage, plain_text
 from agent.model.reply import Reply
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.tokens import Limits, Model, Prices
 from tests.agent.conversations import COUNTER, TOOLS, call, limits, message, result, sizes, text
 
@@ -70,7 +70,7 @@ class Summariser:
 
 
 def assert_acceptable(request: Request, limits: Limits) -> None:
-    assert violations(request.body()) == []
+    assert find_violations(request.body()) == []
     raw = sum(COUNTER.count(block["text"]) for block in request.system)
     raw += sum(COUNTER.count_blocks(m["content"]) for m in request.messages)
     assert limits.factor.apply(raw) + request.max_tokens <= limits.window
@@ -96,7 +96,7 @@ class Conversation:
         return Context(
             model="claude-test",
             limits=self.limits,
-            summary=render(chapters, pin_tokens=500, index_tokens=500, counter=COUNTER)
+            summary=render_summary(chapters, pin_tokens=500, index_tokens=500, counter=COUNTER)
             if chapters
             else Summary(),
             summary_through=through,
@@ -127,12 +127,12 @@ class Conversation:
 
     def compact(self, trigger: Trigger) -> bool:
         context, size = self.context, measure(self.context, COUNTER)
-        made = plan(
+        made = plan_compaction(
             context.messages,
             self.policy,
             self.limits,
             fixed=size.system + size.summary,
-            first=protected_first(context, self.policy),
+            first=find_protected_first(context, self.policy),
             trigger=trigger,
         )
         if made is None:
@@ -157,8 +157,8 @@ class Conversation:
         )
         written = asyncio.run(summarise(job))
         event(f"engine: {written.engine}")
-        after = render(written.chapters, pin_tokens=500, index_tokens=500, counter=COUNTER)
-        new = measure(compacted(context, made, after, self.policy), COUNTER)
+        after = render_summary(written.chapters, pin_tokens=500, index_tokens=500, counter=COUNTER)
+        new = measure(apply_compaction(context, made, after, self.policy), COUNTER)
         if new.total >= size.total:
             event("rejected: not smaller")
             return False
@@ -190,10 +190,12 @@ class Conversation:
             self.limits,
             COUNTER,
         )
-        if pruning and due(State(size, self.limits), self.policy):
+        if pruning and find_trigger(ContextLoad(size, self.limits), self.policy):
             self.pruned_through = pruning.through
         for _ in range(self.policy.overflow_tries):
-            trigger = due(State(measure(self.context, COUNTER).total, self.limits), self.policy)
+            trigger = find_trigger(
+                ContextLoad(measure(self.context, COUNTER).total, self.limits), self.policy
+            )
             if trigger is None or not self.compact(trigger):
                 break
         context = trim(self.context, COUNTER)

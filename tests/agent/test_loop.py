@@ -12,34 +12,36 @@ from agent.errors import AgentError, ToolError
 from agent.loop import (
     FINAL_NOTE,
     MAX_RESULT_CHARACTERS,
-    Answered,
-    Bound,
+    CallResult,
     Content,
-    Result,
-    continued,
+    ReplyOutcome,
+    RunnableTool,
+    continue_request,
     converse,
-    declared,
-    last_request,
+    declare_tool,
+    make_last_request,
     run_calls,
 )
 from agent.messages import Usage
-from agent.model.reply import Reply, outcome
-from agent.model.rules import violations
+from agent.model.reply import Reply, read_outcome
+from agent.model.rules import find_violations
 from agent.tools import Tool
 from tests.agent.conversations import TOOLS, call, context, image, message, result, text, user
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
 
-def bound(run: Callable[[dict[str, Any]], Awaitable[Content]], timeout: float = 5.0) -> Bound:
-    return Bound(Tool("read", "Reads a file.", SCHEMA, timeout), run)
+def bound(
+    run: Callable[[dict[str, Any]], Awaitable[Content]], timeout: float = 5.0
+) -> RunnableTool:
+    return RunnableTool(Tool("read", "Reads a file.", SCHEMA, timeout), run)
 
 
 async def results(run: Callable[..., Awaitable[Content]], *calls: Any, **options: float) -> Any:
     """What the model is told of calls of one tool, in the order in which they ended."""
-    ended: list[Result] = []
+    ended: list[CallResult] = []
 
-    async def finished(one: Result) -> None:
+    async def finished(one: CallResult) -> None:
         ended.append(one)
 
     await run_calls(
@@ -111,7 +113,7 @@ async def test_results_are_such_that_they_can_be_stored_and_sent() -> None:
     async def blocks(arguments: dict[str, Any]) -> Content:
         return [text("half \ud83d"), image()]
 
-    def content(ended: list[Result]) -> Any:
+    def content(ended: list[CallResult]) -> Any:
         return ended[0].block["content"]
 
     assert content(await results(odd, call("a", "read", path=""))) == "(no output)"
@@ -123,7 +125,7 @@ async def test_results_are_such_that_they_can_be_stored_and_sent() -> None:
 
 
 async def test_a_result_that_cannot_be_kept_ends_the_round() -> None:
-    async def full(one: Result) -> None:
+    async def full(one: CallResult) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
@@ -141,10 +143,10 @@ class Scripted:
     asked: list[bool] = field(default_factory=list)  # whether it was the last request
     used: list[list[Any]] = field(default_factory=list)
 
-    async def ask(self, *, final: bool) -> Answered:
+    async def ask(self, *, final: bool) -> ReplyOutcome:
         self.asked.append(final)
         reply = self.replies.pop(0)
-        return Answered(reply, outcome(reply))
+        return ReplyOutcome(reply, read_outcome(reply))
 
     async def use(self, reply: Reply) -> None:
         self.used.append(reply.calls)
@@ -195,8 +197,8 @@ def test_the_last_request_begins_as_the_ones_before_it() -> None:
         tools=TOOLS,
     )
     before = assemble(made)
-    last = last_request(before)
-    assert violations(last.body()) == []
+    last = make_last_request(before)
+    assert find_violations(last.body()) == []
     assert last.body()["tool_choice"] == {"type": "none"}
     assert last.messages[-1]["content"] == [result("a"), text(FINAL_NOTE)]
     assert (last.tools, last.system, last.messages[:-1]) == (
@@ -209,15 +211,15 @@ def test_the_last_request_begins_as_the_ones_before_it() -> None:
 def test_a_turn_that_is_paused_twice_is_sent_back_once() -> None:
     request = assemble(context(user(1), tools=TOOLS))
     first = Reply([text("One.")], "pause_turn", usage=Usage(10, 5), complete=True)
-    second = first.resumed()
+    second = first.resume()
     second.blocks.append(text("Two."))
     second.usage = Usage(15, 5)
-    assert continued(request, second).messages[1:] == [
+    assert continue_request(request, second).messages[1:] == [
         {"role": "assistant", "content": [text("One."), text("Two.")]}
     ]
-    assert second.resumed().paused == Usage(25, 10)
+    assert second.resume().paused == Usage(25, 10)
 
 
 def test_a_tool_is_declared_as_the_api_takes_it() -> None:
-    made = context(user(1), tools=[declared(Tool("read", "Reads a file.", SCHEMA))])
-    assert violations(assemble(made).body()) == []
+    made = context(user(1), tools=[declare_tool(Tool("read", "Reads a file.", SCHEMA))])
+    assert find_violations(assemble(made).body()) == []

@@ -1,6 +1,14 @@
 import pytest
 
-from agent.messages import Message, Usage, block_text, plain_text, shown_text, sound, sound_text
+from agent.messages import (
+    Message,
+    Usage,
+    block_text,
+    plain_text,
+    sanitise,
+    sanitise_text,
+    shown_text,
+)
 from tests.agent.conversations import call, image, result, text, thinking, user
 
 
@@ -20,13 +28,13 @@ from tests.agent.conversations import call, image, result, text, thinking, user
 def test_sound_text_joins_surrogates_and_replaces_what_cannot_be_stored(
     given: str, kept: str
 ) -> None:
-    assert sound_text(given) == kept
-    sound_text(given).encode("utf-8")
+    assert sanitise_text(given) == kept
+    sanitise_text(given).encode("utf-8")
 
 
 def test_sound_reaches_every_string_of_a_json_value_and_leaves_the_rest() -> None:
     value = {"a\0": ["\ud83e", {"b": "\ud83e\uddea"}], "n": 1, "f": 1.5, "t": True, "z": None}
-    assert sound(value) == {
+    assert sanitise(value) == {
         "a\ufffd": ["\ufffd", {"b": "🧪"}], "n": 1, "f": 1.5, "t": True, "z": None,
     }  # fmt: skip
 

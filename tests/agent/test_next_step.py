@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context
 from agent.engine import (
+    BreakerOpen,
     Compact,
-    Metered,
+    MeteredContext,
     Prune,
-    Report,
-    Rest,
     Send,
     Step,
     Swap,
     Trim,
+    UsageReport,
+    find_pause_to_use,
     meter,
     next_step,
-    pause_to_use,
     send_or_trim,
-    to_send,
+    trim_if_needed,
 )
 from agent.messages import Usage
 from tests.agent.conversations import (
@@ -61,7 +61,7 @@ class Situation:
     is_open: bool = False
     questions: list[str] = field(default_factory=list)
 
-    def prepared(self) -> Trigger | None:
+    def find_prepared(self) -> Trigger | None:
         self.questions.append("prepared")
         return self.ready
 
@@ -69,12 +69,12 @@ class Situation:
         self.questions.append("writing")
         return self.writing
 
-    def breaker_open(self) -> bool:
+    def is_breaker_open(self) -> bool:
         self.questions.append("breaker")
         return self.is_open
 
 
-def metered(used: int, made: Context | None = None) -> Metered:
+def metered(used: int, made: Context | None = None) -> MeteredContext:
     size = meter(made or context(*exchanges(4)), COUNTER)
     return replace(size, used=used)
 
@@ -92,7 +92,7 @@ def step(used: int, policy: Policy = POLICY, made: Context | None = None, **valu
         (160_000, {"ready": Trigger.IDLE}, Swap()),
         (160_000, {}, Compact(Trigger.AUTO)),
         (160_000, {"writing": True}, Send()),
-        (160_000, {"is_open": True}, Rest()),
+        (160_000, {"is_open": True}, BreakerOpen()),
         (FULL, {"writing": True}, Compact(Trigger.AUTO)),
         (FULL, {"is_open": True, "ready": Trigger.PREPARED}, Swap()),
         # In a pause that outlived the cache the swap costs nothing, if the context is large.
@@ -103,7 +103,7 @@ def step(used: int, policy: Policy = POLICY, made: Context | None = None, **valu
         # The model's own wish comes first, as it names what to keep.
         (1_000, {"asked": True}, Compact(Trigger.TOOL)),
         (160_000, {"asked": True, "ready": Trigger.PREPARED}, Compact(Trigger.TOOL)),
-        (1_000, {"asked": True, "is_open": True}, Rest()),
+        (1_000, {"asked": True, "is_open": True}, BreakerOpen()),
         (160_000, {"asked": True, "is_open": True, "ready": Trigger.PREPARED}, Swap()),
     ],
 )
@@ -138,8 +138,8 @@ def test_a_server_that_takes_less_than_its_window_gets_less() -> None:
     assert send_or_trim(metered(1_000)) == Send()
     assert send_or_trim(metered(1_000), 900) == Trim(900)
     assert send_or_trim(metered(FULL), 10 * FULL) == Trim(LIMITS.prompt_limit)
-    assert to_send(metered(1_000), COUNTER).omitted == 0
-    assert to_send(metered(1_000), COUNTER, 900).omitted > 0
+    assert trim_if_needed(metered(1_000), COUNTER).omitted == 0
+    assert trim_if_needed(metered(1_000), COUNTER, 900).omitted > 0
 
 
 def test_a_short_conversation_costs_no_question() -> None:
@@ -187,7 +187,7 @@ def test_from_any_state_a_few_steps_lead_to_a_request_or_a_compaction(
                 assert not situation.is_open
                 assert (trigger == Trigger.TOOL) == situation.asked
                 break
-            case Rest():
+            case BreakerOpen():
                 assert situation.is_open
                 break
             case Send():
@@ -213,25 +213,25 @@ def test_the_meter_adds_an_estimate_of_what_is_newer_to_the_last_report() -> Non
     usage = Usage(input_tokens=1_000, output_tokens=50)
     assert meter(made, COUNTER).estimated
     assert meter(made, COUNTER).used == meter(made, COUNTER).size.total
-    at_end = meter(made, COUNTER, Report(4, usage))
+    at_end = meter(made, COUNTER, UsageReport(4, usage))
     assert (at_end.used, at_end.estimated) == (1_050, False)
-    before = meter(made, COUNTER, Report(2, usage))
+    before = meter(made, COUNTER, UsageReport(2, usage))
     assert (before.used, before.estimated) == (1_250, True)
 
 
 def test_a_report_of_a_stopped_reply_leaves_most_of_its_text_to_be_estimated() -> None:
     made = context(*exchanges(2, 100))
-    seen = meter(made, COUNTER, Report(4, Usage(1_000, 1), complete=False))
+    seen = meter(made, COUNTER, UsageReport(4, Usage(1_000, 1), complete=False))
     assert (seen.used, seen.estimated) == (1_100, True)
 
 
 def test_thinking_counts_only_while_its_turn_runs() -> None:
     usage = Usage(1_000, 50)
     over = context(*exchanges(1, 100))
-    assert meter(over, COUNTER, Report(2, usage, thinking=40)).used == 1_010
+    assert meter(over, COUNTER, UsageReport(2, usage, thinking=40)).used == 1_010
     asks = message(2, "assistant", [call("t1")], 100)
     running = context(user(1), asks, message(3, "user", [result("t1")], 100))
-    assert meter(running, COUNTER, Report(2, usage, thinking=40)).used == 1_150
+    assert meter(running, COUNTER, UsageReport(2, usage, thinking=40)).used == 1_150
 
 
 @pytest.mark.parametrize(
@@ -240,4 +240,4 @@ def test_thinking_counts_only_while_its_turn_runs() -> None:
 def test_a_pause_is_used_where_the_user_came_back_after_one(
     pauses: list[float], expected: float | None
 ) -> None:
-    assert pause_to_use(100_000, LIMITS, POLICY, pauses=pauses, cached=300.0) == expected
+    assert find_pause_to_use(100_000, LIMITS, POLICY, pauses=pauses, cached=300.0) == expected

@@ -6,22 +6,21 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters import Chapter, render
-from agent.compaction.plan import Plan, compacted, plan, protected_first
-from agent.compaction.policy import TARGET_OF_TRIGGER, Policy, State, Trigger, due
-from agent.compaction.requests import cap, serialise, split
-from agent.context.assemble import Context, assemble, measure, summary_texts, trim
+from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
+from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
+from agent.compaction.requests import cap_messages, serialise, split_messages
+from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
 from agent.context.history import MISSING_RESULT
-from agent.context.previews import sent_tokens
+from agent.context.previews import count_sent_tokens
 from agent.context.pruning import plan_pruning
 from agent.context.summary import Summary
-from agent.messages import Block, Message, sound
+from agent.messages import Block, Message, sanitise
 from agent.model.reply import Reply
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.model.sse import EventDecoder
 from agent.tokens import Limits
-from demo.api.protocol import Envelope, PromptUsage, encode_event, stream_events
-from demo.api.protocol import Reply as Scripted
+from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, encode_event, stream_events
 from tests.agent.conversations import (
     COUNTER,
     TOOLS,
@@ -49,9 +48,9 @@ declared = st.sampled_from([TOOLS, TOOLS, TOOLS[:1], []])
 def test_every_request_is_valid_and_the_same_again(context: Context, tools: list[Block]) -> None:
     before = repr(context)
     body = assemble(replace(context, tools=tools)).body()
-    assert violations(body) == []
+    assert find_violations(body) == []
     assert flat(assemble(replace(context, tools=tools)).body()) == flat(body)
-    assert violations(assemble(replace(trim(context, COUNTER), tools=tools)).body()) == []
+    assert find_violations(assemble(replace(trim(context, COUNTER), tools=tools)).body()) == []
     assert repr(context) == before
     sent = repr(body)
     for mark in (
@@ -145,7 +144,7 @@ def assert_under_target(
     """Tail, fixed parts and the new chapter are under the target, unless nothing but the last
     exchange, or of a long one its last round of tools, was kept."""
     limits = context.limits
-    kept = sum(sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])
+    kept = sum(count_sent_tokens(m, limits) for m in [*made.keep, *filter(None, [first])])
     target = int(TARGET_OF_TRIGGER * policy.trigger_tokens(limits))
     if fixed + kept + policy.chapter_tokens(limits) > target:
         rounds = sum(any(b["type"] == "tool_use" for b in m.blocks) for m in made.keep)
@@ -193,11 +192,13 @@ def test_over_many_compactions_every_message_is_either_summarised_or_kept(
             event("pruned")
         size = measure(context, COUNTER)
         trigger: Trigger | None = data.draw(st.sampled_from([None, None, "manual", "overflow"]))
-        trigger = trigger or due(State(size.total, limits), policy)
+        trigger = trigger or find_trigger(ContextLoad(size.total, limits), policy)
         if trigger is None:
             continue
-        fixed, first = size.system + size.summary, protected_first(context, policy)
-        made = plan(context.messages, policy, limits, fixed=fixed, first=first, trigger=trigger)
+        fixed, first = size.system + size.summary, find_protected_first(context, policy)
+        made = plan_compaction(
+            context.messages, policy, limits, fixed=fixed, first=first, trigger=trigger
+        )
         if made is None:
             continue
         assert_sound(made, context.messages)
@@ -205,16 +206,16 @@ def test_over_many_compactions_every_message_is_either_summarised_or_kept(
         summarised += made.summarise
         first_number, through = made.summarise[0].number, made.summarise[-1].number
         chapters.append(Chapter(f"Summary {len(chapters) + 1}.", first_number, through))
-        summary = render(chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
+        summary = render_summary(chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
         assert Summary.from_text(summary.text) == summary
-        before = summary_texts(context.summary)
-        context = compacted(context, made, summary, policy)
+        before = render_summary_texts(context.summary)
+        context = apply_compaction(context, made, summary, policy)
         assert [*summarised, *context.messages] == said
         assert context.summary_through == summarised[-1].number
         protected = policy.keep_first_message
         assert context.first == (said[0] if protected else None)
         request = assemble(replace(context, tools=TOOLS))
-        assert violations(request.body()) == []
+        assert find_violations(request.body()) == []
         sent = [block["text"] for block in request.system]
         assert sent[1 : 1 + len(before)] == before
         assert f"Summary {len(chapters)}." in sent[-1]
@@ -229,7 +230,7 @@ triggers: st.SearchStrategy[Trigger] = st.sampled_from(["auto", "manual", "overf
 def test_a_broken_history_can_be_planned_too(
     history: list[Message], limits: Limits, trigger: Trigger
 ) -> None:
-    made = plan(history, Policy(), limits, fixed=0, trigger=trigger)
+    made = plan_compaction(history, Policy(), limits, fixed=0, trigger=trigger)
     if made:
         assert [*made.summarise, *made.keep] == history
         assert made.keep
@@ -241,7 +242,7 @@ def test_parts_of_a_transcript_fit_and_lose_nothing(
     history: list[Message], room: int, limits: Limits
 ) -> None:
     """A part is over its room only for one message, and for the results of its last call."""
-    parts = split(history, room, limits.factor, COUNTER)
+    parts = split_messages(history, room, limits.factor, COUNTER)
     assert [m.number for part in parts for m in part.messages] == [m.number for m in history]
     for part, tokens in parts:
         assert part or not history
@@ -258,7 +259,7 @@ def test_parts_of_a_transcript_fit_and_lose_nothing(
 def test_under_a_cap_the_first_and_the_last_message_are_read_and_what_is_missing_is_named(
     history: list[Message], characters: int
 ) -> None:
-    capped, left_out = cap(history, characters)
+    capped, left_out = cap_messages(history, characters)
     numbers = [m.number for m in capped]
     assert [m.number for m in history[:1]] == numbers[:1]
     assert [m.number for m in history[-1:]] == numbers[-1:]
@@ -288,7 +289,7 @@ def test_a_stream_gives_the_same_reply_however_it_is_cut(
     blocks: list[Block], piece_chars: int, cuts: list[int], crlf: bool
 ) -> None:
     blocks = [b | {"id": f"t{n}"} if "id" in b else b for n, b in enumerate(blocks)]
-    scripted = Scripted(tuple(blocks), piece_chars=piece_chars)
+    scripted = ScriptedReply(tuple(blocks), piece_chars=piece_chars)
     events = stream_events(scripted, Envelope("msg_1", "claude-test", PromptUsage(7)))
     stream = b"".join(map(encode_event, events))
     if crlf:
@@ -300,5 +301,5 @@ def test_a_stream_gives_the_same_reply_however_it_is_cut(
             shown += reply.apply(decoded)
     assert decoder.error is None
     assert reply.complete
-    assert reply.blocks == sound(blocks)
+    assert reply.blocks == sanitise(blocks)
     assert shown == "\n\n".join(block["text"] for block in blocks if block["type"] == "text")

@@ -48,7 +48,7 @@ def test_address_and_hash_are_those_of_tiktoken() -> None:
 @pytest.mark.usefixtures("small_vocabulary")
 def test_install_prefers_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "download", lambda: CONTENT)
-    monkeypatch.setattr(vocabulary, "from_package", unexpected)
+    monkeypatch.setattr(vocabulary, "extract_from_package", unexpected)
     assert "from: download" in install(tmp_path / "new")
     assert is_intact(tmp_path / "new")
     assert [path.name for path in (tmp_path / "new").iterdir()] == [FILE_NAME]
@@ -62,7 +62,7 @@ def test_install_takes_the_package_when_the_download_fails_or_is_another_file(
     monkeypatch.setattr(
         vocabulary, "download", refuse if downloaded is None else lambda: downloaded
     )
-    monkeypatch.setattr(vocabulary, "from_package", lambda: CONTENT)
+    monkeypatch.setattr(vocabulary, "extract_from_package", lambda: CONTENT)
     assert "llama-index-core" in install(tmp_path)
     assert is_intact(tmp_path)
 
@@ -88,7 +88,7 @@ def test_install_says_that_counts_are_estimated_when_there_is_no_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vocabulary, "download", refuse)
-    monkeypatch.setattr(vocabulary, "from_package", refuse)
+    monkeypatch.setattr(vocabulary, "extract_from_package", refuse)
     said = install(tmp_path)
     assert "estimated from bytes" in said
     assert "connection refused" in said

@@ -16,8 +16,8 @@ from bench.compaction import Played, Setting, play, turn_sizes
 from bench.replay import baselines
 from bench.replay.api import Prices
 from bench.replay.conductor import Conductor, RememberingCounter
-from bench.replay.conversations import Exchange, chained, gaps, read_fixture
-from bench.replay.values import Lookup, Text, exact_values
+from bench.replay.conversations import ReplayExchange, chain, make_gaps, read_fixture
+from bench.replay.values import Lookup, Text, find_exact_values
 from bench.report import Report
 from demo.api.tokens import count_text
 
@@ -42,7 +42,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 @pytest.fixture(scope="module")
 def long(setting: Setting) -> Played:
-    return play(setting, chained([read_fixture()], 240))
+    return play(setting, chain([read_fixture()], 240))
 
 
 def test_every_request_is_valid_and_continues_the_one_before(long: Played) -> None:
@@ -71,7 +71,7 @@ def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
 
 
 def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Setting) -> None:
-    turns = chained([read_fixture()], 60)
+    turns = chain([read_fixture()], 60)
     conversation = replace(turns, instructions=read_fixture().instructions)
     played = play(setting, conversation, small=True, examined=True)
     kept = played.kept
@@ -87,8 +87,8 @@ def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Sett
 def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
     """Full history through the real cache accounting, and by arithmetic; with pauses so long that
     nothing is cached for an hour, which the baselines do not do."""
-    turns = chained([read_fixture()], 40)
-    plain = replace(turns, exchanges=[Exchange(e.user, e.answer) for e in turns.exchanges])
+    turns = chain([read_fixture()], 40)
+    plain = replace(turns, exchanges=[ReplayExchange(e.user, e.answer) for e in turns.exchanges])
     api = compaction.new_api(setting, 1_000_000, keep_digests=False)
     conductor = Conductor(
         api,
@@ -97,7 +97,7 @@ def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
         RememberingCounter(setting.vocabulary),
         compaction.MODEL,
     )
-    for exchange, gap in zip(plain.exchanges, gaps(setting.seed), strict=False):
+    for exchange, gap in zip(plain.exchanges, make_gaps(setting.seed), strict=False):
         conductor.play(exchange, gap if gap < CACHE_SECONDS["5m"] else 2 * CACHE_SECONDS["1h"])
     system = count_text(BASE_PROMPT)
     expected = baselines.full_history(turn_sizes(plain, setting.seed), PRICES, system)
@@ -107,7 +107,7 @@ def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
 
 def test_report_has_the_figures(setting: Setting, long: Played) -> None:
     report = Report("test")
-    conversation = chained([read_fixture()], 240)
+    conversation = chain([read_fixture()], 240)
     compaction.report_cost(report, setting, long, conversation)
     compaction.report_safety(report, [long])
     figures = {metric.metric: metric.value for metric in report.metrics}
@@ -121,7 +121,7 @@ def test_report_has_the_figures(setting: Setting, long: Played) -> None:
 def test_services_send_the_same_requests(setting: Setting) -> None:
     """Both ask the engine for their steps: byte for byte."""
     setting = replace(setting, small_window=4_000)
-    turns = chained([replace(read_fixture(), exchanges=_plain())], 40)
+    turns = chain([replace(read_fixture(), exchanges=_plain())], 40)
     expected = play(setting, turns, small=True, digests=True)
     report = Report("test")
     sent = compaction.report_services(report, setting, turns)
@@ -131,12 +131,12 @@ def test_services_send_the_same_requests(setting: Setting) -> None:
     assert figures["services.compactions"] >= 1
 
 
-def _plain() -> list[Exchange]:
-    return [Exchange(e.user, e.answer) for e in read_fixture().exchanges]
+def _plain() -> list[ReplayExchange]:
+    return [ReplayExchange(e.user, e.answer) for e in read_fixture().exchanges]
 
 
 def test_values_are_found_by_themselves() -> None:
-    assert exact_values("Port 8443, level 1,250 cm in src/app.py [#12]") == {
+    assert find_exact_values("Port 8443, level 1,250 cm in src/app.py [#12]") == {
         "8443": "8443",
         "1250": "1,250",
         "src/app.py": "src/app.py",
@@ -147,8 +147,8 @@ def test_values_are_found_by_themselves() -> None:
 
 def test_lookup_asks_for_phrases() -> None:
     with closing(Lookup(["the port is 8443", "nothing here"])) as lookup:
-        assert lookup.finds("8443", "8443")
-        assert not lookup.finds("9000", "9000")
+        assert lookup.find("8443", "8443")
+        assert not lookup.find("9000", "9000")
 
 
 def test_beam_is_read_without_its_artefacts(tmp_path: Path) -> None:
@@ -166,5 +166,5 @@ def test_beam_is_read_without_its_artefacts(tmp_path: Path) -> None:
     (tmp_path / "a.chat.json").write_text(json.dumps(chat))
     (tmp_path / "a.questions.json").write_text(json.dumps(questions))
     [conversation] = compaction.read_beam(tmp_path)
-    assert conversation.exchanges == [Exchange("Always be brief.", "Yes.")]
+    assert conversation.exchanges == [ReplayExchange("Always be brief.", "Yes.")]
     assert conversation.instructions == {1}

@@ -162,7 +162,7 @@ async def chat(
         all_there = threading.Barrier(THREADS)
         await asyncio.gather(*(in_db(all_there.wait) for _ in range(THREADS)))
         runner.__init__()  # type: ignore[misc]  # as a new process
-        await llm.client().close()
+        await llm.get_client().close()
         if "flush" in get_channel_layer().extensions:
             await get_channel_layer().flush()
 

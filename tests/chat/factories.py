@@ -19,18 +19,18 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Result
-from agent.compaction.plan import Plan, rendered
+from agent.compaction.job import WrittenSummary
+from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
-from agent.engine import Compacted
+from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
 from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
-from chat.queries.conversation import load
-from chat.queries.model_server import counter, server_url
+from chat.queries.conversation import load_state
+from chat.queries.model_server import get_counter, server_url
 from chat.services import compaction_jobs, compactions, endings, search_index
-from chat.services.endings import Ending
-from chat.services.turns import lease
+from chat.services.endings import TurnOutcome
+from chat.services.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"
@@ -129,13 +129,13 @@ def add_messages(
             "role": role,
             "blocks": list(blocks),
             "text": plain_text(blocks),
-            "tokens": counter().count_blocks(list(blocks)),
+            "tokens": get_counter().count_blocks(list(blocks)),
             "model": conversation.model if role == Message.Role.ASSISTANT else "",
         }
         rows.append(Message(conversation=conversation, **(row | values)))
     rows = Message.objects.bulk_create(rows, batch_size=500)
     before = branch.filter(position=OuterRef("position") - 1)
-    search_index.index(conversation.owner_id, rows)
+    search_index.index_messages(conversation.owner_id, rows)
     branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
     Conversation.objects.filter(pk=conversation.pk).update(
         next_number=F("next_number") + len(rows), updated_at=timezone.now()
@@ -146,15 +146,17 @@ def add_messages(
 
 def make_turn(conversation: Conversation, **values: Any) -> Turn:
     """A turn; without values an answer that was queued just now and locks the conversation."""
-    defaults = {"kind": Turn.Kind.ANSWER, "owner": OWNER, "lease_expires": lease()}
+    defaults = {"kind": Turn.Kind.ANSWER, "owner": OWNER, "lease_expires": next_lease_end()}
     return Turn.objects.create(conversation=conversation, **(defaults | values))
 
 
-def hand_in(task: compaction_jobs.Task, result: Result, tokens_after: int = 5) -> bool:
+def hand_in(
+    task: compaction_jobs.SummaryTask, result: WrittenSummary, tokens_after: int = 5
+) -> bool:
     """What a worker does with a written summary; see `writing.complete`."""
-    loaded = task.loaded
-    summary = rendered(result.chapters, loaded.policy, loaded.limits, counter())
-    written = Compacted(result, summary, loaded.context, RealTokens(tokens_after))
+    state = task.state
+    summary = render_chapters(result.chapters, state.policy, state.limits, get_counter())
+    written = CompactedContext(result, summary, state.context, RealTokens(tokens_after))
     return compaction_jobs.complete(task, written)
 
 
@@ -177,8 +179,8 @@ def make_compaction(
     all but the last two. `conversation` is refreshed; a running one leaves its turn active.
     `values` are written into the row in the end.
     """
-    loaded = load(conversation.pk)
-    tail = loaded.context.messages
+    state = load_state(conversation.pk)
+    tail = state.context.messages
     if through is None:
         through = tail[-3].number if len(tail) > 2 else tail[-1].number
     planned = Plan(
@@ -186,34 +188,36 @@ def make_compaction(
         keep=[message for message in tail if message.number > through],
     )
     turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
-    previous = loaded.conversation.compaction
+    previous = state.conversation.compaction
     compaction = compactions.begin(
-        loaded, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
+        state, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
     )
     job = compaction_jobs.claim(compaction.pk, WORKER_PID)
     assert job is not None
     match status:
         case Compaction.Status.COMPLETED:
             chapter = Chapter(text, planned.summarise[0].number, planned.summarise[-1].number)
-            result = Result(
+            result = WrittenSummary(
                 chapters=[*job.chapters, chapter],
                 engine=Engine.SERIALISED,
                 reason=Reason.NOT_CACHED,
             )
-            compaction_jobs.charge(compaction, [(loaded.context.model, usage or Usage(1_000, 200))])
-            assert hand_in(job, result, loaded.used // 2)
+            compaction_jobs.charge_compaction(
+                compaction, [(state.context.model, usage or Usage(1_000, 200))]
+            )
+            assert hand_in(job, result, state.used // 2)
             if audit:
                 Compaction.objects.filter(pk=compaction.pk).update(audit=audit)
-            endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
+            endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
         case Compaction.Status.FAILED:
             compactions.fail(compaction.pk, error)
-            endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
+            endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED))
         case Compaction.Status.CANCELLED:
             compactions.fail(compaction.pk, compactions.CANCELLED, cancelled=True)
-            endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED))
+            endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED))
         case Compaction.Status.READY:  # what a preparation leaves, without writing one
             values["status"] = status
-            endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
+            endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
     if values:
         Compaction.objects.filter(pk=compaction.pk).update(**values)
     conversation.refresh_from_db()

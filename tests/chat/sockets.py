@@ -20,7 +20,7 @@ from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application
 from demo.api.script import Script
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.chat.factories import MODEL, make_conversation
 from tests.support.patience import PATIENCE
 
@@ -28,7 +28,7 @@ Event = dict[str, Any]
 
 ORIGIN = b"http://testserver"
 WINDOW, MAX_OUTPUT = 16_000, 1_024  # tokens; compaction starts at 12,800
-MODELS = [Model(id=MODEL, window=WINDOW, max_output=MAX_OUTPUT)]
+MODELS = [ListedModel(id=MODEL, window=WINDOW, max_output=MAX_OUTPUT)]
 # Its bullets share words with the long texts, or they would be marked as unverified.
 SUMMARY = "\n".join(
     f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #2]\n" for heading in HEADINGS

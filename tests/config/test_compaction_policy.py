@@ -10,10 +10,17 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.plan import Plan, plan, protected_first
-from agent.compaction.policy import ENGINES, Attempt, Policy, State, due, resting_until
+from agent.compaction.plan import Plan, find_protected_first, plan_compaction
+from agent.compaction.policy import (
+    ENGINES,
+    Attempt,
+    ContextLoad,
+    Policy,
+    find_breaker_end,
+    find_trigger,
+)
 from agent.compaction.rungs import RUNGS
-from agent.engine import pause_to_use, wants_preparation
+from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Message
 from config.compaction_policy import VARIABLES, site_policy
 from tests.agent.conversations import LIMITS, call, context, exchanges, message, result, user
@@ -41,11 +48,11 @@ def policy(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> Policy
 
 
 def triggered(used: int, rounds: int = 0) -> Callable[[Policy], Any]:
-    return lambda policy: due(State(used, LIMITS, rounds), policy)
+    return lambda policy: find_trigger(ContextLoad(used, LIMITS, rounds), policy)
 
 
 def kept(policy: Policy, messages: list[Message] = HISTORY, trigger: Any = "auto") -> int:
-    made = plan(messages, policy, LIMITS, fixed=0, trigger=trigger)
+    made = plan_compaction(messages, policy, LIMITS, fixed=0, trigger=trigger)
     assert isinstance(made, Plan)
     return len(made.keep)
 
@@ -54,7 +61,7 @@ def rests(*, failed: bool, number: int, after: int) -> Callable[[Policy], bool]:
     """Whether the breaker holds so many seconds after that many attempts within nine turns."""
     ended = NOW - timedelta(seconds=after)
     attempts = [Attempt(ended, failed, turns_ago=9)] * number
-    return lambda policy: resting_until(attempts, policy, NOW) is not None
+    return lambda policy: find_breaker_end(attempts, policy, NOW) is not None
 
 
 # Each variable with another value than the usual one, and the field that it sets.
@@ -91,7 +98,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "every_iterations": (triggered(30_000, 8), None, "iterations"),
     "iterations_minimum": (triggered(15_000, 20), None, "iterations"),
     "keep_recent_iterations": (lambda p: kept(p, ROUNDS, "iterations"), 6, 10),
-    "keep_first_message": (lambda p: protected_first(context(user(1)), p), user(1), None),
+    "keep_first_message": (lambda p: find_protected_first(context(user(1)), p), user(1), None),
     "keep_recent_messages": (kept, 32, 40),
     "keep_recent_tokens": (kept, 32, 10),
     "summary_max_tokens": (lambda p: p.chapter_tokens(LIMITS), 2_000, 500),
@@ -99,7 +106,11 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "pin_tokens": (lambda p: p.pins_and_index(LIMITS)[0], 1_000, 200),
     "index_tokens": (lambda p: p.pins_and_index(LIMITS)[1], 2_000, 300),
     "prepare_ratio": (lambda p: wants_preparation(100_000, LIMITS, p), False, True),
-    "idle_ratio": (lambda p: pause_to_use(100_000, LIMITS, p, pauses=[600], cached=300), 270, None),
+    "idle_ratio": (
+        lambda p: find_pause_to_use(100_000, LIMITS, p, pauses=[600], cached=300),
+        270,
+        None,
+    ),
     "breaker_failures": (rests(failed=True, number=2, after=1), False, True),
     "breaker_turns": (rests(failed=False, number=3, after=1), False, True),
     "breaker_seconds": (rests(failed=True, number=3, after=90), True, False),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.private_files import tighten
+from config.private_files import close_to_others
 from tests.support.server import CeleryProcess, EverlongProcess, sqlite_url
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "data" / "media").mkdir(parents=True)
     (tmp_path / "data" / "media" / "link").symlink_to(outside)
     (tmp_path / "data" / "link").symlink_to(outside)
-    assert tighten(tmp_path / "data") == []
+    assert close_to_others(tmp_path / "data") == []
     assert mode(outside) == 0o755
     assert mode(tmp_path / "data" / "media") == 0o700
 

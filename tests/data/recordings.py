@@ -13,8 +13,8 @@ import pytest
 
 from agent.compaction.requests import HEADINGS
 from agent.messages import plain_text
-from chat.importers.pi import Session, parse
-from demo.api.protocol import Envelope, PromptUsage, Reply, stream_events
+from chat.importers.pi import Session, parse_session
+from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, stream_events
 
 Kind = TypeVar("Kind")
 
@@ -134,7 +134,7 @@ def event_stream(message: dict[str, Any]) -> bytes:
     """A JSON body as the events of a stream."""
     # The protocol would count thinking by itself, where the recording does not say.
     usage = {"output_tokens_details": None} | message["usage"]
-    reply = Reply(
+    reply = ScriptedReply(
         blocks=tuple(message["content"]),
         stop_reason=message["stop_reason"],
         stop_sequence=message.get("stop_sequence"),
@@ -178,7 +178,7 @@ def sessions(records: list[Record]) -> list[list[Record]]:
 
 def read(path: Path) -> Session:
     with path.open("rb") as lines:
-        return parse(lines)
+        return parse_session(lines)
 
 
 def summary_of(session: Session) -> str:

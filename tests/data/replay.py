@@ -13,8 +13,8 @@ from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block, Message
 from agent.model.client import Client, require_end
-from agent.model.reply import Outcome, Reply, outcome
-from agent.model.rules import violations
+from agent.model.reply import Outcome, Reply, read_outcome
+from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits
 
 # Small and odd, so that lines and characters arrive in pieces.
@@ -97,7 +97,7 @@ async def play(client: Client, name: str) -> Played:
         async for events in client.stream(request):
             played.visible += "".join([played.reply.apply(event) for event in events])
         require_end(played.reply)
-        played.outcome = outcome(played.reply)
+        played.outcome = read_outcome(played.reply)
     except AgentError as error:
         played.error = error
     return played
@@ -132,7 +132,8 @@ def sendable(
         for given in (declared, []):
             body = assemble(replace(_context(messages), tools=given)).body()
             broken += [
-                f"{name}, {len(given)} tools: {rule}" for rule in violations(body, window=1_000_000)
+                f"{name}, {len(given)} tools: {rule}"
+                for rule in find_violations(body, window=1_000_000)
             ]
     return broken
 

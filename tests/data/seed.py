@@ -18,7 +18,7 @@ from django.test import Client as Browser  # noqa: E402
 from django.urls import reverse  # noqa: E402
 
 from accounts.models import User  # noqa: E402
-from agent.messages import Block, sound  # noqa: E402
+from agent.messages import Block, sanitise  # noqa: E402
 from chat.models import Compaction, Conversation, Memory, ModelProfile, Turn  # noqa: E402
 from chat.services import memories  # noqa: E402
 from tests.chat import factories  # noqa: E402
@@ -134,7 +134,7 @@ def account(kind: str, name: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    texts = [text for text in sound(corpus.load(Path(sys.argv[1])).texts) if text.strip()]
+    texts = [text for text in sanitise(corpus.load(Path(sys.argv[1])).texts) if text.strip()]
     name = next((text for text in texts if "<script" in text and len(text) < 60), SCRIPT)
     made = {}
     for kind in sys.argv[2:]:

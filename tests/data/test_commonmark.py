@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-from chat.html.markdown import render
+from chat.html.markdown import render_markdown
 from tests.data.corpus import Case, Corpus
 from tests.data.recordings import need
 
@@ -100,7 +100,7 @@ def test_what_commonmark_expects(hostile: Corpus, report: dict[str, list[str]]) 
         if reason := incomparable(case):
             left_out[reason] += 1
             continue
-        same = bones(render(case.text)) == bones(case.html)
+        same = bones(render_markdown(case.text)) == bones(case.html)
         by_list.setdefault(case.name.rpartition(" ")[0], Counter())[same] += 1
         if not same:
             different[case.name] = case
@@ -110,7 +110,7 @@ def test_what_commonmark_expects(hostile: Corpus, report: dict[str, list[str]]) 
     lines.append(f"{compared - len(different)} of {compared} as expected; not comparable: {why}")
     report["CommonMark and extensions"] = lines
     shown = [
-        f"{name}\n{case.text!r}\nours   {render(case.text)!r}\ntheirs {case.html!r}"
+        f"{name}\n{case.text!r}\nours   {render_markdown(case.text)!r}\ntheirs {case.html!r}"
         for name, case in different.items()
     ]
     assert not shown, "\n\n".join(shown)
@@ -120,4 +120,4 @@ def test_no_case_comes_out_empty(hostile: Corpus) -> None:
     """Some once made parsers fail."""
     need(hostile.markdown, "Markdown")
     for case in hostile.markdown:
-        assert render(case.text) or not bones(case.html), case.name
+        assert render_markdown(case.text) or not bones(case.html), case.name

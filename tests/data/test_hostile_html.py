@@ -6,15 +6,15 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction.chapters import Chapter, render
+from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.pins import Pin
-from agent.search.values import Entry
+from agent.search.values import IndexEntry
 from chat.html import markdown
 from chat.html.divider import render_divider
 from chat.html.markdown_stream import MarkdownStream
 from chat.html.message import render_message
 from chat.models import Compaction, Message
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from tests.data.corpus import Corpus
 from tests.data.danger import dangers
 
@@ -53,16 +53,18 @@ def unknown(text: str) -> dict[str, object]:
 def divider(text: str) -> str:
     """In a chapter, a pin, a value of the index and what went wrong."""
     line = " ".join(text.split())
-    values = {"pins": (Pin(1, line),), "index": (Entry(line, 1, line),)}
+    values = {"pins": (Pin(1, line),), "index": (IndexEntry(line, 1, line),)}
     chapter = Chapter(f"{text} [#1 #2]", 1, 2, **values)
-    summary = render([chapter], pin_tokens=10_000, index_tokens=10_000, counter=counter())
+    summary = render_summary(
+        [chapter], pin_tokens=10_000, index_tokens=10_000, counter=get_counter()
+    )
     audit = {"failures": [{"step": "serialised", "cause": text}]}
     row = Compaction(pk=1, summary=summary.text, audit=audit, messages=2, trigger="manual")
     return render_divider(row)
 
 
 def fence(text: str) -> str:
-    return markdown.render_code(text, markdown.clean_text(text), markdown.Work())
+    return markdown.render_code(text, markdown.clean_text(text), markdown.RenderBudget())
 
 
 def pieces(text: str) -> str:
@@ -71,7 +73,7 @@ def pieces(text: str) -> str:
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
-    "Markdown": markdown.render,
+    "Markdown": markdown.render_markdown,
     "live pieces": pieces,
     "code": fence,
     "text of the user": partial(message, "user", said),

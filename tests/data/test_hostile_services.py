@@ -8,16 +8,16 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from agent.context.assemble import assemble
-from agent.messages import sound_text
-from agent.model.rules import violations
-from agent.search.lexical import parse
+from agent.messages import sanitise_text
+from agent.model.rules import find_violations
+from agent.search.lexical import parse_query
 from agent.tokens import Factor
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message, Turn
-from chat.queries.conversation import load
-from chat.queries.search import find
+from chat.queries.conversation import load_state
+from chat.queries.search import find_messages
 from chat.services import conversations, endings, memories, requests
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
 
@@ -45,18 +45,18 @@ def test_the_composer_takes_every_text_or_says_why_not(
                 owner=OWNER,
             )
         except Refused:
-            assert not sound_text(text).strip(), repr(text[:60])
+            assert not sanitise_text(text).strip(), repr(text[:60])
             continue
         assert opening is not None
-        sent.append(sound_text(text).strip())
+        sent.append(sanitise_text(text).strip())
         opening.turn.messages.filter(role="assistant").delete()
         Turn.objects.filter(pk=opening.turn.pk).update(status=Turn.Status.COMPLETED)
     rows = Message.objects.filter(conversation=conversation).order_by("position")
     assert list(rows.values_list("text", flat=True)) == sent
     assert [row.blocks[0]["text"] for row in rows] == sent
     assert sent
-    request = assemble(load(conversation.pk).context)
-    assert violations(request.body()) == []
+    request = assemble(load_state(conversation.pk).context)
+    assert find_violations(request.body()) == []
     [message] = request.messages
     assert [block["text"] for block in message["content"]] == sent
 
@@ -81,16 +81,16 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
         assert opening is not None
         requests.begin_answer(opening.turn.pk, may_compact=False)
         # As the fold leaves them.
-        blocks = [{"type": "text", "text": sound_text(text)}]
-        assert endings.end_turn(opening.turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
-    context = load(conversation.pk).context
+        blocks = [{"type": "text", "text": sanitise_text(text)}]
+        assert endings.end_turn(opening.turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks))
+    context = load_state(conversation.pk).context
     assert len(context.messages) == 2 * len(texts)
-    assert violations(assemble(context).body()) == []
+    assert find_violations(assemble(context).body()) == []
 
 
 SETTERS: dict[str, Callable[[Conversation, str], None]] = {
     "rename": conversations.rename,
-    "suggest_title": lambda row, text: conversations.suggest_title(row.pk, text),
+    "suggest_title": lambda row, text: conversations.set_suggested_title(row.pk, text),
 }
 
 
@@ -98,7 +98,7 @@ SETTERS: dict[str, Callable[[Conversation, str], None]] = {
 def test_every_text_can_be_a_title(name: str, hostile: Corpus, conversation: Conversation) -> None:
     for text in sent_texts(hostile):
         Conversation.objects.filter(pk=conversation.pk).update(title_edited=False)
-        wanted = " ".join(sound_text(text).split())[:200]
+        wanted = " ".join(sanitise_text(text).split())[:200]
         try:
             SETTERS[name](conversation, text)
         except Refused:
@@ -111,7 +111,7 @@ def test_every_text_can_be_a_title(name: str, hostile: Corpus, conversation: Con
 def test_titles_are_escaped_and_found(hostile: Corpus, client: Browser) -> None:
     user = make_user()
     client.force_login(user)
-    texts = [" ".join(sound_text(text).split())[:200] for text in searched(hostile)]
+    texts = [" ".join(sanitise_text(text).split())[:200] for text in searched(hostile)]
     titles = list(dict.fromkeys(filter(None, texts)))
     made = Conversation.objects.bulk_create(
         Conversation(owner=user, model="m", title=title) for title in titles
@@ -140,13 +140,15 @@ def test_searching_for_every_text_answers(hostile: Corpus, client: Browser) -> N
 
 
 def test_every_text_is_found_by_itself(hostile: Corpus) -> None:
-    texts = [text for text in sent_texts(hostile) if sound_text(text).strip()]
-    conversation = make_conversation(messages=[("user", sound_text(text)) for text in texts])
+    texts = [text for text in sent_texts(hostile) if sanitise_text(text).strip()]
+    conversation = make_conversation(messages=[("user", sanitise_text(text)) for text in texts])
     missed = []
     for number, text in enumerate(texts, 1):
-        query = parse(sound_text(text).strip())
+        query = parse_query(sanitise_text(text).strip())
         # All: many differ in punctuation alone.
-        hits = find(conversation.owner_id, query, conversation_id=conversation.pk, limit=len(texts))
+        hits = find_messages(
+            conversation.owner_id, query, conversation_id=conversation.pk, limit=len(texts)
+        )
         if number not in {hit.number for hit in hits}:
             missed.append(text[:60])
     assert missed == []
@@ -158,7 +160,7 @@ def test_forms_take_every_text(hostile: Corpus, client: Browser) -> None:
     settings = reverse("conversation_settings", args=[conversation.pk])
     others = {"threshold": 80, "keep_recent_messages": 6, "summary_max_tokens": 2_000}
     for text in searched(hostile)[::3]:
-        text = sound_text(text)
+        text = sanitise_text(text)
         response = client.post(settings, others | {"system_prompt": text})
         assert response.status_code == 204, repr(text)
         conversation.refresh_from_db()
@@ -178,7 +180,7 @@ def test_every_text_can_be_remembered_edited_recalled_and_told(
     client.force_login(user)
     kept: dict[int, str] = {}
     for text in sent_texts(hostile):
-        wanted = " ".join(sound_text(text).split())
+        wanted = " ".join(sanitise_text(text).split())
         try:
             memory, new = memories.remember(user.pk, text, Memory.Source.AGENT)
         except Refused:
@@ -188,7 +190,7 @@ def test_every_text_can_be_remembered_edited_recalled_and_told(
         kept[memory.pk] = memory.text
         memories.edit(memory, f"Now: {text}"[: memories.MAX_CHARACTERS])
         memories.recall(user.pk, text)
-        told = memories.prompt_text(user.pk, Factor(1.0, 0))
+        told = memories.render_prompt_text(user.pk, Factor(1.0, 0))
         assert told.count("</memories>") == 1, repr(text[:60])
         assert memories.forget(user.pk, memory.pk).startswith("Now: ")
     for text in dict.fromkeys(kept.values()):

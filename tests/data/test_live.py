@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from agent.messages import sound
-from chat.html.markdown import render
+from agent.messages import sanitise
+from chat.html.markdown import render_markdown
 from tests.data.corpus import OWN, Corpus
 from tests.data.live import Written, write_all
 from tests.data.recordings import need
@@ -41,7 +41,7 @@ def test_every_cut_gives_the_same_pieces_and_the_page_follows(
     texts = [case.text for case in [*hostile.markdown, *OWN, *hostile.xss[::20]]]
     # Single cases are short: several together are finished piece by piece.
     texts += ["\n\n".join(texts[at : at + 8]) for at in range(0, len(hostile.markdown), 8)]
-    texts = [text for text in sound(texts) if text and len(text) < 6_000]
+    texts = [text for text in sanitise(texts) if text and len(text) < 6_000]
     by_text = write_all(texts)
     for versions in by_text:
         assert all(version.html == versions[0].html for version in versions), versions[0].text
@@ -57,7 +57,8 @@ def test_every_cut_gives_the_same_pieces_and_the_page_follows(
     same = [
         v
         for v in pieced
-        if bare(v.snapshot["html"] + render(v.snapshot["text"])) == bare(render(v.text))
+        if bare(v.snapshot["html"] + render_markdown(v.snapshot["text"]))
+        == bare(render_markdown(v.text))
     ]
     report["live answers"] = [
         f"{len(texts)} texts in {len(written)} splits, {sum(len(v.frames) for v in written)} "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from agent.messages import sound
-from demo.api.protocol import Reply, text
+from agent.messages import sanitise
+from demo.api.protocol import ScriptedReply, text
 from demo.api.recording import RecordedRequest
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
@@ -30,7 +30,7 @@ INTERVAL = 0.001  # seconds between deltas
 @pytest.fixture
 def answers(hostile: Corpus) -> list[list[str]]:
     markdown_of_xss = [c for c in hostile.xss if c.name.startswith("markdown")]
-    texts = sound([case.text for case in [*hostile.markdown, *markdown_of_xss] if case.text])
+    texts = sanitise([case.text for case in [*hostile.markdown, *markdown_of_xss] if case.text])
     need(hostile.markdown, "Markdown")
     return [texts[at : at + TOGETHER] for at in range(0, len(texts), TOGETHER)]
 
@@ -39,10 +39,10 @@ def answers(hostile: Corpus) -> list[list[str]]:
 def model(answers: list[list[str]]) -> Iterator[DemoServer]:
     """Answers `Text 7` with texts 28 to 31, in deltas of varying size."""
 
-    def answer(request: RecordedRequest) -> Reply:
+    def answer(request: RecordedRequest) -> ScriptedReply:
         number = int(request.last_user_text.split()[-1])
         sizes = (2, 5, 17, 64)
-        return Reply(tuple(map(text, answers[number])), piece_chars=sizes[number % 4])
+        return ScriptedReply(tuple(map(text, answers[number])), piece_chars=sizes[number % 4])
 
     with DemoServer() as server:
         server.script.reply(answer, when=is_chat, always=True, interval_s=INTERVAL)

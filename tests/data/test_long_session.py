@@ -19,14 +19,14 @@ from pytest_django import Settings
 from accounts.models import User
 from agent.context.assemble import assemble, measure
 from agent.messages import Usage
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.tokens import Factor
 from chat.importers.pi import Session
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import load
-from chat.queries.model_server import counter
+from chat.queries.conversation import load_state
+from chat.queries.model_server import get_counter
 from chat.services import endings, summaries
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.tasks import compact
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
@@ -53,7 +53,7 @@ def session(session_path: Path) -> Session:
 def user(settings: Settings, vocabulary_directory: Path, session: Session) -> User:
     # Real counts: the estimate is compared with what the API reported.
     settings.DATA_DIR = vocabulary_directory.parent
-    counter.cache_clear()
+    get_counter.cache_clear()
     cache.clear()  # other tests' messages had the same keys
     factor = Factor.start(session.model).value
     make_profile(session.model, context_window=WINDOW, max_output=64_000, token_factor=factor)
@@ -64,7 +64,7 @@ def user(settings: Settings, vocabulary_directory: Path, session: Session) -> Us
 def conversation(user: User, session_path: Path) -> Iterator[Conversation]:
     call_command("import_session", session_path, stdout=StringIO())
     yield Conversation.objects.get()
-    counter.cache_clear()
+    get_counter.cache_clear()
 
 
 def test_every_line_is_understood(session_path: Path, session: Session) -> None:
@@ -107,24 +107,24 @@ def test_it_opens_pages_and_counts(
     total = conversation.messages.count()
     numbers = pages_back(client, user, conversation)
     assert numbers == list(range(1, total + 1))
-    loaded = load(conversation.pk)
-    last = Usage.from_api(loaded.rows[-1].usage)
+    state = load_state(conversation.pk)
+    last = Usage.from_api(state.rows[-1].usage)
     if last.total:
-        assert (loaded.used, loaded.estimated) == (last.total, False)
-    estimate = measure(loaded.context, counter()).total
-    errors = sorted(estimated_errors(conversation, loaded.limits.factor.value)) or [0.0]
+        assert (state.used, state.estimated) == (last.total, False)
+    estimate = measure(state.context, get_counter()).total
+    errors = sorted(estimated_errors(conversation, state.limits.factor.value)) or [0.0]
     median = errors[len(errors) // 2]
     report[f"the long session {session_path.stem}"] = [
-        f"{total} messages; meter {loaded.used:,} tokens, "
-        f"estimate of everything {estimate:,} ({estimate / loaded.used - 1:+.1%})",
+        f"{total} messages; meter {state.used:,} tokens, "
+        f"estimate of everything {estimate:,} ({estimate / state.used - 1:+.1%})",
         f"growth of the prompt between {len(errors)} pairs of answers, estimated against "
         f"reported: median {median:+.1%}, half of them within "
         f"{errors[len(errors) // 4]:+.1%} to {errors[len(errors) * 3 // 4]:+.1%}",
     ]
-    assert abs(estimate / loaded.used - 1) < NEAR
+    assert abs(estimate / state.used - 1) < NEAR
     assert abs(median) < NEAR
-    assert violations(assemble(replace(loaded.context, tools=tools(conversation))).body()) == []
-    assert violations(assemble(loaded.context).body(), window=WINDOW) == []
+    assert find_violations(assemble(replace(state.context, tools=tools(conversation))).body()) == []
+    assert find_violations(assemble(state.context).body(), window=WINDOW) == []
 
 
 def pages_back(client: Browser, user: User, conversation: Conversation) -> list[int]:
@@ -176,13 +176,13 @@ def test_it_compacts_and_the_next_request_is_small(
     settings: Settings,
     report: dict[str, list[str]],
 ) -> None:
-    before = load(conversation.pk)
+    before = load_state(conversation.pk)
     full = before.used > before.policy.trigger_tokens(before.limits)
     assert (before.due() == "auto") == full
     with DemoServer() as server:
         settings.ANTHROPIC_BASE_URL = server.base_url
         server.script.reply(summary_of(session), when=is_summary, always=True)
-        turn, compaction_id = summaries.open_turn(
+        turn, compaction_id = summaries.open_compaction_turn(
             user, conversation.pk, focus="what was decided", owner=OWNER
         )
         compact(compaction_id)
@@ -190,10 +190,10 @@ def test_it_compacts_and_the_next_request_is_small(
         assert server.script.problems() == []
     compaction = Compaction.objects.get()
     assert compaction.status == Compaction.Status.COMPLETED, compaction.error
-    assert endings.end_turn(turn.pk, Ending(turn.Status.COMPLETED))
-    after = load(conversation.pk)
+    assert endings.end_turn(turn.pk, TurnOutcome(turn.Status.COMPLETED))
+    after = load_state(conversation.pk)
     request = assemble(replace(after.context, tools=tools(conversation)))
-    assert violations(request.body(), window=WINDOW) == []
+    assert find_violations(request.body(), window=WINDOW) == []
     assert after.used < 0.5 * after.policy.trigger_tokens(after.limits)
     assert after.due() is None
     assert after.context.first is not None

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from chat.importers.pi import Session
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.data.recordings import read, summary_of
 from tests.data.watching import Watched, seed, sign_in
 from tests.support.server import EverlongProcess, manage
@@ -28,7 +28,7 @@ def session(session_path: Path) -> Session:
 @pytest.fixture
 def model(session: Session) -> Iterator[DemoServer]:
     """A server of the session's own model."""
-    own = Model(session.model, window=200_000, max_output=64_000)
+    own = ListedModel(session.model, window=200_000, max_output=64_000)
     with DemoServer(models=[own]) as server:
         server.script.reply(summary_of(session), when=is_summary, always=True)
         yield server

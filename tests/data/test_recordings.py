@@ -23,7 +23,7 @@ from agent.model.reply import Outcome, Reply, fold_message
 from agent.model.sse import EventDecoder
 from chat.html.message import render_message
 from chat.models import Message
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 
@@ -65,7 +65,7 @@ async def test_stored_blocks_can_be_kept_counted_and_shown(
     for record in recordings:
         blocks = played[record.id].blocks
         assert json.loads(json.dumps(blocks)) == blocks, record.id
-        assert counter().count_blocks(blocks) > 0
+        assert get_counter().count_blocks(blocks) > 0
         text = plain_text(blocks)
         html = render_message(Message(role="assistant", blocks=blocks, text=text, number=1))
         assert html.count("<article") == 1, record.id

@@ -12,11 +12,11 @@ from pytest_django import Settings
 from accounts.models import User
 from agent.context.assemble import assemble
 from agent.messages import Usage
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from chat.models import Conversation, Turn
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import endings, requests
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -77,14 +77,14 @@ def exchange(
     """Store what the user's side sent and the recorded answer, and check the request between."""
     turn = post(user, conversation, [m for m in new if m["role"] != "system"])
     opening = requests.begin_answer(turn.pk, may_compact=False)
-    loaded, message = opening.loaded, opening.message
+    state, message = opening.state, opening.message
     assert message is not None
-    rows = [{"content": m.blocks} for m in loaded.context.messages]
-    request = assemble(replace(loaded.context, tools=declared_tools(rows, record.tools)))
-    assert violations(request.body(), window=WINDOW) == [], record.id
+    rows = [{"content": m.blocks} for m in state.context.messages]
+    request = assemble(replace(state.context, tools=declared_tools(rows, record.tools)))
+    assert find_violations(request.body(), window=WINDOW) == [], record.id
     # The tools may be gone when the user comes back.
-    assert violations(assemble(loaded.context).body(), window=WINDOW) == [], record.id
-    ending = Ending(
+    assert find_violations(assemble(state.context).body(), window=WINDOW) == [], record.id
+    ending = TurnOutcome(
         Turn.Status.COMPLETED,
         blocks=answer.blocks,
         stop_reason=answer.reply.stop_reason,
@@ -118,12 +118,12 @@ def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> T
 
 def check_meter(conversation: Conversation, usage: dict[str, Any], record: Record) -> None:
     """The meter is the reported usage, without thinking that is not sent again."""
-    loaded = load(conversation.pk)
-    assert violations(assemble(loaded.context).body(), window=WINDOW) == [], record.id
+    state = load_state(conversation.pk)
+    assert find_violations(assemble(state.context).body(), window=WINDOW) == [], record.id
     reported = Usage.from_api(usage)
     if reported.prompt:
-        assert 0 < loaded.used <= reported.total, record.id
-        assert not loaded.estimated
+        assert 0 < state.used <= reported.total, record.id
+        assert not state.estimated
 
 
 def count(conversation: Conversation) -> int:

@@ -11,19 +11,19 @@ import pytest
 
 from agent.context.assemble import assemble
 from agent.errors import ToolError
-from agent.loop import Result, continued
+from agent.loop import CallResult, continue_request
 from agent.messages import result_text
 from agent.model.reply import Outcome
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from agent.tools import Tool
 from chat.db import in_db
 from chat.models import ModelProfile, Turn
 from chat.queries import tools as toolbox
 from chat.services import requests, rounds
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.tools import registry
 from chat.tools.scope import Scope
-from demo.api.protocol import Reply
+from demo.api.protocol import ScriptedReply
 from tests.chat.factories import add_messages, make_conversation, make_profile, make_turn, make_user
 from tests.chat.sockets import Chat
 from tests.data.recordings import Record, need, sessions
@@ -90,9 +90,9 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
         turn = make_turn(conversation)
         opening = requests.begin_answer(turn.pk, may_compact=False)
         assert opening.message
-        rounds.close(
+        rounds.close_round(
             turn.pk,
-            Ending(
+            TurnOutcome(
                 Turn.Status.COMPLETED,
                 blocks=answer.blocks,
                 stop_reason="tool_use",
@@ -100,14 +100,16 @@ def test_recorded_tool_rounds_are_sent_back_as_they_were(
             ),
         )
         ended = [
-            Result(call, content(results[call["id"]]), bool(results[call["id"]].get("is_error")), 0)
+            CallResult(
+                call, content(results[call["id"]]), bool(results[call["id"]].get("is_error")), 0
+            )
             for call in reversed(calls)  # as if the last call had ended first
         ]
         rounds.store_results(turn.pk, opening.message.pk, calls, ended)
-        loaded = requests.begin_answer(turn.pk, may_compact=False).loaded
+        state = requests.begin_answer(turn.pk, may_compact=False).state
         tools = declared_tools(two.history, two.tools)
-        request = assemble(replace(loaded.context, tools=tools))
-        assert violations(request.body(), window=WINDOW) == [], two.id
+        request = assemble(replace(state.context, tools=tools))
+        assert find_violations(request.body(), window=WINDOW) == [], two.id
         # All messages, with all that the model said in this round and its results in order.
         sent, recorded = shape(list(request.messages)), shape(two.history)
         recorded[-1] = ("user", [f"tool_result {call['id']}" for call in calls])
@@ -143,8 +145,8 @@ def test_recorded_pauses_are_sent_back_whole(
         opening = requests.begin_answer(make_turn(conversation).pk, may_compact=False)
         blocks = played[record.id].blocks
         tools = declared_tools([*history, {"role": "assistant", "content": blocks}], record.tools)
-        request = assemble(replace(opening.loaded.context, tools=tools))
-        sent = continued(request, played[record.id].reply)
+        request = assemble(replace(opening.state.context, tools=tools))
+        sent = continue_request(request, played[record.id].reply)
         assert sent.messages[-1] == {"role": "assistant", "content": blocks}
         assert sent.messages[:-1] == request.messages
         assert (sent.tools, sent.system) == (request.tools, request.system)
@@ -221,7 +223,7 @@ async def test_recorded_sessions_run_through_the_real_loop_as_they_did(
         before = len(chat.script.requests)
         for record in session:
             answer = played[record.id].reply
-            chat.script.reply(Reply(tuple(answer.blocks), stop_reason=answer.stop_reason))
+            chat.script.reply(ScriptedReply(tuple(answer.blocks), stop_reason=answer.stop_reason))
         tab = await chat.open()
         tab.say(session[0].history[0]["content"][0]["text"])
         await tab.next("turn.finished", status="completed")

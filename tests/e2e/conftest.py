@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, exp
 from agent.compaction.requests import HEADINGS
 from demo.api.script import is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.conftest import processes
 from tests.support.server import EverlongProcess
 
@@ -34,8 +34,8 @@ def model() -> Iterator[DemoServer]:
 def scripted() -> Iterator[DemoServer]:
     """The scripted models of `server`."""
     models = [
-        Model(id="test-model", window=16_000, display_name="Test model"),
-        Model(id="other-model", window=32_000, display_name="Other model"),
+        ListedModel(id="test-model", window=16_000, display_name="Test model"),
+        ListedModel(id="other-model", window=32_000, display_name="Other model"),
     ]
     with DemoServer(models=models) as model:
         yield model

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
 
-from demo.api.protocol import Reply, thinking, tool_use
+from demo.api.protocol import ScriptedReply, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, SecondWindow, Start, composer, say, set_up, wait_for_answer
@@ -160,7 +160,7 @@ def test_no_state_of_work_breaks_a_rule(
         say(page, words)
         wait_for_answer(page, answered := answered + 1)
     call = tool_use("recall", {"query": "colours"})
-    paused = script.pause(Reply((thinking("First the one thing. " * 40), call)), 2)
+    paused = script.pause(ScriptedReply((thinking("First the one thing. " * 40), call)), 2)
     gate = script.stall("## What I found\n\nNothing", then=" is remembered.", when=is_chat)
     say(page, "What colours do I like?")
     page.locator("details.row.thinking.running[open]").wait_for()

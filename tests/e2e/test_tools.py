@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.protocol import Reply, text, thinking, tool_use
+from demo.api.protocol import ScriptedReply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
@@ -40,14 +40,14 @@ def results_of(request: RecordedRequest) -> str:
     return "\n".join(str(b["content"]) for b in blocks if b["type"] == "tool_result")
 
 
-def cite(request: RecordedRequest) -> Reply:
+def cite(request: RecordedRequest) -> ScriptedReply:
     """An answer from what the search returned, and nothing else."""
     found = results_of(request)
     place = re.search(r"under the \w+ flowerpot", found)
     number = re.search(r"\[(#\d+)\] user", found)
     assert place, found
     assert number, found
-    return Reply((text(f"The key lies {place[0]}, see [{number[1]}]."),))
+    return ScriptedReply((text(f"The key lies {place[0]}, see [{number[1]}]."),))
 
 
 def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
@@ -133,14 +133,14 @@ def allow_board(page: Page, other: Page) -> None:
         expect(window.locator(".question")).to_have_count(0)
 
 
-def cite_offer(request: RecordedRequest) -> Reply:
+def cite_offer(request: RecordedRequest) -> ScriptedReply:
     """The offer as the result before has it, and where that stands."""
     found = results_of(request)
     line = re.search(r"Offer 33:[^\n]+\?ref=\w+", found)
     number = re.search(r"\[(#\d+)\] user", found)
     assert line, found
     assert number, found
-    return Reply((text(f"{line[0]} is remote and fits, see [{number[1]}]."),))
+    return ScriptedReply((text(f"{line[0]} is remote and fits, see [{number[1]}]."),))
 
 
 def test_a_long_job_search_keeps_criteria_scores_and_urls(
@@ -206,7 +206,7 @@ def test_thinking_and_calls_are_seen_while_they_happen(
     set_up(page, start_everlong(**small_window))
     thought = "First the one thing, then the other. " * 12
     call = tool_use("recall", {"query": "colours"})
-    paused = model.script.pause(Reply((thinking(thought), text("I look."), call)), 2)
+    paused = model.script.pause(ScriptedReply((thinking(thought), text("I look."), call)), 2)
     gate = model.script.stall("Nothing", then=" is remembered.", when=is_chat)
     say(page, "What colours do I like?")
     live = page.locator("details.row.thinking.running")

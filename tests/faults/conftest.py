@@ -13,7 +13,7 @@ import pytest
 
 from demo.api.script import is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.faults.sites import SETTINGS, WINDOW, Site
 from tests.support.server import manage
 from tests.support.services import PostgresServer, RedisServer, start_own_postgres, start_own_redis
@@ -70,7 +70,7 @@ def seen(record_property: Callable[[str, object], None]) -> Seen:
 @pytest.fixture
 def model() -> Iterator[DemoServer]:
     """The scripted provider. Each scenario says what it answers; titles it has at hand."""
-    listed = [Model(id="test-model", window=WINDOW, max_output=1_024)]
+    listed = [ListedModel(id="test-model", window=WINDOW, max_output=1_024)]
     with DemoServer(models=listed) as server:
         server.script.reply("A title", when=is_title, always=True)
         yield server

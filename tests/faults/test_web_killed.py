@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from demo.api.protocol import Reply, text, tool_use
+from demo.api.protocol import ScriptedReply, text, tool_use
 from demo.api.script import is_chat, is_summary
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
@@ -80,7 +80,9 @@ async def test_web_killed_between_tool_rounds(
     site = built(build, profile)
     await person.set_up(site.other)
     conversation, tab = await talk(site, person)
-    calls = Reply((text("I look it up."), tool_use("search_history", {"query": "question"})))
+    calls = ScriptedReply(
+        (text("I look it up."), tool_use("search_history", {"query": "question"}))
+    )
     site.model.script.reply(calls, when=is_chat)
     gate = site.model.script.stall(when=is_chat)  # the round that reads the result
     tab.say("What did I ask first?")

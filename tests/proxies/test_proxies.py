@@ -8,7 +8,7 @@ import pytest
 
 from demo.api.script import is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.services.browsers import Person
 from tests.support.proxies import Proxy
 from tests.support.server import EverlongProcess
@@ -17,7 +17,9 @@ from tests.support.services import free_port
 
 @pytest.fixture
 def model() -> Iterator[DemoServer]:
-    with DemoServer(models=[Model(id="test-model", window=16_000, max_output=1_024)]) as server:
+    with DemoServer(
+        models=[ListedModel(id="test-model", window=16_000, max_output=1_024)]
+    ) as server:
         server.script.reply("A title", when=is_title, always=True)
         yield server
 

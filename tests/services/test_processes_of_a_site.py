@@ -12,7 +12,7 @@ import pytest
 from demo.api.protocol import tool_use
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
 from tests.support.mcp_server import KEY
@@ -29,7 +29,7 @@ QUESTION = "All I know. " + "lorem ipsum " * 1_450  # 4,350 tokens by the server
 
 @pytest.fixture
 def model() -> Iterator[DemoServer]:
-    listed = [Model(id="test-model", window=16_000, max_output=1_024)]
+    listed = [ListedModel(id="test-model", window=16_000, max_output=1_024)]
     with DemoServer(models=listed) as server:
         server.script.reply("A title", when=is_title, always=True)
         yield server

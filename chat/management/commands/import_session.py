@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
 from chat.errors import Refused
-from chat.importers.pi import Problem, parse
+from chat.importers.pi import Problem, parse_session
 from chat.services.importing import import_session
 
 MAX_BYTES = 200 * 1024 * 1024
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                     "can be imported at once. Split the file between two lines."
                 )
             with file.open("rb") as lines:
-                session = parse(lines)
+                session = parse_session(lines)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         self._report(file, session.problems)

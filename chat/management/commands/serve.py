@@ -111,8 +111,8 @@ class Command(BaseCommand):
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for."""
         bind_loop()
-        await asyncio.to_thread(lambda: model_server.counter().encoding)
-        await model_profiles.refresh()
+        await asyncio.to_thread(lambda: model_server.get_counter().encoding)
+        await model_profiles.refresh_profiles()
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
         if runner.draining:  # a second Ctrl-C
@@ -125,7 +125,7 @@ class Command(BaseCommand):
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
-        await model_server.client().close()
+        await model_server.get_client().close()
         if self._embedded:
             self._embedded.stop()
         if self._demo:

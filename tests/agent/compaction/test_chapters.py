@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from agent.compaction.chapters import Chapter, render, to_merge
+from agent.compaction.chapters import Chapter, find_chapters_to_merge, render_summary
 from agent.compaction.pins import Pin
-from agent.context.pruning import plan_pruning, prune
+from agent.context.pruning import plan_pruning, prune_message
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
-from agent.search.values import Entry
+from agent.search.values import IndexEntry
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER, assistant, call, message, result, user
 
@@ -15,12 +15,12 @@ CHAPTER = Chapter(
     1,
     4,
     pins=(Pin(1, "Always answer in German."),),
-    index=(Entry("8443", 1, "the port"), Entry("src/a.py", 3, "edit")),
+    index=(IndexEntry("8443", 1, "the port"), IndexEntry("src/a.py", 3, "edit")),
 )
 
 
 def rendered(*chapters: Chapter, index_tokens: int = 1_000) -> Summary:
-    return render(chapters, pin_tokens=1_000, index_tokens=index_tokens, counter=COUNTER)
+    return render_summary(chapters, pin_tokens=1_000, index_tokens=index_tokens, counter=COUNTER)
 
 
 def test_survives_storage() -> None:
@@ -55,20 +55,20 @@ def test_a_short_index_prefers_names_to_numbers() -> None:
 
 def test_eight_neighbours_of_one_level_are_merged() -> None:
     chapters = [replace(CHAPTER, level=2), *[CHAPTER] * 7]
-    assert to_merge(chapters, 8, crowded=False) is None
-    assert to_merge([*chapters, CHAPTER], 8, crowded=False) == slice(1, 9)
+    assert find_chapters_to_merge(chapters, 8, crowded=False) is None
+    assert find_chapters_to_merge([*chapters, CHAPTER], 8, crowded=False) == slice(1, 9)
 
 
 def test_a_crowded_summary_merges_what_is_most_of_one_level() -> None:
     chapters = [replace(CHAPTER, level=2), CHAPTER, CHAPTER]
-    assert to_merge(chapters, 8, crowded=True) == slice(1, 3)
-    assert to_merge([CHAPTER], 8, crowded=True) is None
+    assert find_chapters_to_merge(chapters, 8, crowded=True) == slice(1, 3)
+    assert find_chapters_to_merge([CHAPTER], 8, crowded=True) is None
 
 
 def test_223_compactions_merge_no_chapter_more_than_twice() -> None:
     chapters: list[Chapter] = []
     for number in range(223):
-        if merged := to_merge(chapters, 8, crowded=False):
+        if merged := find_chapters_to_merge(chapters, 8, crowded=False):
             level = max(chapter.level for chapter in chapters[merged]) + 1
             chapters[merged] = [replace(CHAPTER, level=level)]
         chapters.append(replace(CHAPTER, first=number, through=number))
@@ -121,7 +121,7 @@ def test_does_not_prune_twice() -> None:
 
 
 def test_a_pruned_result_keeps_head_and_tail_and_names_its_message() -> None:
-    pruned = prune(message(3, "user", [result("t2", "HEAD" + LOG + "TAIL")]), COUNTER)
+    pruned = prune_message(message(3, "user", [result("t2", "HEAD" + LOG + "TAIL")]), COUNTER)
     content = pruned.blocks[0]["content"]
     assert content.startswith("HEAD")
     assert content.endswith("TAIL")
@@ -131,5 +131,5 @@ def test_a_pruned_result_keeps_head_and_tail_and_names_its_message() -> None:
 
 def test_pruning_leaves_small_results_and_other_blocks_alone() -> None:
     small = message(3, "user", [result("t2", "short")])
-    assert prune(small, COUNTER) is small
-    assert prune(user(1, LOG), COUNTER).blocks[0]["text"] == LOG
+    assert prune_message(small, COUNTER) is small
+    assert prune_message(user(1, LOG), COUNTER).blocks[0]["text"] == LOG

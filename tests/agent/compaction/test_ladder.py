@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters import Chapter, render
+from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.choice import choose
 from agent.compaction.extract import NOTE
-from agent.compaction.job import Job, Result
+from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin
-from agent.compaction.plan import Plan, compacted
+from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.requests import HEADINGS
 from agent.compaction.write import SummaryRejected
@@ -82,7 +82,7 @@ def prompt(request: RecordedRequest) -> str:
     return text
 
 
-def failed_rungs(written: Result) -> list[str]:
+def failed_rungs(written: WrittenSummary) -> list[str]:
     return [failure.step for failure in written.failures]
 
 
@@ -565,8 +565,8 @@ async def test_a_chapter_tightens_where_the_kept_messages_leave_no_room_under_th
     else:
         assert f"at most {int(500 * 0.6)} words" in asked
         assert size < 600
-    summary = render(written.chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
-    after = measure(compacted(made.context, made.plan, summary, made.policy), COUNTER)
+    summary = render_summary(written.chapters, pin_tokens=100, index_tokens=100, counter=COUNTER)
+    after = measure(apply_compaction(made.context, made.plan, summary, made.policy), COUNTER)
     assert after.total <= max(40_000, tail + 1_500)
 
 

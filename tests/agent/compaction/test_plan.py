@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.compaction.plan import Plan, compacted, plan, protected_first
-from agent.compaction.policy import Policy, State, Trigger, due
+from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
+from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.context.assemble import assemble
 from agent.context.summary import Summary
 from agent.messages import Message, Usage
@@ -39,7 +39,7 @@ def cut(
     first: Message | None = None, limits: Limits = SMALL,
 ) -> list[int] | None:  # fmt: skip
     trigger: Trigger = "manual" if manual else "auto"
-    made = plan(messages, policy, limits, fixed=fixed, trigger=trigger, first=first)
+    made = plan_compaction(messages, policy, limits, fixed=fixed, trigger=trigger, first=first)
     if made:
         assert [*made.summarise, *made.keep] == messages
     return numbers(made)
@@ -55,8 +55,8 @@ def summary(text: str) -> Summary:
 def test_due_where_the_prompt_would_not_fit_the_window_whatever_the_ratio() -> None:
     tight = replace(SMALL, window=10_000)
     late = Policy(threshold_ratio=5.0)
-    assert due(State(tight.prompt_limit, tight), late) is None
-    assert due(State(tight.prompt_limit + 1, tight), late) == "auto"
+    assert find_trigger(ContextLoad(tight.prompt_limit, tight), late) is None
+    assert find_trigger(ContextLoad(tight.prompt_limit + 1, tight), late) == "auto"
 
 
 def test_what_the_cache_served_counts_3() -> None:
@@ -64,8 +64,8 @@ def test_what_the_cache_served_counts_3() -> None:
     usage = Usage(input_tokens=271_000, cache_read_input_tokens=2_000, output_tokens=1_000)
     limits = Limits(340_000, 64_000, 340_000, Factor(1.0, 0))
     assert POLICY.trigger_tokens(limits) == 272_000
-    assert due(State(usage.input_tokens, limits), POLICY) is None
-    assert due(State(usage.total, limits), POLICY) == "auto"
+    assert find_trigger(ContextLoad(usage.input_tokens, limits), POLICY) is None
+    assert find_trigger(ContextLoad(usage.total, limits), POLICY) == "auto"
 
 
 @pytest.mark.parametrize("budget", [8_192, 32_000, 200_000, 1_000_000])
@@ -129,7 +129,7 @@ def test_by_hand_everything_but_the_last_exchange_goes() -> None:
 
 @pytest.mark.parametrize("trigger", ["manual", "overflow", "model_switch", "tool"])
 def test_a_full_window_leaves_the_last_exchange_as_well(trigger: Trigger) -> None:
-    done = plan(exchanges(3, 100), POLICY, SMALL, fixed=0, trigger=trigger)
+    done = plan_compaction(exchanges(3, 100), POLICY, SMALL, fixed=0, trigger=trigger)
     assert numbers(done) == [5, 6]
 
 
@@ -205,12 +205,12 @@ def test_a_result_whose_call_is_summarised_already_may_be_cut_off() -> None:
 
 def test_a_second_compaction_reads_what_the_first_one_kept_6() -> None:
     """[u1 a1 u2 a2 u3 a3, summary that keeps from u2, u4 a4]: nothing between is lost."""
-    first = plan(exchanges(3), replace(FEW, keep_recent_messages=4), SMALL, fixed=0)
+    first = plan_compaction(exchanges(3), replace(FEW, keep_recent_messages=4), SMALL, fixed=0)
     assert first
     assert numbers(first.summarise) == [1, 2]
-    made = compacted(context(*exchanges(3)), first, summary("Summary 1."), POLICY)
+    made = apply_compaction(context(*exchanges(3)), first, summary("Summary 1."), POLICY)
     history = [*made.messages, *exchanges(1, start=7)]
-    second = plan(history, FEW, SMALL, fixed=0)
+    second = plan_compaction(history, FEW, SMALL, fixed=0)
     assert second
     assert numbers(second.summarise) == [3, 4, 5, 6]
     assert numbers(second.keep) == [7, 8]
@@ -219,9 +219,9 @@ def test_a_second_compaction_reads_what_the_first_one_kept_6() -> None:
 def test_after_two_compactions_only_the_newest_summary_is_sent_11() -> None:
     made = context(*exchanges(3), limits=SMALL)
     for number, said in ((7, "SUMMARY1"), (9, "SUMMARY2")):
-        done = plan(made.messages, FEW, SMALL, fixed=0, trigger="manual")
+        done = plan_compaction(made.messages, FEW, SMALL, fixed=0, trigger="manual")
         assert done
-        made = compacted(made, done, summary(said), POLICY)
+        made = apply_compaction(made, done, summary(said), POLICY)
         made = replace(made, messages=[*made.messages, *exchanges(1, start=number)])
     body = str(assemble(replace(made, messages=[*made.messages, user(11, "NEW")])).body())
     assert "SUMMARY2" in body
@@ -232,13 +232,15 @@ def test_after_two_compactions_only_the_newest_summary_is_sent_11() -> None:
 
 def test_the_first_prompt_is_protected_from_the_first_compaction_on() -> None:
     made = context(*exchanges(4))
-    assert protected_first(made, POLICY) == made.messages[0]
-    assert protected_first(made, Policy(keep_first_message=False)) is None
-    assert protected_first(context(), POLICY) is None
-    assert protected_first(context(assistant(1), *exchanges(2, start=2)), POLICY) is None
-    done = plan(made.messages, FEW, LIMITS, fixed=0)
+    assert find_protected_first(made, POLICY) == made.messages[0]
+    assert find_protected_first(made, Policy(keep_first_message=False)) is None
+    assert find_protected_first(context(), POLICY) is None
+    assert find_protected_first(context(assistant(1), *exchanges(2, start=2)), POLICY) is None
+    done = plan_compaction(made.messages, FEW, LIMITS, fixed=0)
     assert done
-    after = compacted(made, done, summary("S"), POLICY)
+    after = apply_compaction(made, done, summary("S"), POLICY)
     assert (after.first, after.summary_through) == (made.messages[0], 6)
-    assert protected_first(after, POLICY) == made.messages[0]
-    assert compacted(made, done, summary("S"), Policy(keep_first_message=False)).first is None
+    assert find_protected_first(after, POLICY) == made.messages[0]
+    assert (
+        apply_compaction(made, done, summary("S"), Policy(keep_first_message=False)).first is None
+    )

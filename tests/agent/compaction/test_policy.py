@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent.compaction.plan import plan
-from agent.compaction.policy import Attempt, Policy, State, due, resting_until
+from agent.compaction.plan import plan_compaction
+from agent.compaction.policy import Attempt, ContextLoad, Policy, find_breaker_end, find_trigger
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import call, message, result, user
 
@@ -14,53 +14,53 @@ LIMITS = Limits(window=1_000_000, max_output=64_000, budget=100_000, factor=Fact
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def state(used: int, **values: object) -> State:
-    return State(used, LIMITS, **values)  # type: ignore[arg-type]
+def state(used: int, **values: object) -> ContextLoad:
+    return ContextLoad(used, LIMITS, **values)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("used", "trigger"), [(79_999, None), (80_000, "auto"), (81_000, "auto")])
 def test_compacts_from_the_ratio_of_the_budget_on(used: int, trigger: str | None) -> None:
-    assert due(state(used), Policy()) == trigger
+    assert find_trigger(state(used), Policy()) == trigger
 
 
 def test_compacts_from_a_number_of_tokens_on() -> None:
     policy = Policy(threshold_tokens=50_000)
-    assert due(state(49_999), policy) is None
-    assert due(state(50_000), policy) == "auto"
+    assert find_trigger(state(49_999), policy) is None
+    assert find_trigger(state(50_000), policy) == "auto"
 
 
 def test_compacts_every_so_many_tool_rounds_but_not_a_small_context() -> None:
     policy = Policy(every_iterations=8)
-    assert due(state(30_000, iterations=7), policy) is None
-    assert due(state(30_000, iterations=8), policy) == "iterations"
-    assert due(state(30_000, iterations=800), Policy()) is None
+    assert find_trigger(state(30_000, iterations=7), policy) is None
+    assert find_trigger(state(30_000, iterations=8), policy) == "iterations"
+    assert find_trigger(state(30_000, iterations=800), Policy()) is None
     large = replace(LIMITS, budget=400_000)
-    assert due(State(19_999, large, 8), policy) is None
-    assert due(State(20_000, large, 8), policy) == "iterations"
+    assert find_trigger(ContextLoad(19_999, large, 8), policy) is None
+    assert find_trigger(ContextLoad(20_000, large, 8), policy) == "iterations"
 
 
 def test_in_a_small_window_fewer_tokens_are_enough_for_the_tool_rounds_to_compact() -> None:
     """A tenth of the budget."""
     policy = Policy(every_iterations=8)
-    assert due(state(9_999, iterations=8), policy) is None
-    assert due(state(10_000, iterations=8), policy) == "iterations"
+    assert find_trigger(state(9_999, iterations=8), policy) is None
+    assert find_trigger(state(10_000, iterations=8), policy) == "iterations"
 
 
 def test_compacts_when_the_window_is_full_before_the_budget() -> None:
     small = Limits(window=50_000, max_output=8_000, budget=50_000, factor=Factor(1.0, 0))
     policy = Policy(threshold_ratio=0.99)
-    assert due(State(small.prompt_limit + 1, small), policy) == "auto"
+    assert find_trigger(ContextLoad(small.prompt_limit + 1, small), policy) == "auto"
 
 
 def test_after_a_revert_only_the_window_compacts() -> None:
     policy = Policy(held=True)
-    assert due(state(99_000), policy) is None
-    assert due(state(LIMITS.prompt_limit + 1), policy) == "auto"
+    assert find_trigger(state(99_000), policy) is None
+    assert find_trigger(state(LIMITS.prompt_limit + 1), policy) == "auto"
 
 
 def test_the_master_switch_stops_all_of_them() -> None:
     off = Policy(enabled=False, every_iterations=1, threshold_tokens=1)
-    assert due(state(999_999, iterations=9), off) is None
+    assert find_trigger(state(999_999, iterations=9), off) is None
 
 
 def test_the_thresholds_of_preparation_and_pause_follow_the_trigger() -> None:
@@ -73,7 +73,7 @@ def test_keeps_the_last_tool_rounds_when_rounds_trigger_it() -> None:
     for number in range(2, 18, 2):
         messages.append(message(number, "assistant", [call(f"t{number}")]))
         messages.append(message(number + 1, "user", [result(f"t{number}")]))
-    cut = plan(messages, Policy(), LIMITS, fixed=0, trigger="iterations")
+    cut = plan_compaction(messages, Policy(), LIMITS, fixed=0, trigger="iterations")
     assert cut is not None
     assert [m.number for m in cut.keep] == [12, 13, 14, 15, 16, 17]
 
@@ -98,16 +98,16 @@ def attempts(*failed: bool, turns_apart: int = 10, minutes_ago: float = 0) -> li
 
 def test_three_failures_in_a_row_rest_automatic_compaction() -> None:
     policy = Policy()
-    assert resting_until(attempts(True, True), policy, NOW) is None
-    assert resting_until(attempts(True, True, False), policy, NOW) is None
-    assert resting_until(attempts(True, True, True), policy, NOW) == NOW + timedelta(minutes=5)
+    assert find_breaker_end(attempts(True, True), policy, NOW) is None
+    assert find_breaker_end(attempts(True, True, False), policy, NOW) is None
+    assert find_breaker_end(attempts(True, True, True), policy, NOW) == NOW + timedelta(minutes=5)
 
 
 def test_three_compactions_within_three_turns_rest_it() -> None:
     loop = attempts(False, False, False, turns_apart=1)
-    assert resting_until(loop, Policy(), NOW) is not None
-    assert resting_until(attempts(False, False, False, turns_apart=2), Policy(), NOW) is None
+    assert find_breaker_end(loop, Policy(), NOW) is not None
+    assert find_breaker_end(attempts(False, False, False, turns_apart=2), Policy(), NOW) is None
 
 
 def test_the_rest_is_over_after_the_cool_down() -> None:
-    assert resting_until(attempts(True, True, True, minutes_ago=6), Policy(), NOW) is None
+    assert find_breaker_end(attempts(True, True, True, minutes_ago=6), Policy(), NOW) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.compaction.verify import UNVERIFIED, Source, audit, citations
+from agent.compaction.verify import UNVERIFIED, Source, audit, find_citations
 from agent.messages import Block
 from tests.agent.conversations import assistant, image, message, result, user
 
@@ -94,7 +94,7 @@ def test_keeps_headings_and_none() -> None:
 
 
 def test_reads_lists_and_ranges_of_numbers() -> None:
-    assert citations("- A [#12 #15] and B [#3–#5]") == [12, 15, 3, 5]
+    assert find_citations("- A [#12 #15] and B [#3–#5]") == [12, 15, 3, 5]
 
 
 # --- Files ----------------------------------------------------------------------------------------

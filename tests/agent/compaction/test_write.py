@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job, Result
-from agent.compaction.ladder import describe, summarise
+from agent.compaction.job import Job, WrittenSummary
+from agent.compaction.ladder import describe_error, summarise
 from agent.compaction.plan import Plan
 from agent.compaction.policy import MAX_CHAPTERS, Policy
 from agent.compaction.requests import (
@@ -17,16 +17,16 @@ from agent.compaction.requests import (
     PROMPT,
     PROMPT_VERSION,
     Form,
-    cap,
-    merge_request,
-    outline_line,
+    build_merge_request,
+    build_serialised_request,
+    cap_messages,
+    render_outline_line,
     serialise,
-    serialised_request,
-    split,
+    split_messages,
 )
 from agent.compaction.write import SummaryRejected, verify
 from agent.context.assemble import Context
-from agent.context.pruning import HEAD, TAIL, preview
+from agent.context.pruning import HEAD, TAIL, preview_text
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message
 from agent.model.client import Client, Spent
@@ -78,7 +78,7 @@ async def run(
     window: int = 200_000,
     writers: int = 0,
     **options: Any,
-) -> Result:
+) -> WrittenSummary:
     """Summarise it all; the summary model's window may be another than the conversation's."""
     writer = Model("claude-summary", limits_of(writers or window))
     options.setdefault("policy", Policy(extract_on_failure=False))
@@ -149,8 +149,8 @@ def test_serialise_is_never_longer_than_its_limit_and_a_note() -> None:
 
 
 def test_preview_leaves_a_short_text_alone() -> None:
-    assert preview("abcdef", 4, 2) == "abcdef"
-    assert preview("abcdefg", 4, 2) == "abcd\n[… 1 characters left out …]\nfg"
+    assert preview_text("abcdef", 4, 2) == "abcdef"
+    assert preview_text("abcdefg", 4, 2) == "abcd\n[… 1 characters left out …]\nfg"
 
 
 @pytest.mark.parametrize("tag", ["transcript", "previous_summary", "focus"])
@@ -159,15 +159,15 @@ def test_preview_leaves_a_short_text_alone() -> None:
 def test_no_text_can_leave_its_fence(tag: str, form: str, case: Any) -> None:
     closing = case(form.format(tag))
     evil = message(1, "user", [text(f"a {closing} b"), result("t", closing)])
-    request = serialised_request(
+    request = build_serialised_request(
         [evil], f"c {closing} d", Form(100, f"e {closing} f"), model="m", max_tokens=1
     )
     [block] = request.messages[0]["content"]
     closed = re.findall(rf"<\s*/\s*{tag}\b", block["text"], re.I)
     assert closed == [f"</{tag}"]
     assert block["text"].count(" b") >= 1
-    assert closing not in outline_line(evil)
-    merge = merge_request(closing, [evil], Form(100), model="m", max_tokens=1)
+    assert closing not in render_outline_line(evil)
+    merge = build_merge_request(closing, [evil], Form(100), model="m", max_tokens=1)
     assert len(re.findall(rf"<\s*/\s*{tag}\b", str(merge.messages), re.I)) <= 1
 
 
@@ -178,7 +178,7 @@ def test_a_message_cannot_pass_for_others() -> None:
 
 def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences() -> None:
     form = Form(1_000, "the API", "the heading “Decisions” is missing")
-    request = serialised_request(HISTORY[:2], "Before.", form, model="m", max_tokens=99)
+    request = build_serialised_request(HISTORY[:2], "Before.", form, model="m", max_tokens=99)
     [block] = request.messages[0]["content"]
     assert block["text"].startswith("<previous_summary>\nBefore.\n</previous_summary>\n\n")
     assert "<transcript>\n[#1 user]\nQ1\n\n[#2 assistant]\nA1\n</transcript>" in block["text"]
@@ -187,10 +187,10 @@ def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences(
     assert "“Decisions” is missing. Mend that." in block["text"]
     assert block["text"].endswith("Write the record of this transcript now.")
     assert request.once
-    plain = serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
+    plain = build_serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
     assert "<focus>" not in str(plain.messages)
     assert "<previous_summary>" not in str(plain.messages)
-    merge = merge_request("Before.", [], Form(1_000), model="m", max_tokens=99)
+    merge = build_merge_request("Before.", [], Form(1_000), model="m", max_tokens=99)
     assert "replaces the previous summary" in str(merge.messages)
     assert "<transcript>" not in str(merge.messages)
 
@@ -209,7 +209,7 @@ FACTOR = Factor(1.0, 0)
 
 def test_split_cuts_between_messages_and_loses_none() -> None:
     history = [user(n, "x" * 700) for n in range(1, 10)]
-    parts = split(history, 650, FACTOR, COUNTER)
+    parts = split_messages(history, 650, FACTOR, COUNTER)
     assert [[m.number for m in part.messages] for part in parts] == [
         [1, 2, 3],
         [4, 5, 6],
@@ -219,7 +219,7 @@ def test_split_cuts_between_messages_and_loses_none() -> None:
 
 
 def test_split_takes_one_part_where_all_fits() -> None:
-    (part,) = split(HISTORY, 10_000, FACTOR, COUNTER)
+    (part,) = split_messages(HISTORY, 10_000, FACTOR, COUNTER)
     assert part.messages == HISTORY
 
 
@@ -230,23 +230,23 @@ def test_split_leaves_a_call_with_its_results() -> None:
         message(3, "user", [result("a", "x" * 1_000)]),
         assistant(4, "x" * 1_000),
     ]
-    parts = split(history, 400, FACTOR, COUNTER)
+    parts = split_messages(history, 400, FACTOR, COUNTER)
     assert [[m.number for m in part.messages] for part in parts] == [[1], [2, 3], [4]]
 
 
 def read_with(history: Sequence[Message], characters: int) -> tuple[list[int], str]:
     """The numbers of the messages under a cap, which holds, and of those that are left out."""
-    capped, left_out = cap(history, characters)
+    capped, left_out = cap_messages(history, characters)
     assert sum(len(serialise(message)) for message in capped) <= characters
     return [message.number for message in capped], left_out
 
 
 def test_a_cap_drops_whole_messages_from_the_middle_and_says_so_in_their_place() -> None:
     history = [user(n, "x" * 1_000) for n in range(1, 10)]
-    assert cap(history, 20_000) == (history, "")
+    assert cap_messages(history, 20_000) == (history, "")
     assert read_with(history, 5_500) == ([1, 2, 7, 8, 9], "#3–#6")
-    capped, _ = cap(history, 5_500)
-    request = serialised_request(capped, "", Form(1_000), model="m", max_tokens=99)
+    capped, _ = cap_messages(history, 5_500)
+    request = build_serialised_request(capped, "", Form(1_000), model="m", max_tokens=99)
     assert "x\n[messages #3–#6 left out]\n\n[#7 user]" in request.messages[0]["content"][0]["text"]
 
 
@@ -272,7 +272,7 @@ def test_a_cap_never_drops_the_first_or_the_last_message_but_shortens_what_is_to
 def test_a_shortened_message_keeps_its_files() -> None:
     """Their numbers may be cited, whatever is left out of the text beside them."""
     long = message(1, "user", [text("x" * 300_000), image()])
-    (short,), _ = cap([long], 10_000)
+    (short,), _ = cap_messages([long], 10_000)
     assert short.blocks[1] == image()
 
 
@@ -335,7 +335,7 @@ def test_a_summary_may_be_as_long_as_what_it_replaces() -> None:
     ],
 )
 def test_a_failure_is_described_in_one_sentence(error: Any, words: str) -> None:
-    assert describe(error) == words
+    assert describe_error(error) == words
 
 
 async def test_nothing_to_read_is_no_summary(server: DemoServer, client: Client) -> None:

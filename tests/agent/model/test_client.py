@@ -13,15 +13,21 @@ from agent.context.assemble import assemble
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
-from agent.model import client as llm
+from agent.model import client
 from agent.model.api_errors import stream_error
-from agent.model.client import Client, ModelInfo, Spent, retry_wait
+from agent.model.client import Client, ModelInfo, Spent, choose_retry_wait
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
-from demo.api.protocol import Envelope, PromptUsage, encode_event, error_event, stream_events
-from demo.api.protocol import Reply as Scripted
+from demo.api.protocol import (
+    Envelope,
+    PromptUsage,
+    ScriptedReply,
+    encode_event,
+    error_event,
+    stream_events,
+)
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.agent.conversations import call, context, text, thinking, user
 from tests.support.patience import PATIENCE
 
@@ -73,7 +79,7 @@ def http(body: bytes, content_type: str = "text/event-stream") -> bytes:
     return head.encode() + body
 
 
-SCRIPTED = Scripted(
+SCRIPTED = ScriptedReply(
     (thinking("Hm."), text("Grüße 🧪, here it is."), call("t1", query="naïve")), piece_chars=12
 )
 ENVELOPE = Envelope("msg_1", "claude-test", PromptUsage(12))
@@ -408,7 +414,7 @@ async def test_a_whole_message_is_taken_as_if_it_had_streamed() -> None:
     assert reply.usage == Usage(12, 3)
     shown = Reply()
     assert "".join(shown.apply(event) for event in events) == "Grüße 🧪, here it is."
-    assert "".join(Reply.thought(event) for event in events) == "Hm."
+    assert "".join(Reply.read_thinking(event) for event in events) == "Hm."
 
 
 @pytest.mark.parametrize(
@@ -482,7 +488,7 @@ async def test_cancelling_ends_the_call_at_the_server(after: str | None) -> None
 
 @pytest.fixture
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "RETRY_SECONDS", (0.01, 0.02))
+    monkeypatch.setattr(client, "RETRY_SECONDS", (0.01, 0.02))
 
 
 @pytest.mark.usefixtures("quick_retries")
@@ -574,7 +580,7 @@ def test_when_a_call_is_repeated(
     code: str, retryable: bool, retry_after: float | None, attempt: int, wait: float | None
 ) -> None:
     error = AgentError(code, "Words.", retryable=retryable, retry_after=retry_after)
-    assert retry_wait(error, attempt) == wait
+    assert choose_retry_wait(error, attempt) == wait
 
 
 async def test_cancelling_during_a_wait_ends_at_once(
@@ -649,7 +655,9 @@ async def test_an_empty_list_may_be_null() -> None:
 
 
 async def test_ollama_answers_without_counts_cache_or_windows() -> None:
-    with DemoServer(ollama=True, models=[Model("qwen3:8b", display_name="qwen3:8b")]) as server:
+    with DemoServer(
+        ollama=True, models=[ListedModel("qwen3:8b", display_name="qwen3:8b")]
+    ) as server:
         server.script.reply(SCRIPTED)
         async with connected(server) as client:
             assert await client.models() == [ModelInfo("qwen3:8b", "qwen3:8b", None, None)]

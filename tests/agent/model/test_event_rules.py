@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Usage, plain_text, sound
-from agent.model.reply import Event, Reply, fold_message, outcome
+from agent.messages import Usage, plain_text, sanitise
+from agent.model.reply import Event, Reply, fold_message, read_outcome
 from agent.model.sse import EventDecoder
 
 MESSAGE: Event = {
@@ -120,7 +120,7 @@ def fold(events: list[Any]) -> Reply:
         for decoded in decoder.feed(f"data: {json.dumps(event)}\n\n".encode()):
             shown = reply.apply(decoded)
             assert isinstance(shown, str)
-            assert isinstance(reply.thought(decoded), str)
+            assert isinstance(reply.read_thinking(decoded), str)
             check(reply)
         if decoder.error:
             raise decoder.error
@@ -129,7 +129,7 @@ def fold(events: list[Any]) -> Reply:
 
 def check(reply: Reply) -> None:
     """Whatever has been folded so far can be stored, shown, charged and sent back."""
-    for blocks in (reply.partial_blocks(), sound(reply.blocks)):
+    for blocks in (reply.partial_blocks(), sanitise(reply.blocks)):
         stored = json.dumps([blocks, reply.raw_usage], allow_nan=False)
         stored.encode()
         assert "\\u0000" not in stored
@@ -149,7 +149,7 @@ def check(reply: Reply) -> None:
 
 def test_what_is_changed_here_is_a_good_reply_before() -> None:
     reply = fold(events_of_a_reply())
-    assert outcome(reply).name == "TOOLS"
+    assert read_outcome(reply).name == "TOOLS"
     assert [block["type"] for block in reply.blocks] == [block["type"] for block, _ in BLOCKS]
     body = MESSAGE["message"] | {"content": reply.blocks, "stop_reason": "tool_use"}
     assert fold_message(body).blocks == reply.blocks

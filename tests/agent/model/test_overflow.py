@@ -5,7 +5,7 @@ import time
 import pytest
 
 from agent.model.client import Client
-from agent.model.overflow import says_too_long, share_taken
+from agent.model.overflow import is_too_long, read_share_taken
 from demo.api.server import DemoServer
 from tests.agent.model.test_client import connected, failure, http, serving
 
@@ -124,6 +124,6 @@ def test_a_hostile_error_is_read_in_no_time(piece: str) -> None:
     """Only its beginning, by patterns that do not backtrack far."""
     said = piece * (5_000_000 // len(piece))
     began = time.process_time()
-    says_too_long(said)
-    share_taken(said)
+    is_too_long(said)
+    read_share_taken(said)
     assert time.process_time() - began < 10  # hours, where a pattern goes back far

@@ -7,7 +7,7 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import Usage, plain_text, shown_text
-from agent.model.reply import OUTCOMES, Event, Outcome, Reply, fold_message, outcome
+from agent.model.reply import OUTCOMES, Event, Outcome, Reply, fold_message, read_outcome
 from tests.agent.conversations import call, text, thinking
 
 
@@ -264,10 +264,10 @@ def test_a_server_without_usage_reports_nothing() -> None:
 def test_every_stop_reason_has_an_outcome(reason: str, expected: Outcome | str) -> None:
     reply = fold([*text_block(0, "Hi"), *end(reason)])
     if isinstance(expected, Outcome):
-        assert outcome(reply) is expected
+        assert read_outcome(reply) is expected
         return
     with pytest.raises(AgentError) as raised:
-        outcome(reply)
+        read_outcome(reply)
     assert raised.value.code == expected
     assert not raised.value.retryable
 
@@ -283,7 +283,7 @@ def test_the_table_knows_all_that_the_sdk_knows() -> None:
 def test_a_refusal_names_its_category() -> None:
     reply = Reply(stop_reason="refusal", stop_details={"category": "cyber"}, complete=True)
     with pytest.raises(AgentError, match="declined") as caught:
-        outcome(reply)
+        read_outcome(reply)
     assert caught.value.said == "cyber"
 
 
@@ -296,7 +296,7 @@ def test_a_body_folds_like_its_stream() -> None:
     }
     reply = fold_message(body)
     assert reply.blocks == [text("Hi"), call("t1", a="\ufffd")]
-    assert (reply.complete, reply.usage.total, outcome(reply)) == (True, 7, Outcome.TOOLS)
+    assert (reply.complete, reply.usage.total, read_outcome(reply)) == (True, 7, Outcome.TOOLS)
 
 
 def test_a_text_that_is_cut_at_a_citation_is_one_sentence() -> None:

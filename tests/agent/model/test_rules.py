@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.model import message_rules, rules
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 
 Body = dict[str, Any]
 HEADERS = {"anthropic-version": "2026-10-21", "Authorization": "Bearer k"}
@@ -125,7 +125,7 @@ GOOD: dict[str, Body] = {
 
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD.keys())
 def test_good_requests_pass(body: Body) -> None:
-    assert violations(body, headers=HEADERS, window=200_000) == []
+    assert find_violations(body, headers=HEADERS, window=200_000) == []
 
 
 def message(index: int, value: Body) -> Callable[[Body], None]:
@@ -230,7 +230,7 @@ CORRUPTIONS: dict[str, tuple[Callable[[Body], None], str]] = {
 def test_each_corruption_is_named(damage: Callable[[Body], None], named: str) -> None:
     body = copy.deepcopy(request())
     damage(body)
-    found = violations(body, headers=HEADERS, window=200_000)
+    found = find_violations(body, headers=HEADERS, window=200_000)
     assert any(named in line for line in found), found
 
 
@@ -243,20 +243,20 @@ def test_each_corruption_is_named(damage: Callable[[Body], None], named: str) ->
     ],
 )
 def test_headers_are_checked(headers: dict[str, str], named: str) -> None:
-    assert named in violations(request(), headers=headers)[0]
-    assert violations(request()) == []
+    assert named in find_violations(request(), headers=headers)[0]
+    assert find_violations(request()) == []
 
 
 def test_counting_needs_no_max_tokens_and_takes_none() -> None:
     body = {key: value for key, value in request().items() if key not in ("max_tokens", "stream")}
-    assert violations(body, counting=True) == []
-    assert violations({**body, "max_tokens": 5}, counting=True)
+    assert find_violations(body, counting=True) == []
+    assert find_violations({**body, "max_tokens": 5}, counting=True)
 
 
 @pytest.mark.parametrize("broken", [{"messages": 3}, {"messages": [None]}, {"tools": "x"}, {}])
 def test_nonsense_is_reported_and_never_raises(broken: Body) -> None:
-    assert violations({**request(), **broken}) or broken == {}
-    assert violations(broken)
+    assert find_violations({**request(), **broken}) or broken == {}
+    assert find_violations(broken)
 
 
 def test_the_validator_knows_nothing_of_the_code_that_builds_requests() -> None:

@@ -7,31 +7,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.search.excerpts import excerpt
+from agent.search.excerpts import make_excerpt
 from agent.search.lexical import (
     APART,
     LONGEST_TOKEN,
     MOST_TERMS,
     Documents,
-    names,
-    parse,
+    matches_title,
+    parse_query,
     rank,
-    tokens,
-    verbatim_bonus,
+    score_verbatim,
+    tokenise,
 )
 from tests.search_texts import EXACT, NAUGHTY
 
 
 def documents(texts: list[str], *, length: int = 0) -> Documents:
-    lengths = [length or max(1, len(tokens(text))) for text in texts]
+    lengths = [length or max(1, len(tokenise(text))) for text in texts]
     return Documents(lengths, [index % 2 == 0 for index in range(len(texts))])
 
 
 def order(query: str, texts: list[str], limit: int = 10) -> list[int]:
     """The ranking of an index that holds exactly these texts."""
     found = {
-        term: {index for index, text in enumerate(texts) if stands(term, tokens(text))}
-        for term in parse(query).terms
+        term: {index for index, text in enumerate(texts) if stands(term, tokenise(text))}
+        for term in parse_query(query).terms
     }
     return [index for index, _ in rank(documents(texts), found, limit)]
 
@@ -42,7 +42,7 @@ def stands(term: tuple[str, ...], text: list[str]) -> bool:
 
 @given(st.text())
 def test_every_token_is_safe_for_every_full_text_engine(text: str) -> None:
-    for token in tokens(text):
+    for token in tokenise(text):
         assert token.isascii()
         assert token.isalnum()
         assert 0 < len(token) <= LONGEST_TOKEN
@@ -50,15 +50,15 @@ def test_every_token_is_safe_for_every_full_text_engine(text: str) -> None:
 
 @given(st.text(), st.text())
 def test_tokens_do_not_depend_on_what_stands_beside_them(before: str, after: str) -> None:
-    assert tokens(f"{before} \n {after}") == tokens(before) + tokens(after)
+    assert tokenise(f"{before} \n {after}") == tokenise(before) + tokenise(after)
 
 
 @given(st.text())
 def test_every_text_is_a_query_and_finds_itself(text: str) -> None:
-    query = parse(text)
+    query = parse_query(text)
     assert len(query.terms) <= MOST_TERMS
-    assert bool(query.terms) == bool(tokens(text))
-    assert all(stands(term, tokens(text)) for term in query.terms)
+    assert bool(query.terms) == bool(tokenise(text))
+    assert all(stands(term, tokenise(text)) for term in query.terms)
 
 
 @pytest.mark.parametrize(
@@ -73,26 +73,28 @@ def test_every_text_is_a_query_and_finds_itself(text: str) -> None:
     ],
 )
 def test_case_accents_and_endings_make_no_difference(one: str, other: str) -> None:
-    assert tokens(one) == tokens(other)
+    assert tokenise(one) == tokenise(other)
 
 
 def test_scripts_without_spaces_are_found_by_any_part() -> None:
-    assert stands(parse("会议").terms[0], tokens("明天的会议取消了"))
-    assert tokens("สวัสดี")
+    assert stands(parse_query("会议").terms[0], tokenise("明天的会议取消了"))
+    assert tokenise("สวัสดี")
 
 
 def test_stop_words_go_but_where_there_is_nothing_else() -> None:
-    assert parse("What is the port of the server?").terms == (("port",), ("server",))
-    assert parse("who is it").terms == (("who",), ("is",), ("it",))
+    assert parse_query("What is the port of the server?").terms == (("port",), ("server",))
+    assert parse_query("who is it").terms == (("who",), ("is",), ("it",))
 
 
 def test_paths_codes_and_quotes_are_phrases_too() -> None:
-    query = parse('src/app.py raised ERR-1042: "to be or not"')
+    query = parse_query('src/app.py raised ERR-1042: "to be or not"')
     assert ("src", "app", "py") in query.terms
     assert ("err", "1042") in query.terms
     assert ("to", "be", "or", "not") in query.terms
     assert set(query.verbatim) == {"src/app.py", "err-1042", "to be or not"}
-    assert parse("Caroline's dog doesn't bark").terms == parse("Caroline dog bark").terms
+    assert (
+        parse_query("Caroline's dog doesn't bark").terms == parse_query("Caroline dog bark").terms
+    )
 
 
 def test_the_rarer_word_and_the_fuller_match_count_more() -> None:
@@ -138,9 +140,9 @@ def test_the_ranking_is_sorted_complete_and_finite(
 
 
 def test_an_exact_value_is_not_a_part_of_a_longer_one() -> None:
-    query = parse("ERR-1042")
-    assert verbatim_bonus(query, "it raised err-1042.") > 1
-    assert verbatim_bonus(query, "it raised ERR-10425.") == 1
+    query = parse_query("ERR-1042")
+    assert score_verbatim(query, "it raised err-1042.") > 1
+    assert score_verbatim(query, "it raised ERR-10425.") == 1
 
 
 @pytest.mark.parametrize("value", EXACT)
@@ -148,8 +150,8 @@ def test_the_message_with_the_exact_value_is_best(value: str) -> None:
     texts = [f"Something like {value[:-2]} and {value[::-1]}, number {n}." for n in range(20)]
     texts[13] = f"It was {value}, as I said."
     ranked = order(value, texts)
-    query = parse(value)
-    ranked.sort(key=lambda index: -verbatim_bonus(query, texts[index]))
+    query = parse_query(value)
+    ranked.sort(key=lambda index: -score_verbatim(query, texts[index]))
     assert ranked[0] == 13
 
 
@@ -161,7 +163,7 @@ def test_an_excerpt_is_a_part_of_the_text_within_its_length(
     text: str, query: str, length: int
 ) -> None:
     text = normalize("NFC", text)
-    cut = excerpt(text, parse(query), length)
+    cut = make_excerpt(text, parse_query(query), length)
     shown = "".join(piece for piece, _ in cut.pieces)
     assert shown in text
     assert len(shown) <= length
@@ -171,7 +173,7 @@ def test_an_excerpt_is_a_part_of_the_text_within_its_length(
 
 def test_an_excerpt_stands_where_most_words_are_and_marks_them() -> None:
     text = "filler Lisbon " + "word " * 200 + "the budget for Lisbon is 900 euros " + "word " * 200
-    cut = excerpt(text, parse("budget Lisbon"), 80)
+    cut = make_excerpt(text, parse_query("budget Lisbon"), 80)
     assert [piece for piece, hit in cut.pieces if hit] == ["budget", "Lisbon"]
     assert cut.cut_before
     assert cut.cut_after
@@ -180,23 +182,23 @@ def test_an_excerpt_stands_where_most_words_are_and_marks_them() -> None:
 
 @pytest.mark.parametrize("text", NAUGHTY)
 def test_naughty_strings_are_texts_queries_and_excerpts(text: str) -> None:
-    query = parse(text)
-    assert str(excerpt(f"before {text} after", query, 4_000))
-    assert all(stands(term, tokens(f"before {text} after")) for term in query.terms)
+    query = parse_query(text)
+    assert str(make_excerpt(f"before {text} after", query, 4_000))
+    assert all(stands(term, tokenise(f"before {text} after")) for term in query.terms)
 
 
 # --- While somebody types -------------------------------------------------------------------------
 
 
 def test_the_last_word_may_be_begun_only_where_it_is_typed() -> None:
-    assert ("harb*",) in parse("trip harb", typing=True).terms
-    assert not any(term[-1].endswith("*") for term in parse("trip harb").terms)
-    assert parse("a h", typing=True).terms == parse("a h").terms
-    assert parse("?!", typing=True).terms == ()
+    assert ("harb*",) in parse_query("trip harb", typing=True).terms
+    assert not any(term[-1].endswith("*") for term in parse_query("trip harb").terms)
+    assert parse_query("a h", typing=True).terms == parse_query("a h").terms
+    assert parse_query("?!", typing=True).terms == ()
 
 
 def test_what_is_begun_is_marked_in_an_excerpt() -> None:
-    found = excerpt("To the Harbour of Lisbon", parse("lisbon harb", typing=True), 100)
+    found = make_excerpt("To the Harbour of Lisbon", parse_query("lisbon harb", typing=True), 100)
     assert [piece for piece, hit in found.pieces if hit] == ["Harbour", "Lisbon"]
 
 
@@ -219,10 +221,10 @@ def test_what_is_begun_is_marked_in_an_excerpt() -> None:
     ],
 )
 def test_titles_are_found_by_their_words(title: str, text: str, found: bool) -> None:
-    assert names(title, text) is found
+    assert matches_title(title, text) is found
 
 
 @given(st.text(), st.text())
 def test_any_title_and_any_text_can_be_compared(title: str, text: str) -> None:
-    assert names(title + text, text)
-    assert names(title, text) in (True, False)
+    assert matches_title(title + text, text)
+    assert matches_title(title, text) in (True, False)

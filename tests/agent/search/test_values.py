@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from agent.compaction.pins import pins
-from agent.search.values import identifiers, index_entries, newest_of_each, normalise
+from agent.compaction.pins import find_pins
+from agent.search.values import find_identifiers, find_index_entries, keep_newest, normalise
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from agent.search.values import identifiers, index_entries, newest_of_each, norm
     ],
 )
 def test_finds_exact_values(text: str, value: str) -> None:
-    assert value in identifiers(text)
+    assert value in find_identifiers(text)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_finds_exact_values(text: str, value: str) -> None:
     ],
 )
 def test_a_value_of_several_parts_stays_one(value: str) -> None:
-    assert identifiers(f"It is {value}, as I said.") == [value]
+    assert find_identifiers(f"It is {value}, as I said.") == [value]
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_a_value_of_several_parts_stays_one(value: str) -> None:
 def test_what_only_looks_like_a_value_of_several_parts_is_cut_as_before(
     text: str, values: list[str]
 ) -> None:
-    assert identifiers(text) == values
+    assert find_identifiers(text) == values
 
 
 def test_does_not_take_provenance_or_single_digits_for_values() -> None:
-    assert identifiers("- Two of 3 are done [#12 #15]") == []
+    assert find_identifiers("- Two of 3 are done [#12 #15]") == []
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_normalises_equal_values_to_one_form(one: str, other: str) -> None:
 
 
 def test_an_index_entry_names_the_message_and_the_words_before() -> None:
-    (entry,) = index_entries(7, "Please use the port number 8443 for it.")
+    (entry,) = find_index_entries(7, "Please use the port number 8443 for it.")
     assert entry.render() == "- 8443 [#7] Please use the port number"
 
 
 def test_the_index_keeps_the_newest_mention() -> None:
-    entries = [*index_entries(1, "port 8443"), *index_entries(5, "again port 8443")]
-    assert [entry.number for entry in newest_of_each(entries)] == [5]
+    entries = [*find_index_entries(1, "port 8443"), *find_index_entries(5, "again port 8443")]
+    assert [entry.number for entry in keep_newest(entries)] == [5]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_index_keeps_the_newest_mention() -> None:
     ],
 )
 def test_pins_standing_instructions_and_preferences(text: str) -> None:
-    assert len(pins(1, text)) == 1
+    assert len(find_pins(1, text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_pins_standing_instructions_and_preferences(text: str) -> None:
     ],
 )
 def test_pins_neither_questions_nor_code_nor_quotes(text: str) -> None:
-    assert pins(1, text) == []
+    assert find_pins(1, text) == []
 
 
 def test_pins_the_sentence_and_not_the_message() -> None:
-    (pin,) = pins(3, "Here is my draft. Always keep the title. What do you think?")
+    (pin,) = find_pins(3, "Here is my draft. Always keep the title. What do you think?")
     assert pin.render() == "- Always keep the title. [#3]"
 
 
@@ -141,13 +141,13 @@ def test_text_without_spaces_takes_no_longer_than_its_length(unit: str) -> None:
     """A minute and more where every place was tried to the end."""
     text = f"The port is 8443. {unit * 30_000}"
     started = time.process_time()
-    assert index_entries(1, text)[0].value == "8443"
-    pins(1, text)
+    assert find_index_entries(1, text)[0].value == "8443"
+    find_pins(1, text)
     assert time.process_time() - started < 20
 
 
 def test_a_value_is_told_by_the_words_before_its_first_mention() -> None:
-    entries = index_entries(1, "Log in first.\nThe admin port is 8443, not 8080; again 8443.")
+    entries = find_index_entries(1, "Log in first.\nThe admin port is 8443, not 8080; again 8443.")
     assert [(e.value, e.words) for e in entries] == [
         ("8443", "The admin port is"),
         ("8080", "admin port is 8443 not"),

@@ -85,7 +85,7 @@ def test_an_account_is_deleted_with_its_conversations_and_files(
 def test_a_deletion_that_is_rolled_back_keeps_the_files(staff: Client, media: Path) -> None:
     owner = make_owner()
     with transaction.atomic():
-        accounts.delete([owner])
+        accounts.delete_accounts([owner])
         assert not Attachment.objects.exists()
         transaction.set_rollback(True)
     assert Attachment.objects.count() == len(files(media)) == 2

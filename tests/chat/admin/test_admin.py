@@ -16,7 +16,7 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Result
+from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
 from chat.admin import actions
@@ -26,7 +26,7 @@ from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries import model_server
 from chat.services import compaction_jobs, summaries
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.chat.factories import (
     MODEL,
     add_messages,
@@ -480,7 +480,7 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
     new = await Compaction.objects.aget(pk__gt=old.pk)
     assert (response.status_code, response["Location"]) == (302, page_url(new))
     assert (new.first_id, new.through_id, new.status) == (old.first_id, old.through_id, "running")
-    live = runner.live(old.conversation_id)
+    live = runner.find_live(old.conversation_id)
     assert live is not None
     assert live.task is not None
 
@@ -488,7 +488,7 @@ async def test_rerun_starts_a_turn_in_the_servers_loop(
         job = compaction_jobs.claim(new.pk, pid=1)
         assert job is not None
         chapters = [Chapter("## Overview\n\n- New [#1]", 1, 4)]
-        assert hand_in(job, Result(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
+        assert hand_in(job, WrittenSummary(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
 
     await in_db(work)
     await asyncio.wait_for(live.task, timeout=PATIENCE)
@@ -578,11 +578,14 @@ async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
 ) -> None:
     await in_db(make_profile, "kept", edited=True, context_window=50_000)
     url = reverse("admin:chat_modelprofile_refresh")
-    models = [Model("kept", window=90_000), Model("fresh", window=70_000, max_output=2_000)]
+    models = [
+        ListedModel("kept", window=90_000),
+        ListedModel("fresh", window=70_000, max_output=2_000),
+    ]
     with DemoServer(models=models) as server:
         settings.ANTHROPIC_BASE_URL = server.base_url
         response = await staff_in_server.post(url)
-        await model_server.client().close()
+        await model_server.get_client().close()
     page = await staff_in_server.get(response["Location"])
     assert "The server named 2 models." in page.content.decode()
     fresh = await ModelProfile.objects.aget(name="fresh")
@@ -592,7 +595,7 @@ async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
 
 async def test_refresh_without_a_server_says_so(staff_in_server: AsyncClient) -> None:
     response = await staff_in_server.post(reverse("admin:chat_modelprofile_refresh"))
-    await model_server.client().close()
+    await model_server.get_client().close()
     page = await staff_in_server.get(response["Location"])
     assert "The server gave no model list" in page.content.decode()
 

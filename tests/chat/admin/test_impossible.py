@@ -10,9 +10,9 @@ from django.contrib import admin
 from django.test import Client
 
 from accounts.models import User
-from agent.compaction.verify import Source, audit, citations
+from agent.compaction.verify import Source, audit, find_citations
 from agent.messages import Message as AgentMessage
-from chat.admin.base import summary_html
+from chat.admin.base import render_summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn
 from chat.services import summaries
 from tests.chat.addresses import templates
@@ -135,7 +135,7 @@ def test_a_summary_may_cite_any_number(browser: Client, talk: Conversation) -> N
     assert edited.pk != current.pk
     for address in (f"/admin/chat/compaction/{edited.pk}/change/", f"/c/{talk.pk}/"):
         assert browser.get(address).status_code == 200
-    html = summary_html(talk.pk, CITING)
+    html = render_summary_html(talk.pk, CITING)
     first = Message.objects.get(conversation=talk, number=1)
     assert f'<a href="/admin/chat/message/{first.pk}/change/">#1</a>' in html
     assert f"#{HUGE}" in html
@@ -143,7 +143,7 @@ def test_a_summary_may_cite_any_number(browser: Client, talk: Conversation) -> N
 
 
 def test_a_number_that_no_message_can_have_cites_none() -> None:
-    assert citations(f"- Disk A [#1 #{HUGE}] [#{ENDLESS}]") == [1]
+    assert find_citations(f"- Disk A [#1 #{HUGE}] [#{ENDLESS}]") == [1]
     source = Source([AgentMessage(1, "user", [{"type": "text", "text": "Photos: disk A"}], 5)])
     text, _ = audit(f"## Overview\n\n- Photos: disk A [#1 #{ENDLESS}]", source)
     assert "[#1]" in text

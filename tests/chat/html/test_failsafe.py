@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from chat import metrics
 from chat.html import divider, formulas, markdown, message, tool_row
-from chat.html.failsafe import drawn
+from chat.html.failsafe import draw_safely
 from chat.live.live_turn import LiveTurn
 from chat.models import Compaction, Conversation, Message
 from tests.data.live import splits, write
@@ -31,13 +31,13 @@ def test_the_source_is_shown_and_the_fault_logged_and_counted(fault: type[BaseEx
     def draw() -> str:
         raise fault
 
-    before = metrics.counted(metrics.Fault.NOT_DRAWN)
+    before = metrics.read_count(metrics.Fault.NOT_DRAWN)
     with capture_logs() as logs:
-        assert drawn("text", draw, lambda: "source") == "source"
+        assert draw_safely("text", draw, lambda: "source") == "source"
     assert [(each["event"], each["error"]) for each in logs] == [
         ("could not be drawn", fault.__name__)
     ]
-    assert metrics.counted(metrics.Fault.NOT_DRAWN) == before + 1
+    assert metrics.read_count(metrics.Fault.NOT_DRAWN) == before + 1
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, DatabaseError])
@@ -46,12 +46,12 @@ def test_what_is_no_fault_of_the_text_goes_on(error: type[BaseException]) -> Non
         raise error
 
     with pytest.raises(error):
-        drawn("text", draw, lambda: "source")
+        draw_safely("text", draw, lambda: "source")
 
 
 @pytest.mark.parametrize("source", STRANGE)
 def test_a_formula_that_cannot_be_converted_leaves_the_rest_of_the_text_alone(source: str) -> None:
-    html = markdown.render(f"**Before** {source} and $x^2$\n\n- after\n")
+    html = markdown.render_markdown(f"**Before** {source} and $x^2$\n\n- after\n")
     assert "<strong>Before</strong>" in html
     assert f'<code class="math-source">{source.strip("$")}</code>' in html
     assert "<msup>" in html
@@ -77,12 +77,12 @@ def broken_parser(monkeypatch: pytest.MonkeyPatch, fault: type[BaseException]) -
 
 @pytest.mark.usefixtures("broken_parser")
 async def test_every_text_is_shown_whatever_its_rendering_raises() -> None:
-    assert markdown.render("a **b** <c>\n") == '<p class="plain">a **b** &lt;c&gt;\n</p>\n'
+    assert markdown.render_markdown("a **b** <c>\n") == '<p class="plain">a **b** &lt;c&gt;\n</p>\n'
     live = LiveTurn(1, Conversation().pk, "answer")
     live.begin_message(1, 2)
     await live.write("a **b**\n\n")
     assert live.snapshot()["text"]["html"] == '<p class="plain">a **b**\n\n</p>\n'
-    assert "a **b**" in divider.summary_parts("a **b**")[0]["html"]
+    assert "a **b**" in divider.render_summary_parts("a **b**")[0]["html"]
 
 
 def test_a_block_that_cannot_be_drawn_leaves_the_others_alone(
@@ -91,7 +91,7 @@ def test_a_block_that_cannot_be_drawn_leaves_the_others_alone(
     def broken(*_: object, **__: object) -> dict[str, str]:
         raise fault
 
-    monkeypatch.setattr(message, "call_part", broken)
+    monkeypatch.setattr(message, "build_call_part", broken)
     call = {"type": "tool_use", "id": "a", "name": "look", "input": {"where": "<there>"}}
     blocks = [{"type": "text", "text": "**Before**"}, call]
     html = message.render_message(Message(role="assistant", number=2, blocks=blocks))
@@ -117,10 +117,10 @@ def test_a_tool_row_and_a_summary_that_cannot_be_drawn_are_shown_as_they_are(
     def broken(*_: object, **__: object) -> dict[str, object]:
         raise fault
 
-    monkeypatch.setattr(tool_row, "call_part", broken)
-    monkeypatch.setattr(divider, "summary_parts", broken)
+    monkeypatch.setattr(tool_row, "build_call_part", broken)
+    monkeypatch.setattr(divider, "render_summary_parts", broken)
     call = {"type": "tool_use", "id": "call-1", "name": "look", "input": {"where": "<there>"}}
-    row = tool_row.render_call(call)
+    row = tool_row.render_call_row(call)
     assert 'data-call="call-1"' in row
     assert "&lt;there&gt;" in row
     compaction = Compaction(
@@ -136,7 +136,7 @@ def test_a_tool_row_and_a_summary_that_cannot_be_drawn_are_shown_as_they_are(
 
 
 def test_the_log_says_nothing_of_a_formula() -> None:
-    formulas.mathml.cache_clear()
+    formulas.render_formula.cache_clear()
     with capture_logs() as logs:
-        formulas.mathml(r"\text secret", block=False)
+        formulas.render_formula(r"\text secret", block=False)
     assert all("secret" not in str(each) for each in logs)

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chat.html import formulas, markdown
-from chat.html.markdown import render
-from chat.html.markdown_stream import Block, MarkdownStream, utf16_length
+from chat.html.markdown import render_markdown
+from chat.html.markdown_stream import MarkdownStream, RenderedPiece, utf16_length
 
 VOID = {"br", "hr", "input"}
 ATTRIBUTES = {
@@ -90,7 +90,7 @@ def judge(html: str) -> Judge:
 
 
 def test_highlights_code_with_classes_and_a_copy_button():
-    html = render("```python\ndef f(): return 1\n```\n")
+    html = render_markdown("```python\ndef f(): return 1\n```\n")
     assert '<span class="k">def</span>' in html
     assert '<span class="code-language">python</span>' in html
     assert '<button type="button" class="copy-code">Copy</button>' in html
@@ -98,13 +98,13 @@ def test_highlights_code_with_classes_and_a_copy_button():
 
 
 def test_shows_code_of_an_unknown_language_plainly():
-    html = render("```no-such-language\na < b\n```\n")
+    html = render_markdown("```no-such-language\na < b\n```\n")
     assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in html
     assert "no-such-language" in html
 
 
 def test_leaves_very_long_code_unhighlighted():
-    html = render("```python\n" + "x = 1\n" * 10_000 + "```\n")
+    html = render_markdown("```python\n" + "x = 1\n" * 10_000 + "```\n")
     assert judge(html).text.count("x = 1\n") == 10_000
     assert '<span class="' not in html.partition("<pre")[2]
 
@@ -114,7 +114,7 @@ def test_leaves_very_long_code_unhighlighted():
     [("python", "\n " * 9_000), ("js", "a." * 9_000), ("yaml", "%" * 18_000)],
 )
 def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
-    html = render(f"```{language}\n{code}\n```\n")
+    html = render_markdown(f"```{language}\n{code}\n```\n")
     assert f"{code}\n" in judge(html).text
     assert '<span class="' not in html.partition("<pre")[2]
 
@@ -122,29 +122,31 @@ def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
 def test_every_listed_language_has_a_lexer():
     for language in markdown._languages:
         assert markdown._lexer(language), language
-        judge(markdown.render_code("x = [1] # 'a'\n", language, markdown.Work()))
+        judge(markdown.render_code("x = [1] # 'a'\n", language, markdown.RenderBudget()))
 
 
 def test_keeps_the_newlines_of_code_as_they_are():
-    assert '<pre tabindex="0"><code>\n\na\n\n</code></pre>' in render("```\n\n\na\n\n```\n")
+    assert '<pre tabindex="0"><code>\n\na\n\n</code></pre>' in render_markdown(
+        "```\n\n\na\n\n```\n"
+    )
 
 
 def test_wraps_tables_and_aligns_by_class():
-    html = render("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
+    html = render_markdown("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
     assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
     assert '<th class="align-center">a</th>' in html
     assert '<td class="align-right">2</td>' in html
 
 
 def test_renders_task_lists_with_dead_checkboxes():
-    html = render("- [ ] open\n- [x] done\n")
+    html = render_markdown("- [ ] open\n- [x] done\n")
     assert html.count('type="checkbox"') == 2
     assert html.count('checked="') == 1
     assert html.count('disabled=""') == 2
 
 
 def test_strikes_through():
-    assert "<s>old</s>" in render("~~old~~")
+    assert "<s>old</s>" in render_markdown("~~old~~")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def test_strikes_through():
     ],
 )
 def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(text: str, tags: str):
-    assert re.findall(r"<(h\d)>", render(text)) == tags.split()
+    assert re.findall(r"<(h\d)>", render_markdown(text)) == tags.split()
 
 
 def test_headings_of_a_streamed_text_keep_their_levels():
@@ -166,18 +168,20 @@ def test_headings_of_a_streamed_text_keep_their_levels():
 
 
 def test_images_become_links():
-    html = render("![a **cat**](https://example.com/cat.png)")
+    html = render_markdown("![a **cat**](https://example.com/cat.png)")
     assert "<img" not in html
     assert 'href="https://example.com/cat.png" class="image-link"' in html
     assert "!" not in judge(html).text
 
 
 def test_shows_html_as_text():
-    assert judge(render('<b onclick="x()">bold</b>\n\n<div>\n')).text.startswith("<b onclick")
+    assert judge(render_markdown('<b onclick="x()">bold</b>\n\n<div>\n')).text.startswith(
+        "<b onclick"
+    )
 
 
 def test_numbered_lists_keep_their_start():
-    assert '<ol start="3">' in render("3. three\n4. four\n")
+    assert '<ol start="3">' in render_markdown("3. three\n4. four\n")
 
 
 # --- What must not survive ------------------------------------------------------------------------
@@ -217,7 +221,7 @@ def test_numbered_lists_keep_their_start():
     ],
 )
 def test_nothing_dangerous_survives(text: str):
-    judge(render(text))
+    judge(render_markdown(text))
 
 
 @given(
@@ -228,12 +232,12 @@ def test_nothing_dangerous_survives(text: str):
 )
 @settings(max_examples=300, deadline=None)
 def test_any_text_gives_sound_html(text: str):
-    judge(render(text))
+    judge(render_markdown(text))
 
 
 @given(st.text(max_size=200))
 def test_no_character_is_too_odd(text: str):
-    judge(render(f"- {text}\n\n```py\n{text}\n```\n\n[{text}](http://x/{text})"))
+    judge(render_markdown(f"- {text}\n\n```py\n{text}\n```\n\n[{text}](http://x/{text})"))
 
 
 # --- Hostile sizes: that they end is the test; how long they take is the bench's business ---------
@@ -243,22 +247,22 @@ def test_no_character_is_too_odd(text: str):
     "piece", ["[", "*", "> ", "- ", "![", "](", "`", "**a ", "<a ", "&", "~~", "_a*"]
 )
 def test_long_runs_end_and_stay_sound(piece: str):
-    judge(render(piece * (200_000 // len(piece))))
+    judge(render_markdown(piece * (200_000 // len(piece))))
 
 
 def test_deep_nesting_ends():
-    judge(render("".join("  " * depth + "- a\n" for depth in range(400))))
-    judge(render("[" * 4_000 + "a" + "](http://x)" * 4_000))
+    judge(render_markdown("".join("  " * depth + "- a\n" for depth in range(400))))
+    judge(render_markdown("[" * 4_000 + "a" + "](http://x)" * 4_000))
 
 
 def test_a_text_beyond_the_limit_is_shown_plainly():
-    html = render("*a* <b>\n" * 30_000)
+    html = render_markdown("*a* <b>\n" * 30_000)
     assert html.startswith('<p class="plain">*a* &lt;b&gt;\n*a*')
     judge(html)
 
 
 def test_an_endless_paragraph_is_shown_plainly():
-    html = render("**a** " * 5_000)
+    html = render_markdown("**a** " * 5_000)
     assert "<strong>" not in html
     assert judge(html).text.count("**a**") == 5_000
 
@@ -296,7 +300,7 @@ def split(text: str, cuts: list[int]) -> list[str]:
     return [text[a:b] for a, b in zip(places, places[1:], strict=False)]
 
 
-def stream(deltas: list[str]) -> list[Block]:
+def stream(deltas: list[str]) -> list[RenderedPiece]:
     reader = MarkdownStream()
     return [block for delta in deltas for block in reader.feed(delta)]
 
@@ -316,7 +320,7 @@ def test_blocks_and_rest_give_the_same_html_as_the_whole(text: str):
     blocks = stream([text])
     rest = _after(text, blocks[-1].through if blocks else 0)
     html = "".join(block.html for block in blocks)
-    assert html + (render(rest) if rest.strip() else "") == render(text)
+    assert html + (render_markdown(rest) if rest.strip() else "") == render_markdown(text)
 
 
 @given(documents | anything)
@@ -332,7 +336,7 @@ def test_a_paragraph_goes_out_with_its_blank_line():
     reader = MarkdownStream()
     assert reader.feed("Hello *you*") == []
     assert reader.feed(".\n") == []
-    assert reader.feed("\nNext") == [Block(14, "<p>Hello <em>you</em>.</p>\n")]
+    assert reader.feed("\nNext") == [RenderedPiece(14, "<p>Hello <em>you</em>.</p>\n")]
 
 
 def test_code_goes_out_with_its_closing_fence_and_not_before():
@@ -356,7 +360,7 @@ def _after(text: str, units: int) -> str:
 
 def test_messages_of_another_conversation_are_linked_in_it():
     other = "0b5e9f0c-6d8e-4a53-9e0c-2f4f3d1c7a10"
-    html = render(f"See [#3 #4 in {other}], [#5] and [#6 in town].")
+    html = render_markdown(f"See [#3 #4 in {other}], [#5] and [#6 in town].")
     assert (
         f'[<a href="/c/{other}/#message-3">#3</a> <a href="/c/{other}/#message-4">#4</a>]' in html
     )

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from chat.html.plot import WIDTH, _round_steps, context_plot
+from chat.html.plot import WIDTH, _round_steps, render_context_plot
 from chat.models import Conversation
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import summaries
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_turn
 
@@ -22,7 +22,7 @@ def talk(user: User) -> Conversation:
 
 
 def plot(conversation: Conversation) -> str:
-    return context_plot(load(conversation.pk))
+    return render_context_plot(load_state(conversation.pk))
 
 
 def test_the_line_rises_with_the_context_to_the_last_answer(talk: Conversation) -> None:

@@ -19,7 +19,7 @@ from accounts.models import User
 from accounts.services import issue_setup_link
 from agent.errors import AgentError, ErrorCode
 from agent.model.api_errors import REFUSED
-from chat.errors import in_words
+from chat.errors import translate_error
 from chat.models import Compaction, Conversation, Memory, Message, Turn
 from chat.services import memories
 from chat.web.script_texts import _catalogue
@@ -272,9 +272,9 @@ def test_errors_of_the_engine_have_marked_words() -> None:
 def test_the_error_of_a_frame_is_in_the_readers_language() -> None:
     error = AgentError(ErrorCode.BAD_REQUEST, REFUSED, said="κακό").as_dict()
     with translation.override(LANGUAGE):
-        told = in_words(error)
+        told = translate_error(error)
     assert told == error | {"message": f"⟦{REFUSED}⟧"}
-    assert in_words(None) is None
+    assert translate_error(None) is None
 
 
 def test_the_scripts_get_the_catalogue_of_the_readers_language(

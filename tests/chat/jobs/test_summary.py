@@ -13,12 +13,12 @@ from chat import metrics, tasks
 from chat.models import Compaction, Conversation
 from chat.queries import model_server as llm
 from chat.queries import preview
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import compactions, preparations, summaries
-from demo.api.protocol import Reply, text
+from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
 
@@ -40,7 +40,7 @@ def talk(signed_in: tuple[Conversation, str]) -> Conversation:
 
 
 def opened(talk: Conversation) -> int:
-    return summaries.open_turn(talk.owner, talk.pk, focus="", owner=OWNER)[1]
+    return summaries.open_compaction_turn(talk.owner, talk.pk, focus="", owner=OWNER)[1]
 
 
 def books(talk: Conversation, pk: int) -> tuple[float, float]:
@@ -120,7 +120,9 @@ def test_where_the_server_cannot_count_a_probe_does_and_is_charged(
     cached = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
     usage = cached | {"input_tokens": 1_234, "output_tokens": 16}
     script.error(404, endpoint="count_tokens")
-    script.reply(SUMMARY, when=is_summary).reply(Reply((text("So"),), usage=usage), when=is_chat)
+    script.reply(SUMMARY, when=is_summary).reply(
+        ScriptedReply((text("So"),), usage=usage), when=is_chat
+    )
     pk = opened(talk)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
@@ -164,7 +166,7 @@ def test_messages_that_came_before_it_was_taken_up_do_not_make_it_too_large(
 ) -> None:
     """The row was written for a context that has grown since by more than the summary frees."""
     Conversation.objects.filter(pk=talk.pk).update(compaction_settings={"prepare_ratio": 0.1})
-    pk = preparations.prepare_if_due(load(talk.pk))
+    pk = preparations.prepare_if_due(load_state(talk.pk))
     assert pk is not None
     add_messages(talk, [long_text(7) * 5])
     model_server.script.reply(SUMMARY, when=is_summary)
@@ -182,7 +184,9 @@ def test_the_summary_model_writes_summaries(
 ) -> None:
     settings.SUMMARY_MODEL = CHEAP
     model_server.stop()
-    models = [Model(id=name, window=WINDOW, max_output=MAX_OUTPUT) for name in (CHEAP, talk.model)]
+    models = [
+        ListedModel(id=name, window=WINDOW, max_output=MAX_OUTPUT) for name in (CHEAP, talk.model)
+    ]
     make_profile(CHEAP, context_window=WINDOW, max_output=MAX_OUTPUT, input_price=0.1)
     with DemoServer(models=models, port=model_server.port) as server:
         server.script.reply(SUMMARY, when=is_summary)
@@ -210,7 +214,7 @@ def test_the_preview_names_the_engine_that_runs(
     settings.MODEL_RETRIES = 0
     talk.messages.filter(number=6).update(usage=values.get("usage"))
     model_server.script.reply(SUMMARY, when=is_summary, always=True)
-    seen = preview.preview(talk)
+    seen = preview.preview_compaction(talk)
     pk = opened(talk)
     work(pk)
     row = Compaction.objects.get(pk=pk)
@@ -224,7 +228,7 @@ def test_the_preview_names_the_engine_that_runs(
 def other_server(settings: Any) -> Iterator[DemoServer]:
     """A server for the summary model alone, which lets only its own key in."""
     make_profile(CHEAP, context_window=WINDOW, max_output=MAX_OUTPUT, input_price=0.1)
-    models = [Model(id=CHEAP, window=WINDOW, max_output=MAX_OUTPUT)]
+    models = [ListedModel(id=CHEAP, window=WINDOW, max_output=MAX_OUTPUT)]
     with DemoServer(models=models, api_key="the-other-key") as server:
         settings.SUMMARY_MODEL, settings.SUMMARY_BASE_URL = CHEAP, server.base_url
         yield server
@@ -266,12 +270,12 @@ def test_no_server_gets_another_ones_key(
 async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     model_server: DemoServer,
 ) -> None:
-    refused = metrics.counted(metrics.Fault.REQUEST_REFUSED)
+    refused = metrics.read_count(metrics.Fault.REQUEST_REFUSED)
     blank = [{"type": "text", "text": " "}]
     empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
     for made in (llm.new_client(), llm.new_summary_client()):
         with pytest.raises(AgentError, match="would refuse"):
             await made.complete(empty)
         await made.close()
-    assert metrics.counted(metrics.Fault.REQUEST_REFUSED) == refused + 2
+    assert metrics.read_count(metrics.Fault.REQUEST_REFUSED) == refused + 2
     assert model_server.script.requests == []

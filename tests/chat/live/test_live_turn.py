@@ -5,7 +5,7 @@ from threading import get_ident
 import pytest
 
 from chat.html import markdown_stream
-from chat.html.markdown_stream import Block, MarkdownStream
+from chat.html.markdown_stream import MarkdownStream, RenderedPiece
 from chat.live import live_turn
 from tests.data.live import write
 
@@ -16,7 +16,7 @@ async def test_a_large_block_is_rendered_in_a_thread_and_the_frames_keep_their_o
     threads: list[int] = []
 
     class Watched(MarkdownStream):
-        def render(self, piece: markdown_stream.Piece) -> Block:
+        def render(self, piece: markdown_stream.Piece) -> RenderedPiece:
             threads.append(get_ident())
             return super().render(piece)
 
@@ -39,6 +39,6 @@ async def test_a_text_beyond_what_may_be_rendered_is_shown_plainly_from_there_on
     assert "<p>Between.</p>" in "".join(written.html)
     assert "<li>b" not in "".join(written.html)
     assert "**After.**" in written.html[-1]
-    whole = markdown_stream.render(text)
+    whole = markdown_stream.render_markdown(text)
     assert whole.startswith("".join(written.html).partition('<p class="plain">')[0])
     assert "<li>b" not in whole

@@ -48,7 +48,7 @@ def own_redis(shared_redis: RedisServer, settings: Any) -> Iterator[RedisServer]
     if shared_redis.owned.process.poll() is not None:
         shared_redis.restart()
     for outage in ALL:
-        outage.ended()
+        outage.note_success()
 
 
 async def until(met: Any) -> None:
@@ -84,7 +84,7 @@ def test_the_cache_counts_in_this_process_while_redis_is_away(own_redis: RedisSe
         assert cache.get_many(["a", "b"]) == {"a": 1, "b": [2]}
         with pytest.raises(ValueError, match="not found"):
             cache.incr("unknown")
-    assert CACHE.lasts
+    assert CACHE.is_ongoing
     assert [line["event"] for line in logs] == ["outage began"], "once, not once a call"
 
 
@@ -93,7 +93,7 @@ async def test_the_cache_is_shared_again_when_redis_is_back(own_redis: RedisServ
     cache.set("count", 5)
     own_redis.restart()
     await until(lambda: cache.get("count") is None)  # what was counted meanwhile is over
-    assert not CACHE.lasts
+    assert not CACHE.is_ongoing
     cache.set("count", 7)
     assert cache.get("count") == 7
     own_redis.stop()
@@ -105,7 +105,7 @@ def test_a_silent_redis_costs_one_call_in_a_while(own_redis: RedisServer) -> Non
     cache.set("x", 1)
     own_redis.owned.process.send_signal(signal.SIGSTOP)
     cache.get("x")
-    assert CACHE.lasts
+    assert CACHE.is_ongoing
     for _ in range(2_000):  # a second each would take half an hour
         cache.get("x")
 
@@ -127,7 +127,7 @@ async def test_events_reach_this_process_without_redis_and_all_of_it_after(
         late = await layer.new_channel()  # somebody comes meanwhile
         await layer.group_add("g", late)
         await layer.group_send("g", {"n": 2})
-        assert LAYER.lasts
+        assert LAYER.is_ongoing
         seen = [await asyncio.wait_for(layer.receive(here), PATIENCE) for _ in range(3)]
         assert [message.get("n", "resync") for message in seen] == ["resync", 1, 2]
         assert (await asyncio.wait_for(layer.receive(late), PATIENCE))["n"] == 2

@@ -10,15 +10,15 @@ import pytest
 
 from agent.compaction.requests import HEADINGS
 from chat.db import in_db
-from chat.live.waiting import wait_for
+from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Conversation, ModelProfile
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import attachments, preparations
-from demo.api.protocol import Reply, refusal, text, tool_use
+from demo.api.protocol import ScriptedReply, refusal, text, tool_use
 from demo.api.recording import RecordedRequest
 from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from tests.chat.factories import add_messages, make_compaction, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
@@ -336,11 +336,11 @@ async def test_a_preparation_that_the_model_cannot_write_fails_and_is_no_extract
     settings.MODEL_RETRIES = 0
     await chat.start(HISTORY[:8], compaction_settings={})
     chat.script.error(529, when=is_summary, always=True)
-    pk = await in_db(lambda: preparations.prepare_if_due(load(chat.conversation.pk)))
-    ended = await wait_for(await in_db(Compaction.objects.get, pk=pk))
+    pk = await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
+    ended = await wait_for_compaction(await in_db(Compaction.objects.get, pk=pk))
     assert (ended.trigger, ended.status, ended.chapters) == ("prepared", "failed", [])
     assert "overloaded" in ended.error
-    assert await in_db(lambda: preparations.prepare_if_due(load(chat.conversation.pk)))
+    assert await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
 
 
 async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> None:
@@ -380,7 +380,7 @@ async def test_a_prompt_that_the_server_finds_too_long_is_compacted_and_answered
 
 async def test_an_overflow_in_the_window_compacts_too(chat: Chat) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])
-    full = Reply((), stop_reason="model_context_window_exceeded")
+    full = ScriptedReply((), stop_reason="model_context_window_exceeded")
     chat.script.reply(full, when=is_chat)
     chat.script.reply(SUMMARY, when=is_summary).reply("Fits now.", when=is_chat)
     tab = await chat.open()
@@ -441,7 +441,7 @@ async def test_an_overflow_takes_what_is_prepared(chat: Chat) -> None:
 
     def prepare() -> int | None:
         Conversation.objects.filter(pk=conversation.pk).update(compaction_settings=settings)
-        return preparations.prepare_if_due(load(conversation.pk))
+        return preparations.prepare_if_due(load_state(conversation.pk))
 
     pk = await in_db(prepare)
     await asyncio.to_thread(work, pk)
@@ -519,7 +519,7 @@ async def test_a_server_like_ollama_chats_and_compacts(
     """No count_tokens, no cache fields in its usage, no mid-stream error events."""
     name = "qwen3:8b"
     chat.model.stop()
-    models = [Model(id=name, window=WINDOW, max_output=MAX_OUTPUT)]
+    models = [ListedModel(id=name, window=WINDOW, max_output=MAX_OUTPUT)]
     with DemoServer(ollama=True, models=models, port=model_port) as server:
         chat.model = server
         await in_db(make_profile, name, context_window=WINDOW, max_output=MAX_OUTPUT)
@@ -575,9 +575,9 @@ async def test_the_context_after_a_compaction_is_what_was_announced(chat: Chat) 
     tab.send("compact")
     await tab.next("CompressionCompleted", success=True)
     usage = await tab.next("context.usage")
-    loaded = await in_db(load, chat.conversation.pk)
-    assert usage["used"] == loaded.used
-    assert all(heading in loaded.context.summary.text for heading in HEADINGS)
+    state = await in_db(load_state, chat.conversation.pk)
+    assert usage["used"] == state.used
+    assert all(heading in state.context.summary.text for heading in HEADINGS)
 
 
 def test_texts_are_what_the_tests_take_them_for() -> None:

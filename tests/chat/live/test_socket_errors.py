@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from demo.api.protocol import Reply, refusal, text, tool_use
+from demo.api.protocol import ScriptedReply, refusal, text, tool_use
 from demo.api.script import Script
 from tests.chat.sockets import Chat, long_text
 
@@ -57,7 +57,7 @@ CASES = {
     "stall before the answer": Case("timeout", lambda s: s.stall(), "did not answer in time"),
     "unknown stop reason": Case(
         "unknown_stop_reason",
-        lambda s: s.reply(Reply((text(PARTIAL),), stop_reason="bored")),
+        lambda s: s.reply(ScriptedReply((text(PARTIAL),), stop_reason="bored")),
         "does not know",
         False,
         kept=PARTIAL,
@@ -135,7 +135,7 @@ async def test_nothing_is_tried_again_once_there_is_text(chat: Chat, settings: A
 
 async def test_what_a_refused_answer_had_said_is_shown_and_never_sent(chat: Chat) -> None:
     """The API goes on refusing a conversation that carries it."""
-    chat.script.reply(Reply((text(PARTIAL),), stop_reason="refusal"))
+    chat.script.reply(ScriptedReply((text(PARTIAL),), stop_reason="refusal"))
     tab = await chat.open()
     tab.say("Tell me")
     finished = await tab.next("turn.finished", status="failed")

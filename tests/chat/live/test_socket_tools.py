@@ -9,17 +9,17 @@ import pytest
 from pytest_django import Settings
 
 from agent.errors import ToolError
-from agent.search.lexical import parse
+from agent.search.lexical import parse_query
 from agent.tools import Tool
 from chat import metrics
 from chat.db import in_db
 from chat.html.message import render_message
 from chat.models import Conversation, Memory, Message, ModelProfile, SearchEntry, Turn
-from chat.queries import tools as toolbox
-from chat.queries.search import find
+from chat.queries import tools
+from chat.queries.search import find_messages
 from chat.tools import registry
 from chat.tools.scope import Scope
-from demo.api.protocol import Reply, refusal, text, thinking, tool_use
+from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from tests.chat.factories import add_messages
 from tests.chat.sockets import MAX_OUTPUT, SUMMARY, WINDOW, Chat, long_text
@@ -55,7 +55,7 @@ class Lookup:
 def lookup(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lookup]:
     """The tool `lookup`, beside the built-in ones."""
     tool, made = Tool("lookup", "Looks a key up.", SCHEMA), Lookup()
-    monkeypatch.setattr(toolbox, "BUILT_IN", (*toolbox.BUILT_IN, tool))
+    monkeypatch.setattr(tools, "BUILT_IN", (*tools.BUILT_IN, tool))
     monkeypatch.setattr(registry, "HANDLERS", (*registry.HANDLERS, (tool, made)))
     yield made
     made.gate.set()
@@ -145,7 +145,7 @@ async def test_what_is_shown_live_is_what_a_reload_shows(chat: Chat, lookup: Loo
 
 
 async def test_the_row_is_shown_while_the_arguments_still_come(chat: Chat, lookup: Lookup) -> None:
-    chat.script.reply(Reply((look("a"),), piece_chars=2), interval_s=0.01)
+    chat.script.reply(ScriptedReply((look("a"),), piece_chars=2), interval_s=0.01)
     chat.script.reply("Done.")
     tab = await chat.open()
     tab.say("Look")
@@ -193,8 +193,10 @@ async def test_every_other_tab_sees_the_turn_go_on(chat: Chat, lookup: Lookup) -
 
 
 async def test_usage_and_cost_of_all_rounds_are_charged(chat: Chat, lookup: Lookup) -> None:
-    chat.script.reply(Reply((look("a"),), usage={"input_tokens": 100, "output_tokens": 10}))
-    chat.script.reply(Reply((text("Done."),), usage={"input_tokens": 150, "output_tokens": 20}))
+    chat.script.reply(ScriptedReply((look("a"),), usage={"input_tokens": 100, "output_tokens": 10}))
+    chat.script.reply(
+        ScriptedReply((text("Done."),), usage={"input_tokens": 150, "output_tokens": 20})
+    )
     tab = await chat.open()
     tab.say("Look")
     await tab.next("turn.finished")
@@ -322,7 +324,7 @@ async def test_a_worker_that_dies_between_call_and_result_leaves_a_history_that_
 async def test_a_call_cut_at_the_output_limit_does_not_run_and_the_next_turn_can_be_sent(
     chat: Chat, lookup: Lookup
 ) -> None:
-    chat.script.reply(Reply((text("I look."), look("a")), stop_reason="max_tokens"))
+    chat.script.reply(ScriptedReply((text("I look."), look("a")), stop_reason="max_tokens"))
     tab = await chat.open()
     tab.say("Look")
     finished = await tab.next("turn.finished", status="completed")
@@ -349,15 +351,17 @@ async def test_a_refusal_after_tools_is_told(chat: Chat, lookup: Lookup) -> None
 
 
 async def test_a_turn_paused_twice_is_sent_back_whole_and_charged_in_full(chat: Chat) -> None:
-    def paused(words: str, tokens: int) -> Reply:
+    def paused(words: str, tokens: int) -> ScriptedReply:
         usage = {"input_tokens": tokens, "output_tokens": 1}
         search = {"type": "server_tool_use", "id": f"srv_{tokens}", "name": "web_search"}
         blocks = (thinking("Hm."), search | {"input": {"query": "x"}}, text(words))
-        return Reply(blocks, stop_reason="pause_turn", usage=usage)
+        return ScriptedReply(blocks, stop_reason="pause_turn", usage=usage)
 
     chat.model.api._strict = False  # what is sent back after a pause is a prefill to it
     chat.script.reply(paused("One.", 10)).reply(paused("Two.", 20))
-    chat.script.reply(Reply((text("Three."),), usage={"input_tokens": 30, "output_tokens": 1}))
+    chat.script.reply(
+        ScriptedReply((text("Three."),), usage={"input_tokens": 30, "output_tokens": 1})
+    )
     tab = await chat.open()
     tab.say("Search")
     await tab.next("turn.finished", status="completed")
@@ -378,7 +382,7 @@ async def test_a_paused_turn_that_would_not_fit_any_more_ends_with_what_there_is
     chat: Chat,
 ) -> None:
     usage = {"input_tokens": WINDOW - MAX_OUTPUT, "output_tokens": 1}
-    chat.script.reply(Reply((text("So far."),), stop_reason="pause_turn", usage=usage))
+    chat.script.reply(ScriptedReply((text("So far."),), stop_reason="pause_turn", usage=usage))
     tab = await chat.open()
     tab.say("Search")
     assert "length limit" in (await tab.next("turn.notice"))["text"]
@@ -388,16 +392,16 @@ async def test_a_paused_turn_that_would_not_fit_any_more_ends_with_what_there_is
 
 
 async def test_a_continuation_that_breaks_a_rule_is_refused_and_counted(chat: Chat) -> None:
-    refused = metrics.counted(metrics.Fault.REQUEST_REFUSED)
+    refused = metrics.read_count(metrics.Fault.REQUEST_REFUSED)
     paused = (text("So far."), tool_use("recall", {}))
-    chat.script.reply(Reply(paused, stop_reason="pause_turn"))
+    chat.script.reply(ScriptedReply(paused, stop_reason="pause_turn"))
     tab = await chat.open()
     tab.say("Search")
     finished = await tab.next("turn.finished", status="failed")
     assert finished["error"]["code"] == "bad_request"
     assert "Please report it" in finished["error"]["message"]
     assert "So far." in finished["html"]
-    assert metrics.counted(metrics.Fault.REQUEST_REFUSED) == refused + 1
+    assert metrics.read_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
 
 
 async def test_thinking_that_the_api_does_not_take_back_goes_as_text_once(
@@ -636,7 +640,7 @@ async def test_what_was_searched_for_before_stays_behind_the_original(
         assert outcome_of(chat.script.requests[-1])[0][1].startswith("[#1] user")
     indexed = SearchEntry.objects.filter(terms__contains="xcapri")
     assert await in_db(lambda: [entry.message.number for entry in indexed]) == [1]
-    hits = await in_db(find, chat.user.pk, parse("timetable"))
+    hits = await in_db(find_messages, chat.user.pk, parse_query("timetable"))
     assert "Ferry timetable" in hits[0].text
 
 

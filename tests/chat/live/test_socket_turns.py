@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from chat.db import in_db, unbroken
+from chat.db import finish_despite_cancel, in_db
 from chat.html import markdown
 from chat.live import live_turn
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
-from demo.api.protocol import Reply, text, thinking, tool_use
+from demo.api.protocol import ScriptedReply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, joined, sign_in, units
@@ -47,9 +47,9 @@ def pieces_of(answer: str, size: int = 3) -> list[str]:
     return [joined(data[i : i + 2 * size]) for i in range(0, len(data), 2 * size)]
 
 
-def dripping(answer: str) -> Reply:
+def dripping(answer: str) -> ScriptedReply:
     pieces = pieces_of(answer)
-    return Reply((text("".join(pieces)),), pieces=tuple(pieces))
+    return ScriptedReply((text("".join(pieces)),), pieces=tuple(pieces))
 
 
 def shown(tab: Tab) -> tuple[str, int, str]:
@@ -77,12 +77,12 @@ async def test_deltas_stored_blocks_and_final_html_are_one_text(chat: Chat) -> N
     assert (finished["turn_id"], finished["message_id"]) == (started["turn_id"], message.pk)
     assert (finished["status"], finished["error"]) == ("completed", None)
     assert finished["usage"] == message.usage
-    assert markdown.render(ANSWER) in finished["html"]
+    assert markdown.render_markdown(ANSWER) in finished["html"]
     assert tab.all("turn.delta")
     assert tab.answer is not None
     assert tab.answer.through > 0
     rest = joined(units(ANSWER)[2 * tab.answer.through :])
-    assert tab.answer.html + markdown.render(rest) == markdown.render(ANSWER)
+    assert tab.answer.html + markdown.render_markdown(rest) == markdown.render_markdown(ANSWER)
     page = await chat.http.get(chat.conversation.get_absolute_url())
     assert finished["html"] in page.content.decode(), "a reload shows the same article"
 
@@ -168,7 +168,7 @@ async def test_thinking_is_stored_and_not_shown_as_text(chat: Chat) -> None:
 
 
 async def test_an_answer_cut_at_its_limit_is_kept_and_says_so(chat: Chat) -> None:
-    chat.script.reply(Reply((text("And so it"),), stop_reason="max_tokens"))
+    chat.script.reply(ScriptedReply((text("And so it"),), stop_reason="max_tokens"))
     tab = await chat.open()
     tab.say("Go on")
     notice = await tab.next("turn.notice")
@@ -180,7 +180,7 @@ async def test_an_answer_cut_at_its_limit_is_kept_and_says_so(chat: Chat) -> Non
 
 async def test_an_answer_that_ends_at_a_stop_sequence_is_complete(chat: Chat) -> None:
     chat.script.reply(
-        Reply((text("One, two"),), stop_reason="stop_sequence", stop_sequence="three")
+        ScriptedReply((text("One, two"),), stop_reason="stop_sequence", stop_sequence="three")
     )
     tab = await chat.open()
     tab.say("Count")
@@ -192,7 +192,7 @@ async def test_an_answer_that_ends_at_a_stop_sequence_is_complete(chat: Chat) ->
 
 async def test_an_answer_that_fills_the_window_in_mid_text_is_kept_and_says_so(chat: Chat) -> None:
     full = "model_context_window_exceeded"
-    chat.script.reply(Reply((text("And so it"),), stop_reason=full))
+    chat.script.reply(ScriptedReply((text("And so it"),), stop_reason=full))
     tab = await chat.open()
     tab.say("Go on")
     finished = await tab.next("turn.finished", status="completed")
@@ -284,7 +284,7 @@ async def test_what_may_not_be_broken_off_outlasts_every_cancellation() -> None:
         await finish.wait()
         done = True
 
-    task = asyncio.create_task(unbroken(work()))
+    task = asyncio.create_task(finish_despite_cancel(work()))
     for _ in range(3):
         await asyncio.sleep(0)
         task.cancel()
@@ -385,7 +385,7 @@ async def test_a_conversation_deleted_in_mid_answer_ends_everywhere(chat: Chat) 
         gone = await each.next("conversation.deleted")
         assert gone["id"] == str(chat.conversation.pk)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
-    while live_turn := runner.live(chat.conversation.pk):
+    while live_turn := runner.find_live(chat.conversation.pk):
         await asyncio.wait(
             {live_turn.task}, timeout=PATIENCE
         )  # it looks for its row, and that is gone

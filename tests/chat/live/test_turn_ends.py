@@ -15,13 +15,13 @@ from django.test import Client
 from django.utils import timezone
 
 from agent.messages import Usage
-from chat.db import AWAY, FULL, THREADS, UNWRITABLE, in_db, why_unavailable
+from chat.db import AWAY, FULL, THREADS, UNWRITABLE, explain_unavailable, in_db
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.outages import DATABASE
 from chat.services import endings, requests, sweep, turns
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.web import metrics
 from tests.chat.factories import OWNER, make_conversation
 from tests.chat.sockets import Chat
@@ -96,7 +96,7 @@ async def test_a_turn_whose_end_cannot_be_made_ends_plainly_with_its_text(
     chat.script.reply("All of the answer.")
     tab = await chat.open()
     opening = await in_db(begin, chat.conversation)
-    monkeypatch.setattr(endings, "load_for", fail)
+    monkeypatch.setattr(endings, "load_state_for", fail)
     runner.start(opening)
     finished = await tab.next("turn.finished", status="failed")
     assert (finished["error"]["code"], finished["html"]) == ("internal", "")
@@ -123,7 +123,7 @@ async def test_a_turn_whose_end_cannot_be_drawn_ends_whole_and_the_tabs_ask_for_
     assert await chat.is_idle()
 
 
-def begin(conversation: Conversation) -> requests.Opening:
+def begin(conversation: Conversation) -> requests.AnswerStart:
     """A turn as `requests.send_message` leaves it."""
     with transaction.atomic():
         return requests.open_answer_turn(conversation, runner.owner)
@@ -131,7 +131,7 @@ def begin(conversation: Conversation) -> requests.Opening:
 
 def answer_row(turn: Turn) -> Message:
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
-    return turns.append_answer(turn.conversation, turns.head_of(turn.conversation), turn)
+    return turns.append_answer(turn.conversation, turns.find_head(turn.conversation), turn)
 
 
 class Panic(BaseException):
@@ -187,7 +187,7 @@ async def test_an_answer_waits_in_memory_until_the_database_takes_it(
         notice = await tab.next("turn.notice")
         assert "kept in memory" in notice["text"]
         assert ("disk is full" in notice["text"]) == (stopped == "full")
-        assert DATABASE.lasts
+        assert DATABASE.is_ongoing
         assert not tab.all("turn.finished"), "nothing is claimed that was not checked"
         if stopped == "full":
             tab.say("Another")
@@ -204,7 +204,7 @@ async def test_an_answer_waits_in_memory_until_the_database_takes_it(
     assert message.text == tab.text
     assert message.text.endswith("A long story. ")
     assert await chat.is_idle()
-    assert not DATABASE.lasts
+    assert not DATABASE.is_ongoing
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_the_page_names_what_cannot_be_stored(
     said: str, words: str, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = OperationalError(said)
-    assert why_unavailable(error) == words
+    assert explain_unavailable(error) == words
 
     def fail(*_: Any) -> None:
         raise error
@@ -233,8 +233,8 @@ def test_the_page_names_what_cannot_be_stored(
     assert words in page.content.decode().replace("&#x27;", "'")
     script = client.get("/metrics", headers={"x-requested-with": "fetch"})
     assert script.content.decode().startswith(words)
-    assert DATABASE.lasts
-    DATABASE.ended()
+    assert DATABASE.is_ongoing
+    DATABASE.note_success()
 
 
 # --- The sweep ------------------------------------------------------------------------------------
@@ -254,14 +254,14 @@ def test_a_row_that_cannot_be_ended_whole_keeps_no_other(
 ) -> None:
     bad, good = (make_conversation(owner=user, messages=2) for _ in range(2))
     bad_turn, good_turn = stale(bad, "Bad"), stale(good, "Good")
-    load = endings.load_for
+    load = endings.load_state_for
 
     def fail(conversation: Conversation, *rest: Any) -> Any:
         if conversation.pk == bad.pk:
             raise StopIteration("of a library that counts")
         return load(conversation, *rest)
 
-    monkeypatch.setattr(endings, "load_for", fail)
+    monkeypatch.setattr(endings, "load_state_for", fail)
     assert sweep.sweep() == 2
     bad_turn.refresh_from_db()
     good_turn.refresh_from_db()
@@ -276,7 +276,7 @@ def test_a_sweep_that_fails_for_one_row_goes_on_to_the_next(
     first, second = (stale(make_conversation(owner=user, messages=2)) for _ in range(2))
     end = endings.end_turn
 
-    def fail(turn_id: int, ending: Ending) -> Any:
+    def fail(turn_id: int, ending: TurnOutcome) -> Any:
         if turn_id == first.pk:
             raise ValueError("a damaged row")
         return end(turn_id, ending)
@@ -299,7 +299,7 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
     turn = stale(conversation, "Beg")
     assert sweep.sweep() == 1
     blocks = [{"type": "text", "text": "Begun and ended."}]
-    whole = Ending(Turn.Status.COMPLETED, blocks=blocks, usage={"input_tokens": 5})
+    whole = TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, usage={"input_tokens": 5})
     assert endings.end_turn(turn.pk, whole) is not None
     assert endings.end_turn(turn.pk, whole) is None
     turn.refresh_from_db()
@@ -325,7 +325,7 @@ def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:
 
 
 def test_a_dead_owner_is_found_within_the_lease_that_is_promised() -> None:
-    granted = (turns.lease() - timezone.now()).total_seconds()
+    granted = (turns.next_lease_end() - timezone.now()).total_seconds()
     assert granted + sweep.SHORTEST_WAIT < settings.LEASE_SECONDS
 
 

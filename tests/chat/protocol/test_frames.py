@@ -18,7 +18,7 @@ from chat.protocol.frames import (
     SendMessage,
     StopTurn,
     Sync,
-    parse,
+    parse_frame,
 )
 
 json_values = st.recursive(
@@ -43,7 +43,7 @@ frames = st.fixed_dictionaries(
 def parsed(data: str | bytes | None) -> Frame | None:
     """The frame, or None for a refusal; anything else that is raised fails the test."""
     try:
-        return parse(data)
+        return parse_frame(data)
     except Refused as refusal:
         if refusal.code != "bad_frame" or not refusal.message:
             raise
@@ -66,7 +66,7 @@ def test_texts_of_a_frame_can_be_stored(client_id: str, text: str) -> None:
         {"type": "message.send", "client_id": client_id, "text": text},
         {"type": "compact", "focus": text},
     ):
-        for stored in astuple(parse(json.dumps(value))):
+        for stored in astuple(parse_frame(json.dumps(value))):
             assert "\0" not in (stored or "")
             (stored or "").encode("utf-8")
 
@@ -79,16 +79,16 @@ def test_deep_nesting_is_a_frame_or_refused(frame: str, depth: int) -> None:
 
 def test_each_type_becomes_its_frame() -> None:
     sent = {"type": "message.send", "client_id": "a1", "text": " Hi ", "expected_head": 3}
-    assert parse(json.dumps(sent)) == SendMessage("a1", " Hi ", 3)
-    assert parse('{"type": "message.send", "client_id": "a1", "text": ""}') == SendMessage(
+    assert parse_frame(json.dumps(sent)) == SendMessage("a1", " Hi ", 3)
+    assert parse_frame('{"type": "message.send", "client_id": "a1", "text": ""}') == SendMessage(
         "a1", "", None
     )
-    assert parse('{"type": "turn.stop"}') == StopTurn()
-    assert parse('{"type": "compact"}') == Compact("")
-    assert parse('{"type": "compact", "focus": " the bill "}') == Compact("the bill")
-    assert parse('{"type": "compact.cancel"}') == CancelCompaction()
-    assert parse('{"type": "sync"}') == Sync()
-    assert parse(b'{"type": "sync"}') == Sync()
+    assert parse_frame('{"type": "turn.stop"}') == StopTurn()
+    assert parse_frame('{"type": "compact"}') == Compact("")
+    assert parse_frame('{"type": "compact", "focus": " the bill "}') == Compact("the bill")
+    assert parse_frame('{"type": "compact.cancel"}') == CancelCompaction()
+    assert parse_frame('{"type": "sync"}') == Sync()
+    assert parse_frame(b'{"type": "sync"}') == Sync()
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_each_type_becomes_its_frame() -> None:
 )
 def test_malformed_frames_are_refused(data: str | bytes | None) -> None:
     with pytest.raises(Refused) as refusal:
-        parse(data)
+        parse_frame(data)
     assert refusal.value.code == "bad_frame"

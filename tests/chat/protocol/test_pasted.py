@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from agent.messages import sound_text
+from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Message
@@ -26,22 +26,24 @@ texts = st.text(st.sampled_from("ab 😀\n\0\ud800"), max_size=12)
 
 @given(st.tuples(texts, texts, texts))
 def test_the_parts_are_those_of_the_stored_text(pieces: tuple[str, str, str]) -> None:
-    before, part, _after = (sound_text(piece) for piece in pieces)
-    sent = sound_text("".join(pieces))
+    before, part, _after = (sanitise_text(piece) for piece in pieces)
+    sent = sanitise_text("".join(pieces))
     start = len(units(before)) // 2
-    (*found,) = pasted.stored(sent, [(start, start + len(units(part)) // 2)]) or []
+    (*found,) = pasted.convert_to_stored(sent, [(start, start + len(units(part)) // 2)]) or []
     kept = "".join(sent.strip()[slice(*each)] for each in found)
     assert kept.strip() == part.strip()
-    for each, (first, last) in zip(found, pasted.in_units(sent.strip(), found), strict=True):
+    for each, (first, last) in zip(
+        found, pasted.convert_to_units(sent.strip(), found), strict=True
+    ):
         shown = units(sent.strip())[2 * first : 2 * last]
         assert shown.decode("utf-16-le") == sent.strip()[slice(*each)]
 
 
 def test_what_nobody_saw_is_not_known() -> None:
-    assert pasted.stored("Hi", None) is None
-    assert pasted.from_form("") is None
-    assert pasted.stored("Hi", []) == []
-    assert pasted.stored(" Hi", [(0, 10**30)]) == [[0, 2]]
+    assert pasted.convert_to_stored("Hi", None) is None
+    assert pasted.parse_pasted_field("") is None
+    assert pasted.convert_to_stored("Hi", []) == []
+    assert pasted.convert_to_stored(" Hi", [(0, 10**30)]) == [[0, 2]]
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,10 @@ def test_what_nobody_saw_is_not_known() -> None:
 )
 def test_what_is_not_a_list_of_parts_is_refused(value: Any) -> None:
     with pytest.raises(Refused) as refused:
-        pasted.checked(value)
+        pasted.parse_pasted(value)
     assert refused.value.code == "bad_frame"
     with pytest.raises(Refused):
-        pasted.from_form(json.dumps(value))
+        pasted.parse_pasted_field(json.dumps(value))
 
 
 async def test_a_message_keeps_what_was_pasted_and_an_edit_says_it_anew(chat: Chat) -> None:
@@ -91,7 +93,7 @@ def test_a_new_conversation_keeps_what_was_pasted(
     user: User, given: dict[str, str], kept: Any
 ) -> None:
     make_profile()
-    parts = pasted.from_form(given.get("pasted", ""))
+    parts = pasted.parse_pasted_field(given.get("pasted", ""))
     opening = requests.open_conversation(user, "", "Hi", owner="test", pasted=parts)
     assert opening.turn.conversation.messages.get(role="user").pasted == kept
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message
 from chat.protocol import from_rows
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import conversations, memories, requests
 from tests.chat.factories import (
     add_messages,
@@ -37,8 +37,8 @@ def measured(conversation: Conversation) -> Conversation:
 
 
 def meter(conversation: Conversation) -> tuple[int, bool]:
-    loaded = load(conversation.pk)
-    return loaded.used, loaded.estimated
+    state = load_state(conversation.pk)
+    return state.used, state.estimated
 
 
 def test_reported_usage_is_the_meter(measured: Conversation) -> None:
@@ -54,9 +54,9 @@ def test_newer_messages_are_estimated_on_top_with_the_models_factor(
 
 
 def test_without_usage_everything_is_estimated(conversation: Conversation) -> None:
-    loaded = load(conversation.pk)
-    assert (loaded.used, loaded.estimated) == (loaded.size.total, True)
-    assert loaded.size.conversation == sum(m.tokens for m in conversation.messages.all())
+    state = load_state(conversation.pk)
+    assert (state.used, state.estimated) == (state.size.total, True)
+    assert state.size.conversation == sum(m.tokens for m in conversation.messages.all())
 
 
 def test_thinking_of_a_finished_turn_does_not_count(measured: Conversation) -> None:
@@ -69,7 +69,7 @@ def test_usage_is_stale_after_a_compaction(measured: Conversation) -> None:
     make_compaction(measured, through=2)
     used, estimated = meter(measured)
     assert estimated
-    assert used == load(measured.pk).size.total
+    assert used == load_state(measured.pk).size.total
 
 
 def test_usage_reported_after_a_compaction_counts_again(measured: Conversation) -> None:
@@ -83,12 +83,12 @@ def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_
     measured: Conversation,
 ) -> None:
     measured.messages.filter(number=4).update(usage={"input_tokens": 610_000})
-    assert load(measured.pk).due() == "auto"
+    assert load_state(measured.pk).due() == "auto"
     make_compaction(measured, through=2)
     add_messages(measured, ["And another thing."])
-    loaded = load(measured.pk)
-    assert 4 in [message.number for message in loaded.context.messages]
-    assert loaded.due() is None
+    state = load_state(measured.pk)
+    assert 4 in [message.number for message in state.context.messages]
+    assert state.due() is None
 
 
 @pytest.mark.parametrize(("reported", "due"), [(190_000, "auto"), (0, None)])
@@ -99,9 +99,9 @@ def test_an_answer_that_failed_without_usage_leaves_the_meter_to_the_one_before_
     add_messages(conversation, ["And another thing."])
     zero = {"input_tokens": 0, "output_tokens": 0}
     add_messages(conversation, [("assistant", "")], status=Message.Status.FAILED, usage=zero)
-    loaded = load(conversation.pk)
-    assert loaded.used >= reported
-    assert loaded.due() == due
+    state = load_state(conversation.pk)
+    assert state.used >= reported
+    assert state.due() == due
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_usage_is_stale_after_a_change_of_the_request(
 
 
 def test_what_is_newly_remembered_makes_cache_and_meter_stale(measured: Conversation) -> None:
-    assert load(measured.pk).warm
+    assert load_state(measured.pk).warm
     memories.remember(measured.owner_id, "I live in Lisbon.", Memory.Source.USER)
     add_messages(measured, ["Where was that?"])
-    loaded = requests.begin_answer(make_turn(measured).pk).loaded
-    assert "Lisbon" in loaded.context.memory
-    assert (loaded.warm, loaded.used) == (False, loaded.size.total)
+    state = requests.begin_answer(make_turn(measured).pk).state
+    assert "Lisbon" in state.context.memory
+    assert (state.warm, state.used) == (False, state.size.total)
 
 
 def test_a_setting_that_leaves_the_request_alone_leaves_the_meter(measured: Conversation) -> None:
@@ -150,7 +150,7 @@ def test_a_stopped_answer_counts_with_the_text_it_has(conversation: Conversation
 
 def test_the_event_adds_up(measured: Conversation) -> None:
     make_profile(context_window=10_000, max_output=1_000)
-    event = from_rows.context_usage(load(measured.pk))
+    event = from_rows.context_usage(load_state(measured.pk))
     assert (event.used, event.budget, event.window) == (1_050, 10_000, 10_000)
     assert event.ratio == pytest.approx(0.105)
     assert event.trigger == 0.8
@@ -162,7 +162,7 @@ def test_the_event_adds_up(measured: Conversation) -> None:
 def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) -> None:
     def queries(row: Conversation) -> int:
         with CaptureQueriesContext(connection) as captured:
-            assert len(load(row.pk).rows) == 6
+            assert len(load_state(row.pk).rows) == 6
         return len(captured)
 
     long = make_conversation(owner=conversation.owner, messages=400)

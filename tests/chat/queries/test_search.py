@@ -10,22 +10,22 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from agent.context.previews import previewed
+from agent.context.previews import preview_message
 from agent.errors import ToolError
-from agent.messages import Block, sound_text
+from agent.messages import Block, sanitise_text
 from agent.messages import Message as AgentMessage
-from agent.search.lexical import parse
+from agent.search.lexical import parse_query
 from agent.tokens import Limits
 from chat.db import in_db
 from chat.models import Conversation, Message, SearchEntry, Turn
-from chat.queries.conversation import agent_message
+from chat.queries.conversation import to_agent_message
 from chat.queries.model_profiles import limits_for
-from chat.queries.model_server import counter
-from chat.queries.search import find
+from chat.queries.model_server import get_counter
+from chat.queries.search import find_messages
 from chat.services import attachments, conversations, endings, requests, search_index
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
-from chat.tools.registry import bound
+from chat.tools.registry import bind_tools
 from chat.tools.scope import Scope
 from tests.chat.factories import (
     OWNER,
@@ -42,7 +42,9 @@ pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
 
 
 def numbers(conversation: Conversation, query: str) -> list[int]:
-    found = find(conversation.owner_id, parse(query), conversation_id=conversation.pk)
+    found = find_messages(
+        conversation.owner_id, parse_query(query), conversation_id=conversation.pk
+    )
     return [hit.number for hit in found]
 
 
@@ -70,7 +72,7 @@ def test_messages_are_found_from_the_transaction_that_stores_them(user: User) ->
     requests.begin_answer(turn.pk, may_compact=False)
     assert 2 not in SearchEntry.objects.values_list("message__number", flat=True)
     blocks = [{"type": "text", "text": "Then take the ferry."}]
-    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks))
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks))
     assert numbers(conversation, "ferry")[0] == 2
 
 
@@ -93,13 +95,13 @@ def test_a_deleted_conversation_leaves_nothing_in_the_index(user: User) -> None:
     kept = make_conversation(owner=user, messages=["The harbour", "is open"])
     conversations.delete(gone)
     assert SearchEntry.objects.count() == 2
-    found = find(user.pk, parse("harbour"))
+    found = find_messages(user.pk, parse_query("harbour"))
     assert {hit.conversation_id for hit in found} == {kept.pk}
 
 
 def test_what_is_forgotten_is_not_found(user: User) -> None:
     conversation = make_conversation(owner=user, messages=["The harbour", "is closed"])
-    search_index.forget(conversation.messages.filter(number=1))
+    search_index.unindex_messages(conversation.messages.filter(number=1))
     assert numbers(conversation, "harbour") == []
 
 
@@ -121,7 +123,7 @@ async def test_what_attached_texts_say_is_found_and_read(user: User) -> None:
         first = attach(conversation, "limits.ini", f"{lines}ferry_port = 48151\n".encode())
         other = attach(conversation, "note.txt", b"The harbour opens at nine.")
         turn = post(conversation, "Keep these.", [first, other])
-        endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=[]))
+        endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=[]))
         return conversation
 
     conversation = await in_db(sent)
@@ -170,32 +172,32 @@ def test_a_temporary_chat_is_found_in_itself_only(user: User) -> None:
     conversation = make_conversation(owner=user, messages=["The zebra crossing"], temporary=True)
     for query in ("zebra", "\u2603"):
         add_messages(conversation, ["\u2603"])
-        assert find(user.pk, parse(query), conversation_id=conversation.pk)
-        assert not find(user.pk, parse(query))
+        assert find_messages(user.pk, parse_query(query), conversation_id=conversation.pk)
+        assert not find_messages(user.pk, parse_query(query))
 
 
 def test_nobody_finds_what_is_anothers(user: User) -> None:
     mine = make_conversation(owner=user, messages=["The harbour", "is mine"])
     theirs = make_conversation(messages=["The harbour", "is theirs"])
-    found = find(user.pk, parse("harbour"))
+    found = find_messages(user.pk, parse_query("harbour"))
     assert {hit.conversation_id for hit in found} == {mine.pk}
-    assert find(user.pk, parse("harbour"), conversation_id=theirs.pk) == []
-    assert find(user.pk, parse("???"), conversation_id=theirs.pk) == []
+    assert find_messages(user.pk, parse_query("harbour"), conversation_id=theirs.pk) == []
+    assert find_messages(user.pk, parse_query("???"), conversation_id=theirs.pk) == []
 
 
 def test_one_conversation_or_all(user: User) -> None:
     first = make_conversation(owner=user, messages=["The harbour", "yes"])
     second = make_conversation(owner=user, messages=["A harbour", "no"])
     assert numbers(first, "harbour") == [1, 2]
-    found = find(user.pk, parse("harbour"))
+    found = find_messages(user.pk, parse_query("harbour"))
     assert {hit.conversation_id for hit in found} == {first.pk, second.pk}
 
 
 def test_a_temporary_conversation_is_found_only_in_itself(user: User) -> None:
     passing = make_conversation(owner=user, messages=["The harbour -> left", "yes"])
     Conversation.objects.filter(pk=passing.pk).update(temporary=True)
-    assert find(user.pk, parse("harbour")) == []
-    assert find(user.pk, parse("->")) == []
+    assert find_messages(user.pk, parse_query("harbour")) == []
+    assert find_messages(user.pk, parse_query("->")) == []
     assert numbers(passing, "harbour") == [1, 2]
     assert numbers(passing, "->") == [1]
 
@@ -204,7 +206,9 @@ def test_neighbours_are_of_the_same_conversation(user: User) -> None:
     make_conversation(owner=user, messages=["Hello", "Hi"])
     found = make_conversation(owner=user, messages=["The harbour", "yes"])
     make_conversation(owner=user, messages=["Hello", "Hi"])
-    assert {hit.conversation_id for hit in find(user.pk, parse("harbour"))} == {found.pk}
+    assert {hit.conversation_id for hit in find_messages(user.pk, parse_query("harbour"))} == {
+        found.pk
+    }
 
 
 def test_only_the_shown_branch_is_searched(user: User) -> None:
@@ -341,9 +345,9 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
 
     conversation, limits = await in_db(made)
     row = await in_db(conversation.messages.get)
-    (cut,) = previewed(agent_message(row), limits).blocks
+    (cut,) = preview_message(to_agent_message(row), limits).blocks
     read, note, _ = re.split(r"\n\n(?=\[…)|(?<=…\])\n\n", cut["text"])
-    tools = await in_db(bound, conversation, 3, nobody_is_asked)
+    tools = await in_db(bind_tools, conversation, 3, nobody_is_asked)
     results: list[dict] = []
     while note:
         arguments = json.loads(
@@ -356,8 +360,8 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
     assert read == text
     for start in range(0, len(results), 3):
         blocks = results[start : start + 3]
-        together = AgentMessage(9, "user", blocks, counter().count_blocks(blocks))
-        assert previewed(together, limits) is together
+        together = AgentMessage(9, "user", blocks, get_counter().count_blocks(blocks))
+        assert preview_message(together, limits) is together
 
 
 async def test_an_empty_message_does_not_end_the_reading(user: User) -> None:
@@ -373,10 +377,10 @@ async def test_results_keep_within_their_tokens(user: User) -> None:
     conversation = await in_db(make_conversation, user, messages=texts)
     scope = Scope(conversation.pk, user.pk)
     told = await search_history(scope, {"query": "harbour"})
-    assert counter().count(told) <= SEARCH_TOKENS + 100
+    assert get_counter().count(told) <= SEARCH_TOKENS + 100
     assert told.count("[#") >= 20
     read = await read_messages(scope, {"from": 1, "to": 60})
-    assert counter().count(read) <= READ_TOKENS + 200
+    assert get_counter().count(read) <= READ_TOKENS + 200
 
 
 async def test_long_messages_are_read_in_pages_to_the_last_character(user: User) -> None:
@@ -488,5 +492,5 @@ def test_the_sidebar_takes_every_text(client: Client, user: User, text: str) -> 
 
 
 def test_every_text_is_sound_in_the_sidebar(client: Client, user: User) -> None:
-    add_messages(make_conversation(owner=user), [sound_text("before\0after")])
+    add_messages(make_conversation(owner=user), [sanitise_text("before\0after")])
     assert client.get("/sidebar/", {"q": "before\0after"}).status_code == 200

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from agent.context.assemble import assemble
-from agent.model.rules import violations
+from agent.model.rules import find_violations
 from chat.errors import Refused
 from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.queries import tree
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import branches, endings, requests, summaries
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -53,13 +53,15 @@ def answer(turn: Turn, text: str = "An answer.") -> Message:
     opening = requests.begin_answer(turn.pk)
     assert opening.message is not None
     blocks = [{"type": "text", "text": text}]
-    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, blocks=blocks, stop_reason="end_turn"))
+    endings.end_turn(
+        turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, stop_reason="end_turn")
+    )
     return opening.message
 
 
 def edit(conversation: Conversation, number: int, text: str = "Otherwise.") -> Turn:
     pk = message(conversation, number).pk
-    return branches.edit(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
+    return branches.edit_message(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
 
 
 def regenerate(conversation: Conversation, number: int) -> Turn:
@@ -68,11 +70,11 @@ def regenerate(conversation: Conversation, number: int) -> Turn:
 
 
 def switch(conversation: Conversation, number: int) -> None:
-    branches.switch(conversation.owner, conversation.pk, message(conversation, number).pk)
+    branches.switch_branch(conversation.owner, conversation.pk, message(conversation, number).pk)
 
 
 def delete(conversation: Conversation, number: int) -> None:
-    branches.delete(conversation.owner, conversation.pk, message(conversation, number).pk)
+    branches.delete_message(conversation.owner, conversation.pk, message(conversation, number).pk)
 
 
 # --- Edit and answer again ------------------------------------------------------------------------
@@ -136,16 +138,16 @@ def test_a_busy_conversation_is_left_alone(talk: Conversation) -> None:
 def test_a_stranger_changes_nothing(talk: Conversation) -> None:
     stranger, pk = make_user(), message(talk, 5).pk
     for change in (
-        lambda: branches.edit(stranger, talk.pk, pk, "x", owner=OWNER),
+        lambda: branches.edit_message(stranger, talk.pk, pk, "x", owner=OWNER),
         lambda: branches.regenerate(stranger, talk.pk, pk, owner=OWNER),
-        lambda: branches.switch(stranger, talk.pk, pk),
-        lambda: branches.delete(stranger, talk.pk, pk),
+        lambda: branches.switch_branch(stranger, talk.pk, pk),
+        lambda: branches.delete_message(stranger, talk.pk, pk),
     ):
         with pytest.raises(Conversation.DoesNotExist):
             change()
     other = make_conversation(owner=stranger, messages=2)
     with pytest.raises(Message.DoesNotExist):  # a message of another conversation
-        branches.delete(stranger, other.pk, pk)
+        branches.delete_message(stranger, other.pk, pk)
 
 
 # --- Branches -------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def test_a_message_goes_on_from_where_its_sender_saw_the_end(talk: Conversation)
     )
     assert opening is not None
     assert shown(talk) == [1, 2, 3, 4, 5, 6, 11, 12]
-    endings.end_turn(opening.turn.pk, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(opening.turn.pk, TurnOutcome(Turn.Status.COMPLETED))
     switch(talk, 7)
     assert shown(talk) == list(range(1, 11))
 
@@ -199,7 +201,7 @@ def test_an_edit_in_the_summarised_part_goes_back_to_the_summary_before_it(
     answer(edit(talk, 5))
     talk.refresh_from_db()
     assert talk.compaction == first
-    assert [m.number for m in load(talk.pk).context.messages] == [3, 4, 11, 12]
+    assert [m.number for m in load_state(talk.pk).context.messages] == [3, 4, 11, 12]
     switch(talk, 5)
     talk.refresh_from_db()
     assert talk.compaction == second
@@ -220,15 +222,15 @@ def test_what_is_answered_again_is_never_in_the_summary(talk: Conversation) -> N
     make_compaction(talk, "All but the answer.", through=9)
     turn = regenerate(talk, 10)
     opening = requests.begin_answer(turn.pk)
-    assert opening.loaded.context.messages[-1].number == 9
+    assert opening.state.context.messages[-1].number == 9
 
 
 def test_reported_usage_of_another_branch_does_not_count(talk: Conversation) -> None:
     usage = {"input_tokens": 90_000, "output_tokens": 10}
     add_messages(talk, ["More?", "Yes."], usage=usage)
-    assert load(talk.pk).used > 90_000
+    assert load_state(talk.pk).used > 90_000
     answer(edit(talk, 11))
-    assert load(talk.pk).used < 1_000
+    assert load_state(talk.pk).used < 1_000
 
 
 # --- Delete ---------------------------------------------------------------------------------------
@@ -243,7 +245,7 @@ def test_a_deleted_message_is_gone_and_what_followed_it_follows_the_one_before(
     assert shown(talk) == [1, 2, 3, 4, 6, 7, 8, 9, 10]
     assert message(talk, 6).parent == message(talk, 4)
     assert heard.events("message.deleted") == [{"type": "message.deleted", "id": pk}]
-    assert not violations(assemble(load(talk.pk).context).body())
+    assert not find_violations(assemble(load_state(talk.pk).context).body())
 
 
 def test_a_calls_results_are_deleted_with_it(user: User) -> None:
@@ -265,7 +267,7 @@ def test_every_summary_that_rests_on_a_deleted_message_is_blanked(talk: Conversa
     assert talk.compaction == first
     assert (second.summary, second.chapters) == ("", [])
     assert second.cost > 0
-    assert [m.number for m in load(talk.pk).context.messages] == [3, 4, 5, 7, 8, 9, 10]
+    assert [m.number for m in load_state(talk.pk).context.messages] == [3, 4, 5, 7, 8, 9, 10]
 
 
 def test_a_summary_of_another_branch_is_kept(talk: Conversation) -> None:
@@ -304,11 +306,11 @@ def test_the_way_to_a_version_is_drawn_anew_when_its_neighbour_was_deleted(
     deleted = answer(regenerate(talk, 10))
     talk.refresh_from_db()
     rows = [message(talk, 10)]
-    render_message(rows[0], tree.variants(talk, rows)[rows[0].pk])
+    render_message(rows[0], tree.find_variants(talk, rows)[rows[0].pk])
     delete(talk, deleted.number)
     newest = answer(regenerate(talk, 10))
     talk.refresh_from_db()
-    html = render_message(rows[0], tree.variants(talk, rows)[rows[0].pk])
+    html = render_message(rows[0], tree.find_variants(talk, rows)[rows[0].pk])
     assert f'data-to="{newest.pk}"' in html
     assert f'data-to="{deleted.pk}"' not in html
 
@@ -360,7 +362,7 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                 turn = opening.turn
                 answer(turn)
             elif step == "compact":
-                tail = load(talk.pk).context.messages
+                tail = load_state(talk.pk).context.messages
                 if len(tail) > 3:
                     make_compaction(talk, "So far.")
             elif chosen is not None and step in ("edit", "regenerate"):
@@ -380,11 +382,11 @@ def assert_sound(talk: Conversation) -> None:
     assert [row.number for row in rows] == sorted(row.number for row in rows)
     through = talk.compressed_through
     covered = [r.number for r in rows if through and r.position <= through.position]
-    sent = [m.number for m in load(talk.pk).context.messages]
+    sent = [m.number for m in load_state(talk.pk).context.messages]
     assert covered + sent == [row.number for row in rows]
     if talk.compaction:
         assert talk.compaction.status == Compaction.Status.COMPLETED
         assert talk.compaction.through.active
         assert talk.compaction.summary == talk.compressed_context != ""
     if rows:
-        assert not violations(assemble(load(talk.pk).context).body())
+        assert not find_violations(assemble(load_state(talk.pk).context).body())

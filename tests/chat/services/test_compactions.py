@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Result
+from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.context.summary import SEPARATOR
 from agent.messages import Usage
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
-from chat.queries import summaries as versions
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
+from chat.queries.summaries import plan_for
 from chat.services import (
     branches,
     compaction_jobs,
@@ -29,7 +29,7 @@ from chat.services import (
     sweep,
     turns,
 )
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.services.turns import TurnEnded
 from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
@@ -61,30 +61,32 @@ def stored(conversation: Conversation) -> str:
 
 def opened(conversation: Conversation, focus: str = "") -> Compaction:
     """`/compact`, not yet taken up."""
-    _, pk = summaries.open_turn(conversation.owner, conversation.pk, focus=focus, owner=OWNER)
+    _, pk = summaries.open_compaction_turn(
+        conversation.owner, conversation.pk, focus=focus, owner=OWNER
+    )
     return Compaction.objects.get(pk=pk)
 
 
-def claimed(conversation: Conversation) -> compaction_jobs.Task:
+def claimed(conversation: Conversation) -> compaction_jobs.SummaryTask:
     """`/compact`, taken up by a worker."""
     job = compaction_jobs.claim(opened(conversation).pk, PID)
     assert job is not None
     return job
 
 
-def written(job: compaction_jobs.Task, text: str = SUMMARY) -> Result:
+def written(job: compaction_jobs.SummaryTask, text: str = SUMMARY) -> WrittenSummary:
     numbers = [message.number for message in job.plan.summarise]
     chapter = Chapter(text, numbers[0], numbers[-1])
-    return Result([*job.chapters, chapter], Engine.SERIALISED, Reason.NOT_CACHED)
+    return WrittenSummary([*job.chapters, chapter], Engine.SERIALISED, Reason.NOT_CACHED)
 
 
-def complete(job: compaction_jobs.Task, text: str = SUMMARY) -> bool:
+def complete(job: compaction_jobs.SummaryTask, text: str = SUMMARY) -> bool:
     return hand_in(job, written(job, text))
 
 
 def end_turn(compaction: Compaction) -> None:
     assert compaction.turn_id is not None
-    endings.end_turn(compaction.turn_id, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(compaction.turn_id, TurnOutcome(Turn.Status.COMPLETED))
 
 
 # --- Beginning ------------------------------------------------------------------------------------
@@ -149,7 +151,7 @@ def test_a_busy_conversation_is_not_compacted(conversation: Conversation) -> Non
 
 def test_a_stranger_cannot_compact(conversation: Conversation) -> None:
     with pytest.raises(Conversation.DoesNotExist):
-        summaries.open_turn(make_user(), conversation.pk, focus="", owner=OWNER)
+        summaries.open_compaction_turn(make_user(), conversation.pk, focus="", owner=OWNER)
 
 
 def test_of_many_compacts_at_once_one_runs(conversation: Conversation) -> None:
@@ -162,11 +164,11 @@ def test_of_many_compacts_at_once_one_runs(conversation: Conversation) -> None:
 
 def test_an_ended_turn_cannot_begin_a_compaction(conversation: Conversation) -> None:
     turn = make_turn(conversation, status=Turn.Status.CANCELLED)
-    loaded = load(conversation.pk)
-    planned = versions.plan_for(loaded, "manual")
+    state = load_state(conversation.pk)
+    planned = plan_for(state, "manual")
     assert planned is not None
     with pytest.raises(TurnEnded):
-        compactions.begin(loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None)
+        compactions.begin(state, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None)
     assert not Compaction.objects.exists()
 
 
@@ -186,17 +188,17 @@ def test_one_worker_of_many_gets_a_compaction(conversation: Conversation) -> Non
 
 def test_an_ended_compaction_cannot_be_claimed_nor_kept_alive(conversation: Conversation) -> None:
     compaction = opened(conversation)
-    assert compaction_jobs.beat(compaction.pk)
+    assert compaction_jobs.extend_lease(compaction.pk)
     assert compactions.fail(compaction.pk, "No.")
     assert compaction_jobs.claim(compaction.pk, PID) is None
-    assert not compaction_jobs.beat(compaction.pk)
-    assert not compaction_jobs.beat(10**9)
+    assert not compaction_jobs.extend_lease(compaction.pk)
+    assert not compaction_jobs.extend_lease(10**9)
 
 
 def test_a_beat_extends_the_lease(conversation: Conversation) -> None:
     compaction = opened(conversation)
     Compaction.objects.update(lease_expires=timezone.now())
-    assert compaction_jobs.beat(compaction.pk)
+    assert compaction_jobs.extend_lease(compaction.pk)
     compaction.refresh_from_db()
     assert compaction.lease_expires > timezone.now() + timedelta(seconds=5)
 
@@ -205,16 +207,16 @@ def test_nobody_taking_it_up_fails_it_only_when_the_time_is_over(
     conversation: Conversation,
 ) -> None:
     compaction = opened(conversation)
-    assert compactions.look_after(compaction.pk, pickup_over=False).status == Status.RUNNING
-    failed = compactions.look_after(compaction.pk, pickup_over=True)
+    assert compactions.fail_if_abandoned(compaction.pk, pickup_over=False).status == Status.RUNNING
+    failed = compactions.fail_if_abandoned(compaction.pk, pickup_over=True)
     assert (failed.status, failed.error) == (Status.FAILED, compactions.NOT_TAKEN_UP)
 
 
 def test_a_dead_worker_fails_it_and_a_living_one_does_not(conversation: Conversation) -> None:
     compaction = claimed(conversation).compaction
-    assert compactions.look_after(compaction.pk, pickup_over=True).status == Status.RUNNING
+    assert compactions.fail_if_abandoned(compaction.pk, pickup_over=True).status == Status.RUNNING
     Compaction.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
-    failed = compactions.look_after(compaction.pk, pickup_over=True)
+    failed = compactions.fail_if_abandoned(compaction.pk, pickup_over=True)
     assert (failed.status, failed.error) == (Status.FAILED, compactions.WORKER_STOPPED)
 
 
@@ -226,7 +228,7 @@ def test_a_completed_compaction_becomes_the_context(
 ) -> None:
     messages = serializers.serialize("json", conversation.messages.order_by("number"))
     job = claimed(conversation)
-    compaction_jobs.charge(job.compaction, [(conversation.model, Usage(1_000, 100))])
+    compaction_jobs.charge_compaction(job.compaction, [(conversation.model, Usage(1_000, 100))])
     heard = listen(conversation)
     assert complete(job)
     conversation.refresh_from_db()
@@ -250,7 +252,7 @@ def test_a_completed_compaction_becomes_the_context(
     assert usage["type"] == "context.usage"
     assert usage["totals"]["compactions"] == 1
 
-    context = load(conversation.pk).context
+    context = load_state(conversation.pk).context
     assert context.summary.text == conversation.compressed_context
     assert context.first is not None
     assert context.first.number == 1
@@ -285,7 +287,7 @@ def test_every_message_is_covered_or_kept_over_many_compactions(user: User) -> N
         assert conversation.compaction is not None
         chapters = conversation.compaction.chapters
         covered = [n for c in chapters for n in range(c["first"], c["through"] + 1)]
-        kept = [m.number for m in load(conversation.pk).context.messages]
+        kept = [m.number for m in load_state(conversation.pk).context.messages]
         assert covered + kept == list(range(1, conversation.next_number))
 
 
@@ -352,7 +354,7 @@ def test_whoever_comes_first_ends_it_and_one_end_is_told(
         lambda: complete(job),
         lambda: compactions.cancel(conversation.pk),
         lambda: compactions.fail(job.compaction.pk, "Overloaded."),
-        lambda: compactions.look_after(job.compaction.pk, pickup_over=True),
+        lambda: compactions.fail_if_abandoned(job.compaction.pk, pickup_over=True),
         sweep.sweep,
     )
     compaction = Compaction.objects.get()
@@ -400,12 +402,12 @@ def test_the_hooks_hear_one_beginning_and_one_end(conversation: Conversation, ho
 def test_the_hooks_hear_of_preparations_too(
     conversation: Conversation, hooks: Hooks, listen: Listen, end: str
 ) -> None:
-    loaded = load(conversation.pk)
-    planned = versions.plan_for(loaded, "manual")
+    state = load_state(conversation.pk)
+    planned = plan_for(state, "manual")
     assert planned is not None
     heard = listen(conversation)
     pk = compactions.begin(
-        loaded, planned, Compaction.Trigger.PREPARED, turn_id=None, previous=None
+        state, planned, Compaction.Trigger.PREPARED, turn_id=None, previous=None
     ).pk
     if end == "failed":
         assert compactions.fail(pk, "Overloaded.")
@@ -415,7 +417,7 @@ def test_the_hooks_hear_of_preparations_too(
         assert complete(job)
         assert hooks == [("started", pk, "running")], "it is written, and not used yet"
         if end == "swapped in":
-            assert compactions.commit_ready(load(conversation.pk))
+            assert compactions.commit_ready(load_state(conversation.pk))
         else:
             compactions.discard_preparations(conversation)
     status = {"swapped in": "completed", "superseded": "cancelled", "failed": "failed"}[end]
@@ -501,7 +503,7 @@ def test_a_dead_web_process_takes_its_compaction_with_it(
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     sweep.sweep()
     assert [e["success"] for e in heard.events("CompressionCompleted")] == [False]
-    assert not compaction_jobs.beat(job.compaction.pk), "the worker notices"
+    assert not compaction_jobs.extend_lease(job.compaction.pk), "the worker notices"
     assert opened(conversation).status == Status.RUNNING
 
 
@@ -511,10 +513,10 @@ def test_a_turn_that_is_stopped_tells_the_end_of_its_compaction_first(
     job = claimed(conversation)
     heard = listen(conversation)
     assert job.compaction.turn_id is not None
-    assert endings.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+    assert endings.end_turn(job.compaction.turn_id, TurnOutcome(Turn.Status.CANCELLED))
     kinds = [event["type"] for event in heard.events()]
     assert kinds[:2] == ["CompressionCompleted", "turn.finished"]
-    assert not endings.end_turn(job.compaction.turn_id, Ending(Turn.Status.CANCELLED))
+    assert not endings.end_turn(job.compaction.turn_id, TurnOutcome(Turn.Status.CANCELLED))
 
 
 @pytest.mark.parametrize("round_", range(5))
@@ -522,14 +524,14 @@ def test_a_compaction_that_begins_just_when_its_turn_is_stopped_does_not_stay(
     conversation: Conversation, round_: int
 ) -> None:
     turn = make_turn(conversation)
-    loaded = load(conversation.pk)
-    planned = versions.plan_for(loaded, "manual")
+    state = load_state(conversation.pk)
+    planned = plan_for(state, "manual")
     assert planned is not None
     race(
         lambda: compactions.begin(
-            loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
+            state, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
         ),
-        lambda: endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED)),
+        lambda: endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED)),
     )
     assert not Compaction.objects.filter(status=Status.RUNNING).exists()
 
@@ -548,7 +550,7 @@ def test_revert_goes_back_one_version_and_then_to_none(user: User, listen: Liste
     assert conversation.compressed_context == "**Messages #1 to #2**\n\nFirst."
     assert conversation.compressed_through == conversation.messages.get(number=2)
     assert conversation.compaction_held
-    assert [m.number for m in load(conversation.pk).context.messages] == list(range(3, 11))
+    assert [m.number for m in load_state(conversation.pk).context.messages] == list(range(3, 11))
     reverted, usage = heard.events()
     assert reverted == {"type": "compaction.reverted", "id": second.pk}
     assert usage["type"] == "context.usage"
@@ -607,12 +609,12 @@ def test_after_a_revert_automatic_compaction_waits_for_the_window(user: User) ->
     conversation = make_conversation(owner=user, model="small", messages=["x" * 5_000] * 8)
     compaction = make_compaction(conversation, through=4)
     Conversation.objects.filter(pk=conversation.pk).update(context_budget=12_000)
-    assert load(conversation.pk).due() is None
+    assert load_state(conversation.pk).due() is None
     summaries.revert(compaction.pk)
-    assert load(conversation.pk).used > 0.8 * 12_000
-    assert load(conversation.pk).due() is None
+    assert load_state(conversation.pk).used > 0.8 * 12_000
+    assert load_state(conversation.pk).due() is None
     add_messages(conversation, ["x" * 5_000] * 2)
-    assert load(conversation.pk).due() == "auto", "the window itself is full"
+    assert load_state(conversation.pk).due() == "auto", "the window itself is full"
 
 
 def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -> None:
@@ -649,8 +651,8 @@ def test_writing_an_edited_version_again_replaces_its_chapter(user: User) -> Non
     conversation = make_conversation(owner=user, messages=10)
     make_compaction(conversation, "First.", through=2)
     second = make_compaction(conversation, "Second.", through=6)
-    once = summaries.edit(second.pk, f"First.{SEPARATOR}Second, edited.")
-    twice = summaries.edit(once.pk, f"First.{SEPARATOR}Second, edited again.")
+    once = summaries.edit_summary(second.pk, f"First.{SEPARATOR}Second, edited.")
+    twice = summaries.edit_summary(once.pk, f"First.{SEPARATOR}Second, edited again.")
     made = rewritten(twice, "Second, better.")
     assert [(c["text"], c["through"]) for c in made.chapters] == [
         ("First.", 2),
@@ -669,7 +671,7 @@ def test_reverting_a_rewrite_brings_back_what_it_replaced_and_a_switch_leaves_it
     conversation.refresh_from_db()
     assert conversation.compaction == second
     summaries.revert(second.pk)
-    branches.switch(user, conversation.pk, conversation.messages.get(number=10).pk)
+    branches.switch_branch(user, conversation.pk, conversation.messages.get(number=10).pk)
     conversation.refresh_from_db()
     assert conversation.compressed_context == "**Messages #1 to #2**\n\nFirst."
 

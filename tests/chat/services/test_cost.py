@@ -13,8 +13,8 @@ from accounts.models import User
 from agent.errors import AgentError, ErrorCode
 from chat.models import Conversation, Turn
 from chat.services import endings, preparations, requests
-from chat.services.endings import Ending
-from chat.services.requests import Opening
+from chat.services.endings import TurnOutcome
+from chat.services.requests import AnswerStart
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -36,7 +36,7 @@ def statements(action: Callable[[], Any]) -> list[str]:
     return [query["sql"] for query in captured if query["sql"].startswith(words)]
 
 
-def send(conversation: Conversation) -> Opening:
+def send(conversation: Conversation) -> AnswerStart:
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
@@ -67,7 +67,9 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
     make_profile()
     turn = send(conversation).turn
     answer = [{"type": "text", "text": "Yes."}]
-    ending = Ending(Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0)
+    ending = TurnOutcome(
+        Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0
+    )
     found = statements(lambda: endings.end_turn(turn.pk, ending))
     assert len(found) <= 8, found
     conversation.refresh_from_db()
@@ -76,12 +78,12 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
 
 def test_what_follows_an_ordinary_answer_asks_nothing(conversation: Conversation) -> None:
     turn = send(conversation).turn
-    loaded = endings.end_turn(
-        turn.pk, Ending(Turn.Status.FAILED, error=AgentError(ErrorCode.INTERNAL, "x"))
+    state = endings.end_turn(
+        turn.pk, TurnOutcome(Turn.Status.FAILED, error=AgentError(ErrorCode.INTERNAL, "x"))
     )
-    assert loaded is not None
+    assert state is not None
     assert not statements(
-        lambda: (preparations.prepare_if_due(loaded), preparations.pause_wanted(loaded))
+        lambda: (preparations.prepare_if_due(state), preparations.find_pause(state))
     )
 
 
@@ -104,10 +106,10 @@ def test_a_page_takes_fifteen_statements_at_every_length(user: User) -> None:
 def test_a_totals_event_says_what_is_stored(conversation: Conversation) -> None:
     make_profile()
     turn = send(conversation).turn
-    loaded = endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED, usage=USAGE))
-    assert loaded is not None
+    state = endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, usage=USAGE))
+    assert state is not None
     conversation.refresh_from_db()
-    told = loaded.conversation
+    told = state.conversation
     assert (told.input_tokens, told.output_tokens, told.cost) == (
         conversation.input_tokens,
         conversation.output_tokens,

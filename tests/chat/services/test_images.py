@@ -163,12 +163,12 @@ def test_what_stays_too_large_as_png_becomes_a_jpeg() -> None:
 def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     make: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[object] = []
-    monkeypatch.setattr(images, "_rewritten", loaded.append)
+    state: list[object] = []
+    monkeypatch.setattr(images, "_rewritten", state.append)
     with pytest.raises(Refused, match="too many pixels") as refused:
         inspect("bomb.png", make())
     assert refused.value.code == "file_too_large"
-    assert not loaded
+    assert not state
 
 
 def test_a_large_photo_of_a_camera_is_no_bomb() -> None:

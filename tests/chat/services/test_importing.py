@@ -12,11 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agent.context.assemble import assemble
-from agent.model.rules import violations
-from chat.importers.pi import parse
-from chat.management.commands import import_session as command
+from agent.model.rules import find_violations
+from chat.importers.pi import parse_session
+from chat.management.commands import import_session
 from chat.models import Conversation, Message, Turn
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from tests.chat.factories import make_profile, make_user
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
@@ -106,7 +106,7 @@ def rows(conversation: Conversation) -> list[Message]:
 
 
 def test_calls_and_results_are_the_apis_blocks() -> None:
-    messages = parse(lines(SESSION)).messages
+    messages = parse_session(lines(SESSION)).messages
     assert [block["type"] for block in messages[1].blocks] == [
         "thinking",
         "text",
@@ -129,7 +129,7 @@ def test_calls_and_results_are_the_apis_blocks() -> None:
 
 
 def test_answers_keep_their_true_usage_and_their_end() -> None:
-    answers = [m for m in parse(lines(SESSION)).messages if m.role == "assistant"]
+    answers = [m for m in parse_session(lines(SESSION)).messages if m.role == "assistant"]
     assert [m.stop_reason for m in answers] == ["tool_use", "end_turn", "stopped", "", "max_tokens"]
     assert [m.status for m in answers][2:4] == ["interrupted", "failed"]
     assert answers[1].usage == {
@@ -144,7 +144,7 @@ def test_answers_keep_their_true_usage_and_their_end() -> None:
 
 
 def test_a_command_that_the_user_ran_is_told_in_words() -> None:
-    [told] = [m for m in parse(lines(SESSION)).messages if "make" in str(m.blocks)]
+    [told] = [m for m in parse_session(lines(SESSION)).messages if "make" in str(m.blocks)]
     assert told.blocks[0]["text"] == (
         "I ran this command:\n\n```sh\nmake\n```\n\nIt printed:\n\n````\na ``` b\n````\n\n"
         "It ended with exit code 2."
@@ -154,7 +154,7 @@ def test_a_command_that_the_user_ran_is_told_in_words() -> None:
 def test_images_and_foreign_thinking() -> None:
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     thought = {"type": "thinking", "thinking": "Hm.", "thinkingSignature": '{"id": "rs_1"}'}
-    session = parse(
+    session = parse_session(
         lines([entry("user", [image]), answer(thought, text("A dog."), api="openai-responses")])
     )
     source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
@@ -175,7 +175,7 @@ def test_broken_lines_are_left_out_and_named() -> None:
         b"[" * 100_000 + b"\n",
         *lines([entry("user", [text("fine"), {"type": "hologram"}]), answer(text("Yes."))]),
     ]
-    session = parse(broken)
+    session = parse_session(broken)
     assert [(p.line, p.reason) for p in session.problems] == [
         (1, "not valid JSON"),
         (2, "not a JSON object"),
@@ -198,13 +198,13 @@ def test_of_a_tree_the_last_branch_is_taken() -> None:
         answer(text("right")) | {"id": "c", "parentId": "a"},
         entry("user", "on the right") | {"id": "d", "parentId": "c"},
     ]
-    texts = [m.blocks[0]["text"] for m in parse(lines(tree)).messages]
+    texts = [m.blocks[0]["text"] for m in parse_session(lines(tree)).messages]
     assert texts == ["root", "right", "on the right"]
 
 
 def test_an_endless_tree_ends() -> None:
     circle = [entry("user", n) | {"id": n, "parentId": p} for n, p in ("ab", "ba")]
-    assert len(parse(lines(circle)).messages) == 2
+    assert len(parse_session(lines(circle)).messages) == 2
 
 
 # --- Storing --------------------------------------------------------------------------------------
@@ -235,9 +235,9 @@ def test_the_meter_is_the_last_true_usage(file: Path) -> None:
     make_user()
     make_profile(MODEL)
     conversation, *_ = run(file)
-    loaded = load(conversation.pk)
-    assert (loaded.used, loaded.estimated) == (3 + 100 + 1_000 + 20, False)
-    assert violations(assemble(loaded.context).body()) == []
+    state = load_state(conversation.pk)
+    assert (state.used, state.estimated) == (3 + 100 + 1_000 + 20, False)
+    assert find_violations(assemble(state.context).body()) == []
 
 
 def test_unfinished_answers_say_how_they_ended(file: Path, client: Client) -> None:
@@ -259,7 +259,7 @@ def test_a_model_that_is_not_offered_gives_way(file: Path) -> None:
     conversation, said, _ = run(file)
     assert conversation.model != MODEL
     assert "goes on with" in said
-    assert load(conversation.pk).estimated
+    assert load_state(conversation.pk).estimated
     assert run(file, model="other", title=" My  title ")[0].model == "other"
     assert Conversation.objects.filter(title="My title", title_edited=True).exists()
 
@@ -286,7 +286,7 @@ def test_files_that_cannot_be_imported(
     empty.write_text('{"type": "session"}\n')
     with pytest.raises(CommandError, match="holds no messages"):
         run(empty)
-    monkeypatch.setattr(command, "MAX_BYTES", 100)
+    monkeypatch.setattr(import_session, "MAX_BYTES", 100)
     with pytest.raises(CommandError, match="at most 0 MB"):
         run(file)
     assert not Conversation.objects.exists()

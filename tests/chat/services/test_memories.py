@@ -11,7 +11,7 @@ from agent.tokens import Factor
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Conversation, Memory
-from chat.queries.model_server import counter
+from chat.queries.model_server import get_counter
 from chat.services import memories, requests
 from chat.tools.memory import recall
 from chat.tools.scope import Scope
@@ -43,7 +43,7 @@ def system(conversation: Conversation) -> list[str]:
     opening = requests.begin_answer(turn.pk, may_compact=False)
     turn.messages.all().delete()
     turn.delete()
-    return [block["text"] for block in assemble(opening.loaded.context).system]
+    return [block["text"] for block in assemble(opening.state.context).system]
 
 
 # --- The service ----------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_nobody_forgets_for_another(user: User) -> None:
 def test_any_text_is_kept_as_it_is_and_cannot_leave_its_place(user: User, text: str) -> None:
     kept, _ = memories.remember(user.pk, text, USER)
     assert kept.text == " ".join(text.split())
-    assert memories.prompt_text(user.pk, Factor(1.0, 0)).count("</memories>") == 1
+    assert memories.render_prompt_text(user.pk, Factor(1.0, 0)).count("</memories>") == 1
 
 
 # --- In requests ----------------------------------------------------------------------------------
@@ -126,10 +126,10 @@ def test_no_facts_no_block(conversation: Conversation) -> None:
 
 
 def test_the_newest_facts_are_told_where_not_all_fit(user: User, settings: Settings) -> None:
-    settings.MEMORY_TOKENS = counter().count(memories.HEADING) + 60
+    settings.MEMORY_TOKENS = get_counter().count(memories.HEADING) + 60
     for number in range(10):
         memories.remember(user.pk, f"Fact number {number:03}", USER)
-    text = memories.prompt_text(user.pk, Factor(1.0, 0))
+    text = memories.render_prompt_text(user.pk, Factor(1.0, 0))
     assert "number 009" in text
     assert "number 000" not in text
     assert "more are not shown; recall lists them" in text
@@ -142,8 +142,8 @@ def test_what_is_told_keeps_within_its_real_tokens(
     settings.MEMORY_TOKENS = 400
     for number in range(60):
         memories.remember(user.pk, f"Fact number {number:03} of a great many", USER)
-    text = memories.prompt_text(user.pk, Factor(factor, 0))
-    assert 340 < counter().count(text) * factor <= 400
+    text = memories.render_prompt_text(user.pk, Factor(factor, 0))
+    assert 340 < get_counter().count(text) * factor <= 400
 
 
 async def test_recall_keeps_within_the_room_of_its_round(user: User) -> None:
@@ -153,7 +153,7 @@ async def test_recall_keeps_within_the_room_of_its_round(user: User) -> None:
 
     await in_db(fill)
     told = await recall(Scope(uuid4(), user.pk, room=200), {})
-    assert counter().count(told) < 220
+    assert get_counter().count(told) < 220
     assert "number 000" in told
     assert "more: recall with a query finds them" in told
 

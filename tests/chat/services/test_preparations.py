@@ -9,14 +9,14 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
-from agent.compaction.job import Result
+from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
-from chat.queries import summaries as versions
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
+from chat.queries.summaries import plan_for
 from chat.services import (
     compaction_jobs,
     compactions,
@@ -26,7 +26,7 @@ from chat.services import (
     summaries,
     sweep,
 )
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -57,7 +57,7 @@ def filled(user: User, share: float, **values: object) -> Conversation:
 
 def prepared(conversation: Conversation, text: str = TEXT) -> Compaction:
     """A preparation that a worker has written."""
-    pk = preparations.prepare_if_due(load(conversation.pk))
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
     assert pk is not None
     return written(pk, text)
 
@@ -67,13 +67,13 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     assert task is not None
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
-    result = Result(chapters, Engine.WARM_PREFIX, Reason.PRICE)
-    compaction_jobs.charge(task.compaction, [("test", Usage(100, 10))])
+    result = WrittenSummary(chapters, Engine.WARM_PREFIX, Reason.PRICE)
+    compaction_jobs.charge_compaction(task.compaction, [("test", Usage(100, 10))])
     assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)
 
 
-def begun(conversation: Conversation) -> requests.Opening:
+def begun(conversation: Conversation) -> requests.AnswerStart:
     """The next turn's request."""
     add_messages(conversation, ["And now?"])
     return requests.begin_answer(make_turn(conversation).pk)
@@ -83,8 +83,8 @@ def begun(conversation: Conversation) -> requests.Opening:
 
 
 def test_a_summary_is_prepared_from_085_of_the_trigger_on(user: User) -> None:
-    assert preparations.prepare_if_due(load(filled(user, 0.60).pk)) is None
-    assert preparations.prepare_if_due(load(filled(user, 0.70).pk)) is not None
+    assert preparations.prepare_if_due(load_state(filled(user, 0.60).pk)) is None
+    assert preparations.prepare_if_due(load_state(filled(user, 0.70).pk)) is not None
 
 
 def test_a_preparation_locks_nothing_and_is_not_shown(user: User, listen: Listen) -> None:
@@ -101,10 +101,10 @@ def test_a_preparation_locks_nothing_and_is_not_shown(user: User, listen: Listen
 def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> None:
     conversation = filled(user, 0.70)
     turn = make_turn(conversation)
-    assert preparations.prepare_if_due(load(conversation.pk)) is None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is None
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.COMPLETED)
-    assert preparations.prepare_if_due(load(conversation.pk)) is not None
-    assert preparations.prepare_if_due(load(conversation.pk)) is None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is None
 
 
 def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
@@ -117,8 +117,8 @@ def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
     opening = begun(conversation)
     assert opening.compact is None
     assert opening.message is not None
-    assert TEXT in opening.loaded.context.summary.text
-    assert opening.loaded.context.messages[-1].number == conversation.next_number - 1
+    assert TEXT in opening.state.context.summary.text
+    assert opening.state.context.messages[-1].number == conversation.next_number - 1
     conversation.refresh_from_db()
     assert conversation.compaction_id == compaction.pk
     kinds = [event["type"] for event in heard.events()]
@@ -128,7 +128,7 @@ def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
 def test_nobody_waits_for_a_preparation_until_a_turn_adopts_it(user: User) -> None:
     """What nobody waits for fails where a turn would get an extract, and is begun again."""
     conversation = filled(user, 0.70)
-    pk = preparations.prepare_if_due(load(conversation.pk))
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
     assert pk is not None
     assert not compaction_jobs.is_waited_for(pk)
     compactions.adopt(Compaction.objects.get(pk=pk), make_turn(conversation).pk)
@@ -137,34 +137,34 @@ def test_nobody_waits_for_a_preparation_until_a_turn_adopts_it(user: User) -> No
 
 def test_a_failed_preparation_is_begun_again_after_the_next_reply(user: User) -> None:
     conversation = filled(user, 0.70)
-    pk = preparations.prepare_if_due(load(conversation.pk))
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
     assert pk is not None
     assert compactions.fail(pk, "The model is overloaded.")
-    assert preparations.prepare_if_due(load(conversation.pk)) is not None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
 
 
 def test_failed_preparations_hold_back_others_but_not_what_a_turn_waits_for(user: User) -> None:
     conversation = filled(user, 0.85)
     for _ in range(3):
-        pk = preparations.prepare_if_due(load(conversation.pk))
+        pk = preparations.prepare_if_due(load_state(conversation.pk))
         assert pk is not None
         compactions.fail(pk, "The model is overloaded.")
-    assert preparations.prepare_if_due(load(conversation.pk)) is None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is None
     assert begun(conversation).compact == "auto"
 
 
 def test_under_the_trigger_a_prepared_summary_waits(user: User) -> None:
     conversation = filled(user, 0.70)
     prepared(conversation)
-    assert not begun(conversation).loaded.context.summary
+    assert not begun(conversation).state.context.summary
 
 
 def test_a_request_that_still_fits_does_not_wait_for_a_preparation(user: User) -> None:
     conversation = filled(user, 0.70)
-    assert preparations.prepare_if_due(load(conversation.pk)) is not None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
     add_messages(conversation, ["y" * int(0.12 * WINDOW * 3.5), "Yes."])
     opening = begun(conversation)
-    assert opening.loaded.due() == "auto"
+    assert opening.state.due() == "auto"
     assert opening.message is not None
 
 
@@ -172,7 +172,7 @@ def test_a_request_that_does_not_fit_adopts_the_running_preparation(
     user: User, listen: Listen
 ) -> None:
     conversation = filled(user, 0.70)
-    pk = preparations.prepare_if_due(load(conversation.pk))
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
     assert pk is not None
     add_messages(conversation, ["y" * int(0.28 * WINDOW * 3.5), "Yes."])
     opening = begun(conversation)
@@ -197,9 +197,9 @@ def test_a_preparation_that_has_just_been_written_is_not_adopted_but_swapped_in(
     compaction.refresh_from_db()
     assert compaction.turn is None
     assert heard.events() == []
-    found, to_do = waiting._find_or_begin(turn.pk, load(conversation.pk), "overflow", "")
+    found, to_do = waiting._find_or_begin(turn.pk, load_state(conversation.pk), "overflow", "")
     assert (found, to_do) == (compaction, False)
-    assert load(conversation.pk).conversation.compaction == compaction
+    assert load_state(conversation.pk).conversation.compaction == compaction
 
 
 @pytest.mark.parametrize("round_", range(5))
@@ -207,7 +207,7 @@ def test_adopting_a_preparation_while_it_is_handed_in_tells_one_beginning_and_on
     user: User, listen: Listen, round_: int
 ) -> None:
     conversation = filled(user, 0.70)
-    pk = preparations.prepare_if_due(load(conversation.pk))
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
     assert pk is not None
     turn = make_turn(conversation)
     row = Compaction.objects.get(pk=pk)
@@ -223,14 +223,14 @@ def test_adopting_a_preparation_while_it_is_handed_in_tells_one_beginning_and_on
 def test_what_is_ready_is_used_for_compact_by_hand_but_not_for_a_focus(user: User) -> None:
     conversation = filled(user, 0.70)
     compaction = prepared(conversation)
-    turn, pk = summaries.open_turn(user, conversation.pk, focus="", owner=OWNER)
+    turn, pk = summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
     assert pk == compaction.pk
     compaction.refresh_from_db()
     assert compaction.status == Status.COMPLETED
-    endings.end_turn(turn.pk, Ending(Turn.Status.COMPLETED))
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED))
     other = filled(user, 0.70)
     compaction = prepared(other)
-    _, pk = summaries.open_turn(user, other.pk, focus="the bill", owner=OWNER)
+    _, pk = summaries.open_compaction_turn(user, other.pk, focus="the bill", owner=OWNER)
     assert pk != compaction.pk
     compaction.refresh_from_db()
     assert compaction.status == Status.CANCELLED
@@ -242,9 +242,9 @@ def test_a_swap_tells_the_tokens_of_before_and_after_as_they_are_then(
     conversation = filled(user, 0.70)
     compaction = prepared(conversation)
     add_messages(conversation, ["y" * int(0.12 * WINDOW * 3.5), "Yes."])
-    before, heard = load(conversation.pk).used, listen(conversation)
-    assert compactions.commit_ready(load(conversation.pk))
-    after = load(conversation.pk).used
+    before, heard = load_state(conversation.pk).used, listen(conversation)
+    assert compactions.commit_ready(load_state(conversation.pk))
+    after = load_state(conversation.pk).used
     compaction.refresh_from_db()
     assert (compaction.tokens_before, compaction.tokens_after) == (before, after)
     (completed,) = heard.events("CompressionCompleted")
@@ -265,17 +265,17 @@ def test_a_preparation_over_changed_ground_is_not_used(user: User) -> None:
 
 def test_compact_by_hand_supersedes_a_preparation(user: User) -> None:
     conversation = filled(user, 0.70)
-    pk = preparations.prepare_if_due(load(conversation.pk))
-    summaries.open_turn(user, conversation.pk, focus="", owner=OWNER)
+    pk = preparations.prepare_if_due(load_state(conversation.pk))
+    summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
     assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
 
 
 def test_a_dead_worker_does_not_hold_preparations_back(user: User) -> None:
     conversation = filled(user, 0.70)
-    assert preparations.prepare_if_due(load(conversation.pk)) is not None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
     Compaction.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     assert sweep.sweep() == 1
-    assert preparations.prepare_if_due(load(conversation.pk)) is not None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
 
 
 # --- Pauses ---------------------------------------------------------------------------------------
@@ -289,12 +289,12 @@ def with_pause(conversation: Conversation) -> None:
 
 def test_a_pause_is_used_for_large_contexts_of_users_who_have_paused_before(user: User) -> None:
     conversation = filled(user, 0.50)
-    assert preparations.pause_wanted(load(conversation.pk)) is None
+    assert preparations.find_pause(load_state(conversation.pk)) is None
     with_pause(conversation)
-    assert preparations.pause_wanted(load(conversation.pk)) == (20, pytest.approx(270))
+    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(270))
     small = filled(user, 0.30)
     with_pause(small)
-    assert preparations.pause_wanted(load(small.pk)) is None
+    assert preparations.find_pause(load_state(small.pk)) is None
 
 
 def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
@@ -312,35 +312,35 @@ def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
     )
     Turn.objects.filter(pk=turn.pk).update(finished_at=now - timedelta(seconds=20))
     add_messages(conversation, ["Thanks."])
-    pauses = load(conversation.pk).pauses
+    pauses = load_state(conversation.pk).pauses
     assert pauses[-2:] == [pytest.approx(60, abs=1), pytest.approx(20, abs=1)]
-    assert preparations.pause_wanted(load(conversation.pk)) is None
+    assert preparations.find_pause(load_state(conversation.pk)) is None
 
 
 def test_where_the_site_says_so_no_prompt_is_cached_for_an_hour(user: User, settings: Any) -> None:
     conversation = filled(user, 0.50)
     earlier = timezone.now() - timedelta(minutes=20)
     Message.objects.filter(conversation=conversation, number__lte=10).update(created_at=earlier)
-    assert load(conversation.pk).context.cache_ttl == "1h"
+    assert load_state(conversation.pk).context.cache_ttl == "1h"
     settings.CACHE_FOR_AN_HOUR = False
-    assert load(conversation.pk).context.cache_ttl == "5m"
+    assert load_state(conversation.pk).context.cache_ttl == "5m"
 
 
 def test_what_is_cached_for_an_hour_stays_warm_that_long(user: User) -> None:
     conversation = filled(user, 0.50)
-    assert load(conversation.pk).context.cache_ttl == "5m"
+    assert load_state(conversation.pk).context.cache_ttl == "5m"
     now = timezone.now()
     messages = Message.objects.filter(conversation=conversation)
     messages.filter(number__lte=10).update(created_at=now - timedelta(minutes=20))
     messages.filter(number__gt=10).update(created_at=now - timedelta(minutes=12))
     usage = {"input_tokens": 10_000, "cache_creation": {"ephemeral_1h_input_tokens": 9_000}}
     messages.filter(number=20).update(usage=usage)
-    loaded = load(conversation.pk)
-    assert loaded.context.cache_ttl == "1h"
-    assert loaded.warm
-    assert preparations.pause_wanted(load(conversation.pk)) == (20, pytest.approx(3_570))
+    state = load_state(conversation.pk)
+    assert state.context.cache_ttl == "1h"
+    assert state.warm
+    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(3_570))
     messages.filter(number=20).update(usage={"input_tokens": 10_000})
-    assert not load(conversation.pk).warm
+    assert not load_state(conversation.pk).warm
 
 
 def test_to_cache_for_an_hour_costs_twice_the_input_price() -> None:
@@ -363,8 +363,8 @@ def test_what_was_prepared_in_a_pause_is_swapped_in_at_the_next_cold_turn(user: 
     assert pk is not None
     written(pk)
     opening = begun(conversation)
-    assert opening.loaded.due() is None
-    assert TEXT in opening.loaded.context.summary.text
+    assert opening.state.due() is None
+    assert TEXT in opening.state.context.summary.text
 
 
 def test_while_the_cache_is_warm_it_waits(user: User) -> None:
@@ -375,7 +375,7 @@ def test_while_the_cache_is_warm_it_waits(user: User) -> None:
     pk = preparations.prepare_in_pause(conversation.pk, 20)
     assert pk is not None
     written(pk)
-    assert not begun(conversation).loaded.context.summary
+    assert not begun(conversation).state.context.summary
 
 
 # --- Pruning --------------------------------------------------------------------------------------
@@ -390,10 +390,10 @@ def test_pruning_makes_room_without_a_summary(user: User) -> None:
         result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": log}
         rounds += [("assistant", [call]), ("user", [result])]
     conversation = make_conversation(owner=user, messages=[*rounds, ("assistant", "All read.")])
-    before = load(conversation.pk).used
+    before = load_state(conversation.pk).used
     opening = begun(conversation)
     assert opening.compact is None
-    assert opening.loaded.used < before - 0.1 * WINDOW
+    assert opening.state.used < before - 0.1 * WINDOW
     conversation.refresh_from_db()
     assert conversation.pruned_through > 0
     assert log in conversation.messages.get(number=3).blocks[0]["content"], "only requests change"
@@ -407,13 +407,13 @@ def failed(conversation: Conversation, times: int) -> None:
         opening = begun(conversation)
         assert opening.compact is not None
         turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
-        planned = versions.plan_for(opening.loaded)
+        planned = plan_for(opening.state)
         assert planned is not None
         compaction = compactions.begin(
-            opening.loaded, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
+            opening.state, planned, Compaction.Trigger.AUTO, turn_id=turn.pk, previous=None
         )
         compactions.fail(compaction.pk, "No.")
-        endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
+        endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED))
         conversation.refresh_from_db()
 
 
@@ -424,9 +424,9 @@ def test_after_three_failures_automatic_compaction_rests_and_says_so(user: User)
     assert opening.compact is None
     turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
     assert turn.notice == Notice.COMPACTION_RESTS
-    endings.end_turn(turn.pk, Ending(Turn.Status.FAILED))
-    assert preparations.prepare_if_due(load(conversation.pk)) is None
-    assert summaries.open_turn(user, conversation.pk, focus="", owner=OWNER)
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED))
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is None
+    assert summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
 
 
 def test_after_the_cool_down_it_runs_again(user: User) -> None:
@@ -445,7 +445,7 @@ def test_rounds_of_one_long_turn_may_compact_often_but_a_loop_rests(
     turn = make_turn(conversation)
     for through in (4, 8, 12):
         make_row(conversation, turn, trigger, through)
-    assert preparations.rests(load(conversation.pk)) == rests
+    assert preparations.is_breaker_open(load_state(conversation.pk)) == rests
 
 
 def make_row(conversation: Conversation, turn: Turn, trigger: str, through: int) -> None:
@@ -486,17 +486,17 @@ def test_rounds_that_a_compaction_kept_do_not_count_again(user: User) -> None:
 
     add_messages(conversation, ["Read on."])
     rounds(1, 2, 3, 4)
-    assert load(conversation.pk).due() == "iterations"
+    assert load_state(conversation.pk).due() == "iterations"
     make_compaction(conversation, through=3)
-    assert load(conversation.pk).due() is None, "three rounds are kept"
+    assert load_state(conversation.pk).due() is None, "three rounds are kept"
     rounds(5, 6)
-    assert load(conversation.pk).due() is None
+    assert load_state(conversation.pk).due() is None
     rounds(7)
-    assert load(conversation.pk).due() == "iterations"
+    assert load_state(conversation.pk).due() == "iterations"
 
 
 def test_with_compaction_off_nothing_is_prepared_pruned_or_compacted(user: User) -> None:
     conversation = filled(user, 0.90, compaction_enabled=False)
-    assert preparations.prepare_if_due(load(conversation.pk)) is None
-    assert preparations.pause_wanted(load(conversation.pk)) is None
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is None
+    assert preparations.find_pause(load_state(conversation.pk)) is None
     assert begun(conversation).message is not None

@@ -10,7 +10,7 @@ from accounts.models import User
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Message, Turn
-from chat.protocol.frames import Frame, parse
+from chat.protocol.frames import Frame, parse_frame
 from chat.services import rate_limit, summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import (
@@ -119,7 +119,7 @@ async def test_the_walk_finds_every_address_that_asks_a_model(chat: Chat, worker
 
 @pytest.mark.on_both
 async def test_no_frame_asks_a_model_without_being_counted(chat: Chat, settings: Any) -> None:
-    assert {type(parse(json.dumps(frame))).__name__ for frame in FRAMES.values()} == {
+    assert {type(parse_frame(json.dumps(frame))).__name__ for frame in FRAMES.values()} == {
         kind.__name__ for kind in get_args(Frame)
     }
     settings.MESSAGES_PER_MINUTE = 0

@@ -11,7 +11,7 @@ from agent.context.summary import SEPARATOR
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries import preview
-from chat.queries.conversation import load
+from chat.queries.conversation import load_state
 from chat.services import conversations, summaries
 from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, make_turn
 from tests.chat.listening import Listener
@@ -30,8 +30,8 @@ def long(user: User) -> Conversation:
 
 
 def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
-    seen = preview.preview(long)
-    turn, pk = summaries.open_turn(long.owner, long.pk, focus="", owner=OWNER)
+    seen = preview.preview_compaction(long)
+    turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
     compaction = Compaction.objects.get(pk=pk)
     assert (seen.first, seen.through) == (compaction.first.number, compaction.through.number)
     assert seen.messages == compaction.messages
@@ -43,19 +43,19 @@ def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
 
 def test_a_preview_of_nothing_says_so(user: User) -> None:
     with pytest.raises(Refused, match="empty"):
-        preview.preview(make_conversation(owner=user))
+        preview.preview_compaction(make_conversation(owner=user))
 
 
 def test_the_preview_prices_the_summary_model_and_the_new_cache(
     long: Conversation, settings: Any
 ) -> None:
-    cold = preview.preview(long).cost
+    cold = preview.preview_compaction(long).cost
     make_profile("cheap", input_price=0.01, output_price=0.01)
     settings.SUMMARY_MODEL = "cheap"
-    assert 0 < preview.preview(long).cost < cold / 10
+    assert 0 < preview.preview_compaction(long).cost < cold / 10
     settings.SUMMARY_MODEL = ""
     long.messages.filter(number=20).update(usage={"input_tokens": 4_000, "output_tokens": 10})
-    seen = preview.preview(long)
+    seen = preview.preview_compaction(long)
     assert seen.engine == Engine.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
@@ -65,14 +65,14 @@ def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation
     summaries.revert(prepared.pk)
     Compaction.objects.update(status=Compaction.Status.READY, turn=None, reverted=False)
     Conversation.objects.update(compaction_held=False)
-    seen = preview.preview(long)
+    seen = preview.preview_compaction(long)
     assert (seen.through, seen.messages, seen.kept, seen.cost) == (7, 7, 13, 0.0)
     assert seen.engine is None
-    turn, pk = summaries.open_turn(long.owner, long.pk, focus="", owner=OWNER)
+    turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
     assert pk == prepared.pk
     long.refresh_from_db()
     assert long.compaction_id == pk
-    assert seen.tokens_after == pytest.approx(load(long.pk).used, rel=0.1)
+    assert seen.tokens_after == pytest.approx(load_state(long.pk).used, rel=0.1)
 
 
 # --- Edit -----------------------------------------------------------------------------------------
@@ -83,11 +83,11 @@ def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
 ) -> None:
     old = make_compaction(long, "- Words [#1]", through=6)
     heard = listen(long)
-    new = summaries.edit(old.pk, "- Only words that matter [#2]")
+    new = summaries.edit_summary(old.pk, "- Only words that matter [#2]")
     long.refresh_from_db()
     assert long.compaction == new
     assert new.previous == old
-    assert "Only words that matter" in load(long.pk).context.summary.text
+    assert "Only words that matter" in load_state(long.pk).context.summary.text
     assert (new.trigger, new.engine, new.through) == ("edit", "edited", old.through)
     assert long.compactions_completed == 1, "no edit is a compaction"
     (completed,) = heard.events("CompressionCompleted")
@@ -98,7 +98,7 @@ def test_an_edit_is_a_new_version_that_is_sent_from_then_on(
 
 def test_an_edit_is_audited_and_never_stripped(long: Conversation) -> None:
     old = make_compaction(long, through=6)
-    new = summaries.edit(old.pk, "- The port is 9999 [#1]")
+    new = summaries.edit_summary(old.pk, "- The port is 9999 [#1]")
     assert "9999" in new.summary
     assert new.audit["dropped"] == ["- The port is 9999 [#1]"]
 
@@ -107,15 +107,15 @@ def test_chapters_are_edited_one_by_one_or_become_one(long: Conversation) -> Non
     make_compaction(long, "One.", through=4)
     two = make_compaction(long, "Two.", through=8)
     assert summaries.editable_text(two) == f"One.{SEPARATOR}Two."
-    both = summaries.edit(two.pk, f"First.{SEPARATOR}Second.")
+    both = summaries.edit_summary(two.pk, f"First.{SEPARATOR}Second.")
     assert [(c["text"], c["first"]) for c in both.chapters] == [("First.", 1), ("Second.", 5)]
-    merged = summaries.edit(both.pk, "All.")
+    merged = summaries.edit_summary(both.pk, "All.")
     assert [(c["text"], c["first"], c["through"]) for c in merged.chapters] == [("All.", 1, 8)]
 
 
 def test_an_edit_can_be_reverted(long: Conversation) -> None:
     old = make_compaction(long, "- Words [#1]", through=6)
-    new = summaries.edit(old.pk, "Better.")
+    new = summaries.edit_summary(old.pk, "Better.")
     summaries.revert(new.pk)
     long.refresh_from_db()
     assert long.compaction == old
@@ -126,7 +126,7 @@ def test_an_edit_can_be_reverted(long: Conversation) -> None:
 def test_refuses_no_text_and_too_much(long: Conversation, text: str) -> None:
     old = make_compaction(long, through=6)
     with pytest.raises(Refused):
-        summaries.edit(old.pk, text)
+        summaries.edit_summary(old.pk, text)
     long.refresh_from_db()
     assert long.compaction == old
 
@@ -135,10 +135,10 @@ def test_only_the_current_version_of_an_idle_conversation_is_edited(long: Conver
     old = make_compaction(long, through=4)
     current = make_compaction(long, through=8)
     with pytest.raises(Refused, match="current"):
-        summaries.edit(old.pk, "No.")
+        summaries.edit_summary(old.pk, "No.")
     make_turn(long)
     with pytest.raises(Refused) as refusal:
-        summaries.edit(current.pk, "No.")
+        summaries.edit_summary(current.pk, "No.")
     assert refusal.value.code == "conversation_busy"
 
 
@@ -172,7 +172,7 @@ def test_deleting_a_covered_message_blanks_every_version_that_rests_on_it(
 ) -> None:
     first = make_compaction(long, "First.", through=4)
     second = make_compaction(long, "Second.", through=8)
-    summaries.forget(long, long.messages.get(position=5))
+    summaries.blank_versions(long, long.messages.get(position=5))
     long.refresh_from_db()
     second.refresh_from_db()
     first.refresh_from_db()
@@ -184,6 +184,6 @@ def test_deleting_a_covered_message_blanks_every_version_that_rests_on_it(
 
 def test_deleting_a_message_of_the_tail_leaves_the_summary_alone(long: Conversation) -> None:
     first = make_compaction(long, "First.", through=4)
-    summaries.forget(long, long.messages.get(position=10))
+    summaries.blank_versions(long, long.messages.get(position=10))
     long.refresh_from_db()
     assert long.compaction == first

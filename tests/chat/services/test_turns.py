@@ -10,7 +10,7 @@ from agent.errors import AgentError, ErrorCode
 from chat.errors import Refused
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services import endings, requests, turns
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.services.turns import TurnEnded
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
@@ -47,7 +47,7 @@ def answered(conversation: Conversation, status: Turn.Status = Turn.Status.COMPL
     turn = post(conversation, client_id=None)
     assert turn is not None
     requests.begin_answer(turn.pk)
-    assert endings.end_turn(turn.pk, Ending(status, blocks=ANSWER, usage=USAGE))
+    assert endings.end_turn(turn.pk, TurnOutcome(status, blocks=ANSWER, usage=USAGE))
     turn.refresh_from_db()
     return turn
 
@@ -221,10 +221,10 @@ def test_an_answer_opens_one_row_however_often_it_begins(
     turn = make_turn(conversation)
     heard = listen(conversation)
     opening = requests.begin_answer(turn.pk)
-    loaded, message = opening.loaded, opening.message
+    state, message = opening.state, opening.message
     assert message is not None
     assert (message.role, message.status, message.number) == ("assistant", "streaming", 5)
-    assert [m.number for m in loaded.context.messages] == [1, 2, 3, 4]
+    assert [m.number for m in state.context.messages] == [1, 2, 3, 4]
     again = requests.begin_answer(turn.pk).message
     assert again == message
     turn.refresh_from_db()
@@ -261,7 +261,7 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
     assert turn is not None
     requests.begin_answer(turn.pk)
     heard = listen(conversation)
-    ending = Ending(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
+    ending = TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, stop_reason="end_turn", usage=USAGE)
     assert endings.end_turn(turn.pk, ending)
 
     message = conversation.messages.get(number=6)
@@ -287,7 +287,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
     requests.begin_answer(turn.pk)
     heard = listen(conversation)
     ways = [
-        Ending(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
+        TurnOutcome(status, blocks=[{"type": "text", "text": f"ended as {status}"}], usage=USAGE)
         for status in ("completed", "cancelled", "failed", "interrupted")
     ]
     results = race(*[lambda e=e: endings.end_turn(turn.pk, e) for e in ways])
@@ -304,7 +304,7 @@ def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Con
     turn = post(conversation)
     assert turn is not None
     error = AgentError(ErrorCode.BAD_KEY, "The API key was not accepted.")
-    assert endings.end_turn(turn.pk, Ending(Turn.Status.FAILED, error=error))
+    assert endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED, error=error))
     message = conversation.messages.get(number=6)
     assert (message.role, message.status, message.blocks) == ("assistant", "failed", [])
     turn.refresh_from_db()
@@ -317,7 +317,7 @@ def test_the_model_learns_its_token_factor_from_usage(conversation: Conversation
     requests.begin_answer(turn.pk)
     usage = {"input_tokens": 1_500, "output_tokens": 5}
     endings.end_turn(
-        turn.pk, Ending(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
+        turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=ANSWER, usage=usage, raw_prompt=1_000)
     )
     profile = ModelProfile.objects.get(name=conversation.model)
     assert (profile.token_factor, profile.token_samples) == (pytest.approx(1.5), 1)
@@ -396,6 +396,6 @@ def test_a_complete_answer_and_an_empty_conversation_cannot_be_retried(
 def test_of_many_retries_at_once_one_runs(conversation: Conversation) -> None:
     answered(conversation, Turn.Status.FAILED)
     results = race(*[lambda: requests.retry(conversation, owner=OWNER)] * 4)
-    assert sum(isinstance(result, requests.Opening) for result in results) == 1
+    assert sum(isinstance(result, requests.AnswerStart) for result in results) == 1
     codes = [result.code for result in results if isinstance(result, Refused)]
     assert codes == ["conversation_busy"] * 3

@@ -15,7 +15,7 @@ from django.db.models.signals import post_save
 from accounts.models import User
 from agent import engine
 from agent.context import request as agent_request
-from agent.loop import Result
+from agent.loop import CallResult
 from agent.tokens import TokenCounter
 from chat.db import in_db
 from chat.html import divider, markdown, questions, tool_row
@@ -27,7 +27,7 @@ from chat.protocol.events import CompactionReverted, Event, MessageDeleted, Ques
 from chat.protocol.local_layer import RESYNC
 from chat.queries import model_server
 from chat.services import branches, endings, memories, preparations, requests, rounds, summaries
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -66,7 +66,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     seen = Seen()
     for module in render, divider, tool_row, questions:
         seen.watch(monkeypatch, module, "render_to_string")
-    seen.watch(monkeypatch, markdown, "render")
+    seen.watch(monkeypatch, markdown, "render_markdown")
     seen.watch(monkeypatch, summaries, "audit")
     seen.watch(monkeypatch, TokenCounter, "count_blocks")
     return seen
@@ -80,7 +80,7 @@ def send(conversation: Conversation, text: str = "And **now**?", **values: Any) 
 
 
 def end(turn: Turn, status: Turn.Status = Turn.Status.COMPLETED) -> None:
-    assert endings.end_turn(turn.pk, Ending(status, blocks=ANSWER))
+    assert endings.end_turn(turn.pk, TurnOutcome(status, blocks=ANSWER))
 
 
 def pk_of(conversation: Conversation, number: int) -> int:
@@ -92,9 +92,9 @@ def pk_of(conversation: Conversation, number: int) -> int:
 
 def answered_with_a_tool(conversation: Conversation) -> None:
     opening = send(conversation)
-    rounds.close(opening.turn.pk, Ending(Turn.Status.COMPLETED, blocks=[CALL]))
-    result = Result(CALL, "It is **there**.", False, 0.1)
-    rounds.call_ended(opening.message.pk, result)
+    rounds.close_round(opening.turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=[CALL]))
+    result = CallResult(CALL, "It is **there**.", False, 0.1)
+    rounds.store_call_end(opening.message.pk, result)
     rounds.store_results(opening.turn.pk, opening.message.pk, [CALL], [result])
     requests.begin_answer(opening.turn.pk)
     end(opening.turn)
@@ -106,7 +106,7 @@ def begun_in_every_way(conversation: Conversation) -> None:
     end(send(conversation).turn, Turn.Status.FAILED)
     end(requests.retry(conversation, owner=OWNER).turn)
     user, pk = conversation.owner, conversation.pk
-    end(branches.edit(user, pk, pk_of(conversation, 1), "**Else**", owner=OWNER).turn)
+    end(branches.edit_message(user, pk, pk_of(conversation, 1), "**Else**", owner=OWNER).turn)
     shown = conversation.messages.filter(active=True, role="assistant").last()
     assert shown is not None
     end(branches.regenerate(user, pk, shown.pk, owner=OWNER).turn)
@@ -119,9 +119,9 @@ def begun_in_every_way(conversation: Conversation) -> None:
 
 def switched_and_deleted(conversation: Conversation) -> None:
     user, pk = conversation.owner, conversation.pk
-    end(branches.edit(user, pk, pk_of(conversation, 3), "**Else**", owner=OWNER).turn)
-    branches.switch(user, pk, pk_of(conversation, 3))
-    branches.delete(user, pk, pk_of(conversation, 4))
+    end(branches.edit_message(user, pk, pk_of(conversation, 3), "**Else**", owner=OWNER).turn)
+    branches.switch_branch(user, pk, pk_of(conversation, 3))
+    branches.delete_message(user, pk, pk_of(conversation, 4))
 
 
 def summarised_edited_and_reverted(conversation: Conversation) -> None:
@@ -129,19 +129,21 @@ def summarised_edited_and_reverted(conversation: Conversation) -> None:
     make_compaction(conversation)
     add_messages(conversation, ["More.", "Yes."] * 4)
     make_compaction(conversation, status=Compaction.Status.FAILED)
-    version = summaries.edit(conversation.compaction_id, "## Overview\n\n- **All** [#1]")
+    version = summaries.edit_summary(conversation.compaction_id, "## Overview\n\n- **All** [#1]")
     turn, _ = summaries.open_rerun(version.pk, owner=OWNER)
-    endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED))
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED))
     summaries.revert(version.pk)
     make_compaction(conversation, status=Compaction.Status.READY, turn=None)
-    turn, _ = summaries.open_turn(conversation.owner, conversation.pk, focus="", owner=OWNER)
+    turn, _ = summaries.open_compaction_turn(
+        conversation.owner, conversation.pk, focus="", owner=OWNER
+    )
     end(turn)
 
 
 def remembered(conversation: Conversation) -> None:
     proposal = memories.propose_fact(conversation.owner_id, "Likes tea.", conversation.pk, 1)
     assert proposal is not None
-    memories.decide(proposal, accept=True)
+    memories.decide_proposal(proposal, accept=True)
     assert Memory.objects.exists()
 
 
@@ -219,15 +221,15 @@ def test_every_turn_begins_in_one_place(
     begun_in_every_way(conversation)
     assert begun_by == [True] * 6
     long = make_conversation(owner=user, messages=12)
-    turn, _ = summaries.open_turn(user, long.pk, focus="", owner=OWNER)
-    endings.end_turn(turn.pk, Ending(Turn.Status.CANCELLED))
+    turn, _ = summaries.open_compaction_turn(user, long.pk, focus="", owner=OWNER)
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED))
     assert begun_by == [True] * 7
 
 
 def test_a_turn_that_begins_has_its_request_in_the_same_transaction(user: User) -> None:
     opening = requests.open_conversation(user, "", "Hello", owner=OWNER)
     assert opening.message is not None
-    assert [m.number for m in opening.loaded.context.messages] == [1]
+    assert [m.number for m in opening.state.context.messages] == [1]
     assert Turn.objects.get(pk=opening.turn.pk).status == Turn.Status.RUNNING
 
 
@@ -236,8 +238,8 @@ def test_results_that_are_stored_again_are_there_once(
 ) -> None:
     """The reply to a commit can be lost."""
     opening = send(conversation)
-    rounds.close(opening.turn.pk, Ending(Turn.Status.COMPLETED, blocks=[CALL]))
-    result = Result(CALL, "Found.", False, 0.1)
+    rounds.close_round(opening.turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=[CALL]))
+    result = CallResult(CALL, "Found.", False, 0.1)
     rounds.store_results(opening.turn.pk, opening.message.pk, [CALL], [result])
     heard = listen(conversation)
     rounds.store_results(opening.turn.pk, opening.message.pk, [CALL], [result])
@@ -251,7 +253,7 @@ async def test_a_turn_runs_although_who_asked_for_it_has_left(chat: Chat) -> Non
     storing, left = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def store() -> requests.Opening:
+    def store() -> requests.AnswerStart:
         loop.call_soon_threadsafe(storing.set)
         assert left.wait(30)
         with transaction.atomic():
@@ -276,9 +278,9 @@ async def test_a_request_is_made_off_the_loop_and_encoded_once(
     made: list[bytes] = []
     threads: set[threading.Thread] = set()
     encoded, assemble, violations = (
-        agent_request.encoded,
+        agent_request.encode_body,
         model_server.assemble,
-        model_server.violations,
+        model_server.find_violations,
     )
 
     def noted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -292,9 +294,9 @@ async def test_a_request_is_made_off_the_loop_and_encoded_once(
         made.append(encoded(body))
         return made[-1]
 
-    monkeypatch.setattr(agent_request, "encoded", noted(encode))
+    monkeypatch.setattr(agent_request, "encode_body", noted(encode))
     monkeypatch.setattr(model_server, "assemble", noted(assemble))
-    monkeypatch.setattr(model_server, "violations", noted(violations))
+    monkeypatch.setattr(model_server, "find_violations", noted(violations))
     chat.script.reply("Yes.")
     tab = await chat.open()
     tab.say("Tell me")
@@ -314,6 +316,6 @@ def test_what_a_turn_measures_it_measures_once(
     make_profile()
     memories.remember(conversation.owner_id, "Likes tea.", Memory.Source.USER)
     opening = send(conversation)
-    assert "Likes tea." in opening.loaded.context.memory
+    assert "Likes tea." in opening.state.context.memory
     assert len(measured) == 1
-    assert preparations.prepare_if_due(opening.loaded) is None
+    assert preparations.prepare_if_due(opening.state) is None

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from agent.errors import ToolError
 from agent.tools import mcp
-from agent.tools.names import declared_name
+from agent.tools.names import declare_name
 from chat.db import in_db
 from chat.models import Conversation, McpServer, Message, Turn
 from chat.services.rounds import STOPPED
@@ -78,13 +78,13 @@ async def test_tools_are_listed_with_their_schemas(library: str) -> None:
 
 def test_a_schema_is_always_one_of_an_object() -> None:
     listed = {"name": "list", "description": "Lists.", "input_schema": {"type": "array"}}
-    assert mcp.usable([listed]) == ([listed | {"input_schema": {"type": "object"}}], [])
+    assert mcp.filter_usable([listed]) == ([listed | {"input_schema": {"type": "object"}}], [])
 
 
 async def test_a_call_returns_content_blocks(library: str) -> None:
-    (found,) = await mcp.call(endpoint(library), "find_book", {"title": "Dune"})
+    (found,) = await mcp.call_tool(endpoint(library), "find_book", {"title": "Dune"})
     assert found == text("3 books like “Dune”")
-    words, picture = await mcp.call(endpoint(library), "cover", {})
+    words, picture = await mcp.call_tool(endpoint(library), "cover", {})
     assert words == text("A pixel:")
     assert picture["source"]["media_type"] == "image/png"
     assert len(picture["source"]["data"]) >= len(PIXEL)
@@ -102,14 +102,14 @@ async def test_the_servers_own_errors_are_told(
     library: str, name: str, arguments: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ToolError, match=told):
-        await mcp.call(endpoint(library), name, arguments)
+        await mcp.call_tool(endpoint(library), name, arguments)
 
 
 async def test_a_server_that_cannot_be_used_is_told_in_words(library: str) -> None:
     with pytest.raises(ToolError, match="library cannot be used"):
         await mcp.list_tools(endpoint(f"http://127.0.0.1:{free_port()}/mcp"))
     with pytest.raises(ToolError, match=r"library did not answer within 0.3 s"):
-        await mcp.call(endpoint(library, timeout=0.3), "read_slowly", {})
+        await mcp.call_tool(endpoint(library, timeout=0.3), "read_slowly", {})
 
 
 @pytest.mark.parametrize(("key", "status"), [("Bearer wrong", 401), (BARRED, 403)])
@@ -118,7 +118,7 @@ async def test_a_refused_key_is_named_by_its_variable(library: str, key: str, st
     with pytest.raises(ToolError, match=told):
         await mcp.list_tools(endpoint(library, key=key))
     with pytest.raises(ToolError, match=told):
-        await mcp.call(endpoint(library, key=key), "find_book", {"title": "Dune"})
+        await mcp.call_tool(endpoint(library, key=key), "find_book", {"title": "Dune"})
 
 
 async def test_a_key_that_is_wanted_but_not_given_is_told(library: str) -> None:
@@ -168,7 +168,7 @@ async def test_names_that_the_api_does_not_take_are_mapped_and_called_by_their_o
     chat: Chat, named: str
 ) -> None:
     await register(chat, named)
-    declared = [f"library__{declared_name(name)}" for name in NAMES]
+    declared = [f"library__{declare_name(name)}" for name in NAMES]
     calls = [tool_use(name, {"path": "a.txt"}) for name in declared]
     chat.script.reply(calls).reply("Read.")
     tab = await chat.open()

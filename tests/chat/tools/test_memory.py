@@ -218,7 +218,7 @@ def test_proposals_expire(conversation: Conversation) -> None:
     proposal = propose(conversation)
     old = timezone.now() - memories.PROPOSALS_KEPT - timedelta(seconds=1)
     MemoryProposal.objects.filter(pk=proposal.pk).update(created_at=old)
-    assert list(memories.proposals(conversation.owner_id)) == []
+    assert list(memories.list_proposals(conversation.owner_id)) == []
     sweep()
     assert not MemoryProposal.objects.exists()
 
@@ -226,7 +226,7 @@ def test_proposals_expire(conversation: Conversation) -> None:
 def test_a_fact_outlives_its_conversation_and_a_proposal_does_not(
     conversation: Conversation,
 ) -> None:
-    memories.decide(propose(conversation, "One"), accept=True)
+    memories.decide_proposal(propose(conversation, "One"), accept=True)
     propose(conversation, "Two")
     conversation.delete()
     assert Memory.objects.get().conversation is None

@@ -15,7 +15,7 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Attachment, Conversation, Message
 from chat.services import attachments, branches, conversations, endings, requests
-from chat.services.endings import Ending
+from chat.services.endings import TurnOutcome
 from chat.services.files import inspect
 from chat.services.sweep import sweep
 from demo.api.script import is_chat
@@ -141,7 +141,7 @@ def send(user: User, conversation: Conversation, *files: str, text: str = "Look.
     )
     assert opening is not None
     turn = opening.turn
-    endings.end_turn(turn.pk, Ending("completed"))
+    endings.end_turn(turn.pk, TurnOutcome("completed"))
     return Message.objects.get(turn=turn, role="user")
 
 
@@ -149,7 +149,7 @@ def test_a_message_refers_to_its_files_and_needs_no_text(user: User) -> None:
     conversation = make_conversation(owner=user)
     row = attachments.store(user, "plan.png", picture())
     sent = send(user, conversation, str(row.pk), text="")
-    assert sent.blocks == [attachments.block(row)]
+    assert sent.blocks == [attachments.make_reference(row)]
     assert "data" not in str(sent.blocks)
     assert sent.tokens >= 50
 
@@ -167,11 +167,11 @@ def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
     row = attachments.store(user, "plan.png", picture())
     sent = send(user, conversation, str(row.pk))
-    turn = branches.edit(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
-    endings.end_turn(turn.pk, Ending("completed"))
+    turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
+    endings.end_turn(turn.pk, TurnOutcome("completed"))
     edited = Message.objects.get(turn=turn, role="user")
-    assert edited.blocks[0] == attachments.block(row)
-    branches.delete(user, conversation.pk, edited.pk)
+    assert edited.blocks[0] == attachments.make_reference(row)
+    branches.delete_message(user, conversation.pk, edited.pk)
     assert Attachment.objects.exists()  # the first version still shows it
     conversations.delete(Conversation.objects.get(pk=conversation.pk))
     assert not Attachment.objects.exists()

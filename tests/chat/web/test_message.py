@@ -203,7 +203,7 @@ def test_at_the_ends_nothing_leads_on(
 def test_a_gap_of_a_deleted_message_does_not_end_the_way(
     client: Client, long: Conversation
 ) -> None:
-    branches.delete(long.owner, long.pk, long.messages.get(number=1).pk)
+    branches.delete_message(long.owner, long.pk, long.messages.get(number=1).pk)
     page = client.get(f"/c/{long.pk}/messages/?around=2").content
     assert shown(page)[0] == 2
     assert b'id="earlier"' not in page
@@ -211,7 +211,7 @@ def test_a_gap_of_a_deleted_message_does_not_end_the_way(
 
 def test_what_is_not_on_the_branch_says_where_it_is(client: Client, long: Conversation) -> None:
     old = long.messages.get(number=99)
-    branches.edit(long.owner, long.pk, old.pk, "Otherwise.", owner=OWNER)
+    branches.edit_message(long.owner, long.pk, old.pk, "Otherwise.", owner=OWNER)
     response = client.get(f"/c/{long.pk}/messages/?around=99")
     assert response.status_code == 409
     assert response["X-Message-Id"] == str(old.pk)
@@ -269,7 +269,7 @@ async def test_an_export_as_json_holds_the_other_branches(user: User) -> None:
     def branched() -> Conversation:
         conversation = make_conversation(owner=user, messages=2)
         old = conversation.messages.get(number=1)
-        branches.edit(user, conversation.pk, old.pk, "Otherwise.", owner=OWNER)
+        branches.edit_message(user, conversation.pk, old.pk, "Otherwise.", owner=OWNER)
         return conversation
 
     conversation = await in_db(branched)

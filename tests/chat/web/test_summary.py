@@ -12,17 +12,17 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter, render
+from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.pins import Pin
-from agent.search.values import Entry
+from agent.search.values import IndexEntry
 from chat.db import in_db
-from chat.html.divider import compaction_note, render_divider
+from chat.html.divider import explain_compaction, render_divider
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
-from chat.queries import preview as previewing
-from chat.queries.conversation import load
-from chat.queries.model_server import counter
+from chat.queries.conversation import load_state
+from chat.queries.model_server import get_counter
+from chat.queries.preview import preview_compaction
 from chat.services import summaries
 from tests.chat.factories import (
     add_messages,
@@ -101,7 +101,7 @@ def test_a_version_of_another_conversation_is_not_found(
 def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) -> None:
     talk = make_conversation(owner=user, messages=["x" * 4_000] * 60)
     shown = words(browser.get(url("compact_preview", talk)))
-    preview = previewing.preview(talk)
+    preview = preview_compaction(talk)
     assert f'href="#message-{preview.first}"' in shown
     assert f'href="#message-{preview.through}"' in shown
     assert f"{preview.messages} in all" in shown
@@ -277,7 +277,7 @@ def test_settings_as_the_site_has_them_store_nothing(browser: Client, talk: Conv
     talk.refresh_from_db()
     assert talk.compaction_settings == {}
     with override_settings(COMPACTION={"enabled": True, "threshold_ratio": 0.7}):
-        assert load(talk.pk).policy.threshold_ratio == 0.7, "a new default reaches it"
+        assert load_state(talk.pk).policy.threshold_ratio == 0.7, "a new default reaches it"
 
 
 def test_settings_store_what_differs(browser: Client, talk: Conversation) -> None:
@@ -303,7 +303,7 @@ def test_settings_store_what_differs(browser: Client, talk: Conversation) -> Non
         "idle_ratio": 0,
     }
     assert (talk.context_budget, talk.keep_first_message) == (75_000, False)
-    policy = load(talk.pk).policy
+    policy = load_state(talk.pk).policy
     assert (policy.threshold_ratio, policy.prepare_ratio) == (0.65, 0)
     event(save(browser, talk, prepare="on"))
     talk.refresh_from_db()
@@ -364,7 +364,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The turns that a view hands to the runner, which starts none of them."""
     seen: list[tuple[int, int]] = []
 
-    def start(self: Runner, begun: summaries.Begun) -> None:
+    def start(self: Runner, begun: summaries.CompactionTurn) -> None:
         assert asyncio.get_running_loop()
         seen.append((begun.turn.pk, begun.compaction_id))
 
@@ -453,24 +453,24 @@ def test_the_divider_and_the_event_tell_how_it_was_made(
     version = Compaction.objects.get()
     told = from_rows.compaction_completed(version)
     assert (told.trigger, told.engine) == (version.trigger, version.engine)
-    assert told.note == ("" if said.startswith("·") else compaction_note(version))
+    assert told.note == ("" if said.startswith("·") else explain_compaction(version))
     assert ("divider-note" in html) == bool(told.note)
 
 
 def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> None:
-    summary = render(
+    summary = render_summary(
         [
             Chapter(
                 "## Overview\n- Photos [#1] (unverified)",
                 1,
                 8,
                 pins=(Pin(1, "Never say *maybe* [#x]."),),
-                index=(Entry("__init__.py", 3, "the file is"), Entry("<b>", 5, "")),
+                index=(IndexEntry("__init__.py", 3, "the file is"), IndexEntry("<b>", 5, "")),
             )
         ],
         pin_tokens=500,
         index_tokens=500,
-        counter=counter(),
+        counter=get_counter(),
     )
     html = divider(talk, summary.text)
     assertInHTML('<h3 class="summary-range">Messages #1 to #8</h3>', html)
@@ -483,9 +483,9 @@ def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> Non
 
 
 def test_values_of_one_line_are_told_apart(talk: Conversation) -> None:
-    entries = tuple(Entry(f"value_{n}.py", 1 + n // 10, "some words") for n in range(40))
+    entries = tuple(IndexEntry(f"value_{n}.py", 1 + n // 10, "some words") for n in range(40))
     chapter = Chapter("## Overview\nNone.", 1, 8, index=entries)
-    summary = render([chapter], pin_tokens=0, index_tokens=80, counter=counter())
+    summary = render_summary([chapter], pin_tokens=0, index_tokens=80, counter=get_counter())
     html = divider(talk, summary.text)
     assert "<code>value_30.py</code> · <code>value_31.py</code>" in html
 

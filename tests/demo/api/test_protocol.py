@@ -13,7 +13,7 @@ from demo.api.protocol import (
     Envelope,
     Event,
     PromptUsage,
-    Reply,
+    ScriptedReply,
     encode_event,
     message_body,
     redacted_thinking,
@@ -22,7 +22,7 @@ from demo.api.protocol import (
     thinking,
     tool_use,
 )
-from demo.api.stream import encode_chunks, until
+from demo.api.stream import encode_chunks, split_after
 from demo.api.tokens import count_prompt
 
 ENVELOPE = Envelope("msg_1", "m", PromptUsage(10, 20, 30, 40))
@@ -39,7 +39,7 @@ blocks = st.one_of(
     st.builds(tool_use, any_text, st.dictionaries(any_text, json_values, max_size=3)),
 )
 replies = st.builds(
-    Reply,
+    ScriptedReply,
     st.lists(blocks, max_size=5).map(tuple),
     stop_reason=st.sampled_from([None, "end_turn", "max_tokens", "refusal", "pause_turn"]),
     piece_chars=st.integers(0, 20),
@@ -80,7 +80,7 @@ def parse(stream: bytes) -> list[Event]:
 
 
 @given(replies)
-def test_the_folded_stream_is_the_plain_body(reply: Reply) -> None:
+def test_the_folded_stream_is_the_plain_body(reply: ScriptedReply) -> None:
     events = list(stream_events(reply, ENVELOPE))
     assert events[-1] == {"type": "message_stop"}
     assert fold(parse(b"".join(map(encode_event, events)))) == message_body(reply, ENVELOPE)
@@ -88,26 +88,26 @@ def test_the_folded_stream_is_the_plain_body(reply: Reply) -> None:
 
 @given(replies, st.integers(0, 8))
 def test_a_stream_broken_after_n_deltas_has_n_of_them_and_loses_nothing(
-    reply: Reply, number: int
+    reply: ScriptedReply, number: int
 ) -> None:
     events = list(stream_events(reply, ENVELOPE))
     chunks = list(encode_chunks(events, ping=True, stamp=False))
-    first, rest = until(chunks, number)
+    first, rest = split_after(chunks, number)
     sent = sum(chunk.paced for chunk in first)
     assert sent == min(number, sum(chunk.paced for chunk in chunks))
     assert parse(b"".join(chunk.payload() for chunk in first + rest)) == events
 
 
 def test_pieces_must_be_the_text() -> None:
-    assert Reply((text("ab"),), pieces=("a", "b")).text == "ab"
+    assert ScriptedReply((text("ab"),), pieces=("a", "b")).text == "ab"
     with pytest.raises(ValueError, match="pieces"):
-        Reply((text("ab"),), pieces=("a", "c"))
+        ScriptedReply((text("ab"),), pieces=("a", "c"))
     with pytest.raises(ValueError, match="pieces"):
-        Reply((text("a"), text("b")), pieces=("a", "b"))
+        ScriptedReply((text("a"), text("b")), pieces=("a", "b"))
 
 
 def test_lone_surrogates_survive() -> None:
-    reply = Reply((text("\ud83d"), tool_use("t", {"x": "\udc00"})))
+    reply = ScriptedReply((text("\ud83d"), tool_use("t", {"x": "\udc00"})))
     assert fold(parse(b"".join(map(encode_event, stream_events(reply, ENVELOPE)))))["content"]
     assert count_prompt({"messages": [{"role": "user", "content": "\ud83d"}]}) > 0
 

@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from anthropic import AsyncAnthropic
 
-from demo.api.protocol import Reply, redacted_thinking, refusal, text, thinking, tool_use
+from demo.api.protocol import ScriptedReply, redacted_thinking, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from demo.mind.models import Model
+from demo.mind.models import ListedModel
 from demo.mind.playing import bench_script
 from tests.support.patience import PATIENCE
 
@@ -70,7 +70,7 @@ async def test_a_plain_answer_has_text_and_usage(
 async def test_a_streamed_answer_arrives_in_several_deltas(
     server: DemoServer, client: AsyncAnthropic
 ) -> None:
-    server.script.reply(Reply((text("A longer text in pieces."),), piece_chars=5))
+    server.script.reply(ScriptedReply((text("A longer text in pieces."),), piece_chars=5))
     pieces: list[str] = []
     async with client.messages.stream(**ASK) as stream:
         async for piece in stream.text_stream:
@@ -312,7 +312,7 @@ async def test_the_demo_model_is_listed_with_its_window(client: AsyncAnthropic) 
 
 
 async def test_a_prompt_over_the_window_of_a_listed_model_is_too_long() -> None:
-    with DemoServer(models=[Model(id="claude-test", window=200)]) as server:
+    with DemoServer(models=[ListedModel(id="claude-test", window=200)]) as server:
         async with AsyncAnthropic(
             max_retries=0, base_url=server.base_url, api_key="test"
         ) as client:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.model.rules import violations
-from demo.api.protocol import Reply
+from agent.model.rules import find_violations
+from demo.api.protocol import ScriptedReply
 from demo.api.tokens import count_blocks, count_prompt
 from demo.mind.answers import answer
 from demo.mind.models import DEMO_MODEL
-from demo.mind.recognition import kind_of
+from demo.mind.recognition import recognise_kind
 
 SYSTEM = "You are a helpful assistant. " * 20  # about 150 tokens
 SHORT = (
@@ -64,7 +64,7 @@ def said(text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def replied(reply: Reply) -> dict[str, Any]:
+def replied(reply: ScriptedReply) -> dict[str, Any]:
     return {"role": "assistant", "content": list(reply.blocks)}
 
 
@@ -114,7 +114,8 @@ def test_a_conversation_of_demo_answers_is_valid() -> None:
         messages.append(said(text))
         request = chat(*messages)
         assert (
-            violations(request, window=DEMO_MODEL.window, prompt_tokens=count_prompt(request)) == []
+            find_violations(request, window=DEMO_MODEL.window, prompt_tokens=count_prompt(request))
+            == []
         )
         messages.append(replied(answer(request)))
 
@@ -138,7 +139,7 @@ def test_the_search_tool_is_called_and_its_result_shown() -> None:
     looped = chat(
         *asked["messages"], replied(call), {"role": "user", "content": [result]}, tools=tools
     )
-    assert violations(looped) == []
+    assert find_violations(looped) == []
     assert "> port 8443" in answer(looped).text
 
 
@@ -186,7 +187,7 @@ def test_a_chat_after_a_compaction_is_still_a_chat() -> None:
     summary = "# Conversation Summary\n\n## Overview\nx\n\n## Decisions\nx\n\n## Progress\nx"
     system = [{"type": "text", "text": SYSTEM}, {"type": "text", "text": summary}]
     request = chat(said("What did we decide?"), system=system)
-    assert kind_of(request) == "chat"
+    assert recognise_kind(request) == "chat"
     assert "with a summary" in answer(request).text
 
 
@@ -202,5 +203,5 @@ def test_a_chat_after_a_compaction_is_still_a_chat() -> None:
     ],
 )  # fmt: skip
 def test_a_title_is_made_of_the_first_words(request_: dict[str, Any]) -> None:
-    assert kind_of(request_) == "title"
+    assert recognise_kind(request_) == "title"
     assert answer(request_).text == "Plan a trip to Norway in"
