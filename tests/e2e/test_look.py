@@ -99,4 +99,4 @@ def test_after_failures_automatic_compaction_rests_and_the_page_says_so(
     model.script.reply("Still here.", when=is_chat)
     say(chat, "And now?")
     expect(answers(chat).last).to_contain_text("Still here.")
-    expect(chat.locator("#transcript")).to_contain_text("Automatic compaction rests")
+    expect(chat.locator("#transcript")).to_contain_text("Automatic compaction is paused")
