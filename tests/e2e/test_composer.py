@@ -56,7 +56,7 @@ def test_files_are_pasted_dropped_refused_removed_and_sent(
     expect(chat.locator("#notice")).to_contain_text("large.png cannot be sent")
     large = broken | {"name": "large.png", "buffer": b"MZ" * 9}
     chat.set_input_files("#file-input", [large, broken])  # one by the page, one by the server
-    expect(chat.locator("#notice")).to_contain_text("large.png has")
+    expect(chat.locator("#notice")).to_contain_text("large.png is")
     expect(chat.locator("#notice")).to_contain_text("tool.exe cannot be sent")
     expect(chips).to_have_count(1)
     chat.reload()  # the draft keeps its files
