@@ -117,20 +117,17 @@ def test_scroll_jump_and_come_back(
     expect(page.locator("#message-1234")).to_be_in_viewport()
 
 
-def test_a_link_to_another_branch_offers_to_show_it(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
-) -> None:
-    set_up(page, start_everlong(**small_window))
+def test_a_link_to_another_branch_offers_to_show_it(tab: Page, scripted: DemoServer) -> None:
     for reply in ("One.", "Two."):
-        model.script.reply(reply, when=is_chat)
+        scripted.script.reply(reply, when=is_chat)
         if reply == "One.":
-            say(page, "Count!")
+            say(tab, "Count!")
         else:
-            page.get_by_role("button", name="Answer again").click()
-        expect(page.locator("#transcript")).to_contain_text(reply)
-        expect(page.locator("#send")).to_be_visible()
-    page.evaluate("location.hash = '#m2'")
-    page.get_by_role("button", name="Show that branch").click()
-    expect(page.locator("#transcript")).to_contain_text("One.")
-    page.evaluate("location.hash = '#m99'")
-    expect(page.locator("#notice")).to_contain_text("no longer in this conversation")
+            tab.get_by_role("button", name="Answer again").click()
+        expect(tab.locator("#transcript")).to_contain_text(reply)
+        expect(tab.locator("#send")).to_be_visible()
+    tab.evaluate("location.hash = '#m2'")
+    tab.get_by_role("button", name="Show that branch").click()
+    expect(tab.locator("#transcript")).to_contain_text("One.")
+    tab.evaluate("location.hash = '#m99'")
+    expect(tab.locator("#notice")).to_contain_text("no longer in this conversation")

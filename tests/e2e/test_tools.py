@@ -51,43 +51,42 @@ def cite(request: RecordedRequest) -> ScriptedReply:
 
 
 def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+    tab: Page, scripted: DemoServer
 ) -> None:
-    set_up(page, start_everlong(**small_window))
     for number, words in enumerate(["Plan the move of the shop.", DETAIL, *["Go on."] * 14], 1):
-        model.script.reply(FILLER, when=is_chat)
-        say(page, words)
-        wait_for_answer(page, number)
-    model.script.reply(SUMMARY, when=is_summary)
-    say(page, "/compact")
-    expect(page.locator(".divider")).to_be_visible()
-    expect(composer(page)).to_be_editable()
+        scripted.script.reply(FILLER, when=is_chat)
+        say(tab, words)
+        wait_for_answer(tab, number)
+    scripted.script.reply(SUMMARY, when=is_summary)
+    say(tab, "/compact")
+    expect(tab.locator(".divider")).to_be_visible()
+    expect(composer(tab)).to_be_editable()
 
     query = {"query": "spare key shed"}
-    model.script.reply([thinking("Not in the summary."), tool_use("search_history", query)])
-    model.script.reply(cite)
-    say(page, "Where does the spare key of the shed lie?")
-    wait_for_answer(page, 18)  # the call and the answer are messages of their own
-    asked = model.script.requests[-2]
+    scripted.script.reply([thinking("Not in the summary."), tool_use("search_history", query)])
+    scripted.script.reply(cite)
+    say(tab, "Where does the spare key of the shed lie?")
+    wait_for_answer(tab, 18)  # the call and the answer are messages of their own
+    asked = scripted.script.requests[-2]
     assert "flowerpot" not in str(asked.body)
-    expect(answers(page).last).to_contain_text("under the biggest flowerpot")
+    expect(answers(tab).last).to_contain_text("under the biggest flowerpot")
 
-    row = page.locator("details.row.tool")
+    row = tab.locator("details.row.tool")
     expect(row).to_contain_text("search_history")
     expect(row).to_contain_text("done")
     assert row.get_attribute("open") is None
     before = row.evaluate("node => node.outerHTML")
     row.locator("summary").focus()
-    page.keyboard.press("Enter")
+    tab.keyboard.press("Enter")
     expect(row.locator(".row-body")).to_contain_text("flowerpot")
 
-    answers(page).last.get_by_role("link", name="#3", exact=True).click()
-    original = page.locator("#message-3")
+    answers(tab).last.get_by_role("link", name="#3", exact=True).click()
+    original = tab.locator("#message-3")
     expect(original).to_be_in_viewport()
     expect(original).to_contain_text(DETAIL)
 
-    page.reload()
-    assert page.locator("details.row.tool").evaluate("node => node.outerHTML") == before
+    tab.reload()
+    assert tab.locator("details.row.tool").evaluate("node => node.outerHTML") == before
 
 
 @pytest.fixture
@@ -197,59 +196,53 @@ def test_a_long_job_search_keeps_criteria_scores_and_urls(
 
 
 def test_thinking_and_calls_are_seen_while_they_happen(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    scripted: DemoServer,
     second_window: SecondWindow,
 ) -> None:
-    set_up(page, start_everlong(**small_window))
     thought = "First the one thing, then the other. " * 12
     call = tool_use("recall", {"query": "colours"})
-    paused = model.script.pause(ScriptedReply((thinking(thought), text("I look."), call)), 2)
-    gate = model.script.stall("Nothing", then=" is remembered.", when=is_chat)
-    say(page, "What colours do I like?")
-    live = page.locator("details.row.thinking.running")
+    paused = scripted.script.pause(ScriptedReply((thinking(thought), text("I look."), call)), 2)
+    gate = scripted.script.stall("Nothing", then=" is remembered.", when=is_chat)
+    say(tab, "What colours do I like?")
+    live = tab.locator("details.row.thinking.running")
     expect(live).to_have_attribute("open", "")
     expect(live).to_contain_text("First the one thing")
     paused.release()
     assert gate.reached.wait(20)
-    row = page.locator("details.row.tool")
+    row = tab.locator("details.row.tool")
     expect(row).to_contain_text("done")
-    expect(page.locator("details.row.thinking")).not_to_have_attribute("open", "")
-    second = second_window(page)
+    expect(tab.locator("details.row.thinking")).not_to_have_attribute("open", "")
+    second = second_window(tab)
     expect(second.locator("article[data-status=streaming]")).to_contain_text("Nothing")
     gate.release()
-    wait_for_answer(page, 2)
-    expect(page.locator("details.row.tool")).to_have_count(1)
-    shown = page.locator("#transcript").inner_text()
-    page.reload()
-    page.locator("details.row.tool").wait_for()
-    assert page.locator("#transcript").inner_text() == shown
+    wait_for_answer(tab, 2)
+    expect(tab.locator("details.row.tool")).to_have_count(1)
+    shown = tab.locator("#transcript").inner_text()
+    tab.reload()
+    tab.locator("details.row.tool").wait_for()
+    assert tab.locator("#transcript").inner_text() == shown
 
 
-def test_remember_by_command_and_change_it_on_its_page(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
-) -> None:
-    set_up(page, start_everlong(**small_window))
-    model.script.reply("Hello.", when=is_chat)
-    say(page, "Hello")
-    wait_for_answer(page, 1)
-    say(page, "/remember I like short answers")
-    expect(page.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
-    expect(composer(page)).to_have_value("")
-    model.script.reply("Short.", when=is_chat)
-    say(page, "Tell me more")
-    wait_for_answer(page, 2)
-    assert "I like short answers" in str(model.script.requests[-1].body["system"])
+def test_remember_by_command_and_change_it_on_its_page(tab: Page, scripted: DemoServer) -> None:
+    scripted.script.reply("Hello.", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    say(tab, "/remember I like short answers")
+    expect(tab.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
+    expect(composer(tab)).to_have_value("")
+    scripted.script.reply("Short.", when=is_chat)
+    say(tab, "Tell me more")
+    wait_for_answer(tab, 2)
+    assert "I like short answers" in str(scripted.script.requests[-1].body["system"])
 
-    page.locator(".user-menu summary").click()
-    page.get_by_role("link", name="Memory").click()
-    expect(page.get_by_role("heading", name="Memory")).to_be_visible()
-    fact = page.locator(".memory-list textarea")
+    tab.locator(".user-menu summary").click()
+    tab.get_by_role("link", name="Memory").click()
+    expect(tab.get_by_role("heading", name="Memory")).to_be_visible()
+    fact = tab.locator(".memory-list textarea")
     expect(fact).to_have_value("I like short answers")
     fact.fill("I like very short answers")
-    page.get_by_role("button", name="Save").click()
+    tab.get_by_role("button", name="Save").click()
     expect(fact).to_have_value("I like very short answers")
-    page.get_by_role("button", name="Delete").click()
-    expect(page.locator("body")).to_contain_text("Nothing is remembered yet")
+    tab.get_by_role("button", name="Delete").click()
+    expect(tab.locator("body")).to_contain_text("Nothing is remembered yet")
