@@ -15,7 +15,7 @@ from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, SecondWindow, Start, composer, say, set_up, wait_for_answer
 from tests.shots import ANSWERS, TWO_FRAMES
-from tests.support.server import ROOT
+from tests.support.server import ROOT, EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -57,148 +57,135 @@ def dialog(page: Page, check: Callable[[str], None], name: str) -> None:
 
 
 def test_no_page_and_no_dialog_breaks_a_rule(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    server: EverlongProcess,
+    scripted: DemoServer,
     check: Callable[[str], None],
 ) -> None:
-    server = start_everlong(**small_window)
-    page.goto(server.url + server.setup_path)
-    check("first run")
-    set_up(page, server)
     check("a new chat")
     for number, answer in enumerate(ANSWERS, 1):
-        model.script.reply(answer, when=is_chat)
-        say(page, f"Question number {number}?")
-        wait_for_answer(page, number)
-    page.set_input_files(
+        scripted.script.reply(answer, when=is_chat)
+        say(tab, f"Question number {number}?")
+        wait_for_answer(tab, number)
+    tab.set_input_files(
         "#file-input", [{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)"}]
     )
-    page.locator("#tray li", has_text="tokens").wait_for()
-    composer(page).fill("With a file.")
+    tab.locator("#tray li", has_text="tokens").wait_for()
+    composer(tab).fill("With a file.")
     check("files to be sent")
-    model.script.reply("Seen.", when=is_chat)
-    composer(page).press("Enter")
-    wait_for_answer(page, 5)
-    model.script.reply("Seen again.", when=is_chat)
-    page.get_by_role("button", name="Answer again").last.click()
-    page.locator(".variants").last.wait_for()
-    wait_for_answer(page, 5)
+    scripted.script.reply("Seen.", when=is_chat)
+    composer(tab).press("Enter")
+    wait_for_answer(tab, 5)
+    scripted.script.reply("Seen again.", when=is_chat)
+    tab.get_by_role("button", name="Answer again").last.click()
+    tab.locator(".variants").last.wait_for()
+    wait_for_answer(tab, 5)
     check("transcript with versions and files")
-    page.get_by_role("button", name="Edit message").last.click()
+    tab.get_by_role("button", name="Edit message").last.click()
     check("a message that is edited")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Delete message").last.click()
-    dialog(page, check, "delete a message")
-    composer(page).press_sequentially("/")
+    tab.keyboard.press("Escape")
+    tab.get_by_role("button", name="Delete message").last.click()
+    dialog(tab, check, "delete a message")
+    composer(tab).press_sequentially("/")
     check("commands")
-    page.keyboard.press("Escape")
-    composer(page).fill("")
-    page.keyboard.press("Control+/")
+    tab.keyboard.press("Escape")
+    composer(tab).fill("")
+    tab.keyboard.press("Control+/")
     check("help")
-    page.keyboard.press("Escape")
-    page.click("#conversation-menu summary")
+    tab.keyboard.press("Escape")
+    tab.click("#conversation-menu summary")
     check("menu")
-    page.get_by_role("button", name="Settings and system prompt").click()
-    dialog(page, check, "settings")
-    page.click("#conversation-menu summary")
-    page.get_by_role("button", name="Delete conversation").click()
-    dialog(page, check, "delete the conversation")
-    page.click("#gauge")
-    page.locator("#gauge-panel .plot").wait_for()
+    tab.get_by_role("button", name="Settings and system prompt").click()
+    dialog(tab, check, "settings")
+    tab.click("#conversation-menu summary")
+    tab.get_by_role("button", name="Delete conversation").click()
+    dialog(tab, check, "delete the conversation")
+    tab.click("#gauge")
+    tab.locator("#gauge-panel .plot").wait_for()
     check("context panel")
-    page.click("#compact-now")
-    page.locator("#dialog[open]").wait_for()
+    tab.click("#compact-now")
+    tab.locator("#dialog[open]").wait_for()
     check("preview")
-    model.script.reply(SUMMARY, when=is_summary)
-    page.click("#compact-form button[type=submit]")
-    page.locator(".divider .summary summary").click()
+    scripted.script.reply(SUMMARY, when=is_summary)
+    tab.click("#compact-form button[type=submit]")
+    tab.locator(".divider .summary summary").click()
     check("the summary")
-    page.get_by_role("button", name="Edit", exact=True).click()
-    dialog(page, check, "edit the summary")
-    page.get_by_role("button", name="Revert", exact=True).click()
-    dialog(page, check, "revert the summary")
-    model.script.error(400, when=is_chat)
-    say(page, "This one fails.")
-    page.locator("article[data-status=failed]").wait_for()
+    tab.get_by_role("button", name="Edit", exact=True).click()
+    dialog(tab, check, "edit the summary")
+    tab.get_by_role("button", name="Revert", exact=True).click()
+    dialog(tab, check, "revert the summary")
+    scripted.script.error(400, when=is_chat)
+    say(tab, "This one fails.")
+    tab.locator("article[data-status=failed]").wait_for()
     check("a failed answer")
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     check("phone")
-    page.click("#sidebar-open")
+    tab.click("#sidebar-open")
     check("drawer")
-    page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
-    page.fill("#sidebar-search", "Question")
-    page.locator(".hits a").first.wait_for()
+    tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    tab.fill("#sidebar-search", "Question")
+    tab.locator(".hits a").first.wait_for()
     check("hits of a search")
-    page.goto(f"{server.url}/memories/")
+    tab.goto(f"{server.url}/memories/")
     check("memory")
-    page.goto(f"{server.url}/account/password/change/")
+    tab.goto(f"{server.url}/account/password/change/")
     check("change the password")
-    page.goto(f"{server.url}/c/00000000-0000-0000-0000-000000000000/")
+    tab.goto(f"{server.url}/c/00000000-0000-0000-0000-000000000000/")
     check("not found")
-    page.goto(f"{server.url}/account/logout/")
-    check("sign out")
-    page.get_by_role("button", name="Sign out").click()
-    page.goto(f"{server.url}/account/login/")
-    check("sign in")
 
 
 def test_no_state_of_work_breaks_a_rule(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    scripted: DemoServer,
     check: Callable[[str], None],
 ) -> None:
     """What a reader sees while the model thinks, calls, writes and compacts, and fails to."""
-    script = model.script
-    set_up(page, start_everlong(**small_window))
+    script = scripted.script
     answered = 0
     for words in "Hello", "And?", "Good.", "Next.":
         script.reply("An answer. " * 40, when=is_chat)
-        say(page, words)
-        wait_for_answer(page, answered := answered + 1)
+        say(tab, words)
+        wait_for_answer(tab, answered := answered + 1)
     call = tool_use("recall", {"query": "colours"})
     paused = script.pause(ScriptedReply((thinking("First the one thing. " * 40), call)), 2)
     gate = script.stall("## What I found\n\nNothing", then=" is remembered.", when=is_chat)
-    say(page, "What colours do I like?")
-    page.locator("details.row.thinking.running[open]").wait_for()
+    say(tab, "What colours do I like?")
+    tab.locator("details.row.thinking.running[open]").wait_for()
     check("thinking")
     paused.release()
     assert gate.reached.wait(60)
-    page.locator("article[data-status=streaming]", has_text="Nothing").wait_for()
-    for row in page.locator("details.row > summary").all():
+    tab.locator("article[data-status=streaming]", has_text="Nothing").wait_for()
+    for row in tab.locator("details.row > summary").all():
         row.click()
     check("an answer that streams, with its rows open")
     gate.release()
-    wait_for_answer(page, answered + 2)
+    wait_for_answer(tab, answered + 2)
     gate = script.stall(SUMMARY[:60], then=SUMMARY[60:], when=is_summary)
-    say(page, "/compact")
-    page.locator("#compact-cancel").wait_for()
+    say(tab, "/compact")
+    tab.locator("#compact-cancel").wait_for()
     check("compacting")
-    page.click("#compact-cancel")
-    page.locator("#compaction-row.outcome").wait_for()
+    tab.click("#compact-cancel")
+    tab.locator("#compaction-row.outcome").wait_for()
     check("cancelled")
     gate.release()
     script.error(400, when=is_summary, always=True)
-    say(page, "/compact")
-    page.locator(".divider, #compaction-row.failed").wait_for()
+    say(tab, "/compact")
+    tab.locator(".divider, #compaction-row.failed").wait_for()
     check("a summary by rule, or none")
     script.clear()
-    page.locator(".divider summary").click()
-    page.get_by_role("button", name="Edit", exact=True).click()
-    page.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
-    page.get_by_role("button", name="Save").click()
-    page.locator("#summary-findings").wait_for()
-    dialog(page, check, "what the saved summary says that no message does")
-    page.click("#gauge")
-    page.click("#compact-now")
-    page.locator("#dialog[open]", has_text="nothing to compact").wait_for()
-    dialog(page, check, "nothing to compact")
-    composer(page).fill("/nonsense")
-    composer(page).press("Enter")
-    page.locator("#notice").wait_for()
+    tab.locator(".divider summary").click()
+    tab.get_by_role("button", name="Edit", exact=True).click()
+    tab.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
+    tab.get_by_role("button", name="Save").click()
+    tab.locator("#summary-findings").wait_for()
+    dialog(tab, check, "what the saved summary says that no message does")
+    tab.click("#gauge")
+    tab.click("#compact-now")
+    tab.locator("#dialog[open]", has_text="nothing to compact").wait_for()
+    dialog(tab, check, "nothing to compact")
+    composer(tab).fill("/nonsense")
+    composer(tab).press("Enter")
+    tab.locator("#notice").wait_for()
     check("an unknown command")
 
 
@@ -232,8 +219,11 @@ def test_a_chat_that_went_on_elsewhere_breaks_no_rule(
 def test_no_list_and_no_banner_breaks_a_rule(
     page: Page, start_everlong: Start, check: Callable[[str], None]
 ) -> None:
-    """On the demo server: the menus of the sidebar, archived and temporary chats, memory."""
+    """On the demo server, from its set-up to the sign-out: the menus of the sidebar, archived and
+    temporary chats, memory."""
     server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
+    page.goto(server.url + server.setup_path)
+    check("first run")
     set_up(page, server)
     check("the demo's banner")
     page.click(".user-menu summary")
@@ -266,6 +256,11 @@ def test_no_list_and_no_banner_breaks_a_rule(
     page.goto(f"{server.url}/memories/")
     page.locator(".memory-list").wait_for()
     check("memory")
+    page.goto(f"{server.url}/account/logout/")
+    check("sign out")
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(f"{server.url}/account/login/")
+    check("sign in")
 
 
 SIGNED_OUT = (
@@ -275,9 +270,8 @@ SIGNED_OUT = (
 
 
 def test_no_page_of_the_signed_out_and_of_faults_breaks_a_rule(
-    page: Page, start_everlong: Start, check: Callable[[str], None]
+    page: Page, server: EverlongProcess, check: Callable[[str], None]
 ) -> None:
-    server = start_everlong()
     for path in SIGNED_OUT:
         page.goto(f"{server.url}/account/{path.rstrip('/')}/")
         check(path)
@@ -309,41 +303,38 @@ def source(route: Route) -> None:
 
 
 def test_no_page_of_the_administration_breaks_a_rule(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    server: EverlongProcess,
+    scripted: DemoServer,
     check: Callable[[str], None],
 ) -> None:
     """The index, every list with its search and filters, and a row of each."""
-    server = start_everlong(**small_window)
-    set_up(page, server)
     for number, answer in enumerate(ANSWERS, 1):
-        model.script.reply(answer, when=is_chat)
-        say(page, f"Question number {number}?")
-        wait_for_answer(page, number)
-    model.script.reply(SUMMARY, when=is_summary)
-    say(page, "/compact")
-    page.locator(".divider").wait_for()
-    page.goto(f"{server.url}/admin/")
+        scripted.script.reply(answer, when=is_chat)
+        say(tab, f"Question number {number}?")
+        wait_for_answer(tab, number)
+    scripted.script.reply(SUMMARY, when=is_summary)
+    say(tab, "/compact")
+    tab.locator(".divider").wait_for()
+    tab.goto(f"{server.url}/admin/")
     check("index")
-    lists = hrefs(page, "#content-main th a")
+    lists = hrefs(tab, "#content-main th a")
     assert len(lists) > 5
     for address in lists:
-        page.goto(server.url + address)
+        tab.goto(server.url + address)
         check(address)
-        rows = hrefs(page, "#result_list tbody th a")
+        rows = hrefs(tab, "#result_list tbody th a")
         for row in rows[:1]:
-            page.goto(server.url + row)
+            tab.goto(server.url + row)
             check(row)
-        if adding := hrefs(page, ".object-tools .addlink"):
-            page.goto(server.url + adding[0])
+        if adding := hrefs(tab, ".object-tools .addlink"):
+            tab.goto(server.url + adding[0])
             check(adding[0])
-    page.goto(f"{server.url}/admin/chat/compaction/")
-    page.check("#action-toggle")
-    page.select_option("[name=action]", "revert")
-    page.click("button[name=index]")
-    page.locator(".confirm").wait_for()
+    tab.goto(f"{server.url}/admin/chat/compaction/")
+    tab.check("#action-toggle")
+    tab.select_option("[name=action]", "revert")
+    tab.click("button[name=index]")
+    tab.locator(".confirm").wait_for()
     check("an action's question")
 
 
@@ -351,74 +342,70 @@ def hrefs(page: Page, links: str) -> list[str]:
     return [link.get_attribute("href") or "" for link in page.locator(links).all()]
 
 
-def test_the_main_job_with_the_keyboard_alone(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
-) -> None:
-    server = start_everlong(**small_window)
-    set_up(page, server)
-    expect(composer(page)).to_be_focused()
-    keys = page.keyboard
-    model.script.reply("Hello!", when=is_chat)
+def test_the_main_job_with_the_keyboard_alone(tab: Page, scripted: DemoServer) -> None:
+    expect(composer(tab)).to_be_focused()
+    keys = tab.keyboard
+    scripted.script.reply("Hello!", when=is_chat)
     keys.type("Hi there")
     keys.press("Enter")
-    wait_for_answer(page, 1)
-    expect(composer(page)).to_be_focused()
+    wait_for_answer(tab, 1)
+    expect(composer(tab)).to_be_focused()
     # Back to one's own message, and edit it.
     keys.press("Alt+ArrowUp")
     keys.press("Alt+ArrowUp")
-    expect(page.locator("article[data-role=user]")).to_be_focused()
-    tab_to(page, "Edit message")
+    expect(tab.locator("article[data-role=user]")).to_be_focused()
+    tab_to(tab, "Edit message")
     keys.press("Enter")
-    expect(page.get_by_role("textbox", name="Edit message")).to_be_focused()
+    expect(tab.get_by_role("textbox", name="Edit message")).to_be_focused()
     keys.press("Control+a")
     keys.type("Good evening")
-    model.script.reply("Good evening!", when=is_chat)
+    scripted.script.reply("Good evening!", when=is_chat)
     keys.press("Control+Enter")
-    expect(page.locator("#transcript")).to_contain_text("Good evening!")
-    wait_for_answer(page, 1)
-    expect(composer(page)).to_be_focused()
+    expect(tab.locator("#transcript")).to_contain_text("Good evening!")
+    wait_for_answer(tab, 1)
+    expect(composer(tab)).to_be_focused()
     # Stop an answer.
-    gate = model.script.stall("Once upon a ti", when=is_chat)
+    gate = scripted.script.stall("Once upon a ti", when=is_chat)
     keys.type("A story, please")
     keys.press("Enter")
     assert gate.reached.wait(10)
-    tab_to(page, "Stop the answer")
+    tab_to(tab, "Stop the answer")
     keys.press("Enter")
-    expect(page.locator("article[data-status=interrupted]")).to_have_count(1)
-    expect(composer(page)).to_be_focused()
+    expect(tab.locator("article[data-status=interrupted]")).to_have_count(1)
+    expect(composer(tab)).to_be_focused()
     # Compact, and read the summary.
     for number in (2, 3, 4):
-        model.script.reply("A long answer. " * 100, when=is_chat)
+        scripted.script.reply("A long answer. " * 100, when=is_chat)
         keys.type(f"Question {number}")
         keys.press("Enter")
-        wait_for_answer(page, number)
-    model.script.reply(SUMMARY, when=is_summary)
+        wait_for_answer(tab, number)
+    scripted.script.reply(SUMMARY, when=is_summary)
     keys.type("/compact")
     keys.press("Enter")
-    expect(page.locator("#compaction-row")).to_contain_text("Compacted")
-    expect(composer(page)).to_be_focused()
-    tab_to(page, "View summary", "Shift+Tab")
+    expect(tab.locator("#compaction-row")).to_contain_text("Compacted")
+    expect(composer(tab)).to_be_focused()
+    tab_to(tab, "View summary", "Shift+Tab")
     keys.press("Enter")
-    expect(page.locator(".divider .summary-body")).to_be_visible()
+    expect(tab.locator(".divider .summary-body")).to_be_visible()
     # A dialog gives the focus back to where it was opened.
-    tab_to(page, "Conversation menu", "Shift+Tab")
+    tab_to(tab, "Conversation menu", "Shift+Tab")
     keys.press("Enter")
-    tab_to(page, "Settings and system prompt")
+    tab_to(tab, "Settings and system prompt")
     keys.press("Enter")
-    expect(page.locator("#dialog")).to_be_visible()
+    expect(tab.locator("#dialog")).to_be_visible()
     keys.press("Escape")
-    expect(page.locator("#conversation-menu summary")).to_be_focused()
-    tab_to(page, "Model", "Shift+Tab")
-    tab_to(page, "Message")
+    expect(tab.locator("#conversation-menu summary")).to_be_focused()
+    tab_to(tab, "Model", "Shift+Tab")
+    tab_to(tab, "Message")
     keys.type("/cont")
     keys.press("Enter")  # the menu's first: /context
-    expect(page.locator("#gauge-panel")).to_be_visible()
+    expect(tab.locator("#gauge-panel")).to_be_visible()
     keys.press("Escape")
     keys.press("Control+k")
-    expect(page.locator("#sidebar-search")).to_be_focused()
+    expect(tab.locator("#sidebar-search")).to_be_focused()
     keys.press("Control+Shift+o")
-    page.wait_for_url(re.compile(r"/$"))
-    expect(composer(page)).to_be_focused()
+    tab.wait_for_url(re.compile(r"/$"))
+    expect(composer(tab)).to_be_focused()
 
 
 NAME = """() => {
