@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,7 +16,7 @@ from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
 from chat.live.runner import runner
-from chat.models import Conversation, Turn
+from chat.models import Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
@@ -24,6 +24,7 @@ from chat.queries.model_profiles import list_offered, load_profile
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
+from chat.web.access import find_conversation, limit_response, load_user, refusal_response
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
 
@@ -38,39 +39,6 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "most_bytes": MAX_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
     }
-
-
-def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
-    """The signed-in user's conversation, or 404."""
-    assert request.user.is_authenticated
-    try:
-        return conversations.load_owned(request.user, pk)
-    except Conversation.DoesNotExist:
-        raise Http404 from None
-
-
-def refusal_response(refusal: Refused, status: int, words: str = "") -> HttpResponse:
-    """A refusal's words, or others, as plain text."""
-    plain = "text/plain; charset=utf-8"
-    response = HttpResponse(words or refusal.message, status=status, content_type=plain)
-    return _limited(response, refusal)
-
-
-def _limited(response: HttpResponse, refusal: Refused) -> HttpResponse:
-    """The response to a refusal; 429 with the seconds to wait where a limit was reached."""
-    if refusal.retry_after is not None:
-        response.status_code = 429
-        response["Retry-After"] = str(refusal.retry_after)
-    return response
-
-
-async def load_user(request: HttpRequest) -> User:
-    """The user of an async view behind `login_required`; templates then find them without a query,
-    which they could not make here."""
-    user = await request.auser()
-    assert isinstance(user, User)
-    request.user = user
-    return user
 
 
 @login_required
@@ -203,7 +171,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             temporary="temporary" in request.POST,
         )
     except Refused as refusal:
-        return _limited(await _again(request, refusal.message, 422), refusal)
+        return limit_response(await _again(request, refusal.message, 422), refusal)
     assert opening is not None
     row = opening.turn.conversation
     if _scripted(request):

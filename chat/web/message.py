@@ -24,7 +24,7 @@ from chat.queries import export
 from chat.queries.conversation import load_state
 from chat.services import branches, conversations
 from chat.services.requests import AnswerStart
-from chat.web.conversation import find_conversation, load_user, refusal_response
+from chat.web.access import find_conversation, load_user, refusal_response
 from chat.web.forms import BudgetForm, budget_choices
 from chat.web.summary import explain_refusal
 

@@ -18,7 +18,7 @@ from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction
 from chat.queries.preview import preview_compaction
 from chat.services import summaries
-from chat.web.conversation import find_conversation
+from chat.web.access import find_conversation
 from chat.web.forms import CompactForm, SummaryForm
 
 # How the summary will be written, by its engine; None: it is prepared already.
