@@ -53,7 +53,7 @@ class Step:
         """The same step; if it is pytest's, with what the steps need to build only once."""
         if self.arguments[: len(PYTEST)] != PYTEST:
             return self
-        return replace(self, arguments=[*self.arguments, "--shared", directory])
+        return replace(self, arguments=[*self.arguments, f"--shared={directory}"])
 
 
 STEPS = [
