@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import say, wait_for_answer
+from tests.e2e.conftest import Start, say, set_up, wait_for_answer
 from tests.shots import ANSWERS
 
 pytestmark = pytest.mark.e2e
@@ -15,12 +15,15 @@ MOST_IN_ALL = 100_000
 MOST_REQUESTS = 12
 
 
-def test_a_cold_load_is_light(tab: Page, scripted: DemoServer) -> None:
+def test_a_cold_load_is_light(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
     for number, answer in enumerate(ANSWERS, 1):
-        scripted.script.reply(answer, when=is_chat)
-        say(tab, f"Question number {number}?")
-        wait_for_answer(tab, number)
-    network = tab.context.new_cdp_session(tab)
+        model.script.reply(answer, when=is_chat)
+        say(page, f"Question number {number}?")
+        wait_for_answer(page, number)
+    network = page.context.new_cdp_session(page)
     kinds: dict[str, str] = {}
     urls: list[str] = []
     sizes: dict[str, int] = {}
@@ -31,7 +34,7 @@ def test_a_cold_load_is_light(tab: Page, scripted: DemoServer) -> None:
     )
     network.send("Network.enable")
     network.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    tab.reload(wait_until="networkidle")
+    page.reload(wait_until="networkidle")
     script = sum(size for key, size in sizes.items() if kinds.get(key) == "Script")
     fetched = [url for url in urls if not url.startswith("data:")]
     assert len(fetched) <= MOST_REQUESTS, fetched
