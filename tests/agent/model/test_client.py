@@ -261,7 +261,7 @@ async def test_a_stream_of_another_server_is_understood() -> None:
         (400, "Your credit balance is too low", "no_credit", False, "no credit"),
         (401, None, "bad_key", False, "administrator"),
         (402, None, "no_credit", False, "no credit"),
-        (403, None, "not_allowed", False, "may not"),
+        (403, None, "not_allowed", False, "is not allowed"),
         (404, "model: x", "unknown_model", False, "model: x"),
         (408, None, "server_error", True, "408"),
         (409, None, "bad_request", False, "refused"),
