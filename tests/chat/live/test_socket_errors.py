@@ -29,7 +29,7 @@ class Case:
 CASES = {
     "bad key": Case("bad_key", lambda s: s.error(401), "API key was not accepted", False),
     "no credit": Case("no_credit", lambda s: s.error(402), "no credit", False),
-    "not allowed": Case("not_allowed", lambda s: s.error(403), "key may not", False),
+    "not allowed": Case("not_allowed", lambda s: s.error(403), "key is not allowed", False),
     "unknown model": Case(
         "unknown_model", lambda s: s.error(404), "does not know this model", False
     ),

@@ -122,7 +122,7 @@ async def test_a_refused_key_is_named_by_its_variable(library: str, key: str, st
 
 
 async def test_a_key_that_is_wanted_but_not_given_is_told(library: str) -> None:
-    with pytest.raises(ToolError, match="library wants a key"):
+    with pytest.raises(ToolError, match="library requires a key"):
         await mcp.list_tools(mcp.Endpoint("library", library, {}, 10.0))
 
 

@@ -208,7 +208,7 @@ def test_a_proposal_is_made_once_and_there_is_a_limit(
     monkeypatch.setattr(memories, "MAX_PROPOSALS", 2)
     assert propose(conversation, "One") == propose(conversation, "one.")
     propose(conversation, "Two")
-    with pytest.raises(Refused, match="waits for"):
+    with pytest.raises(Refused, match="wait for"):
         propose(conversation, "Three")
     memories.remember(conversation.owner_id, "Known", Memory.Source.USER)
     assert memories.propose_fact(conversation.owner_id, "known", conversation.pk, 1) is None

@@ -64,5 +64,5 @@ def test_not_ready_while_it_is_being_stopped(
     monkeypatch.setattr(runner, "draining", True)
     response = client.get("/readyz")
     assert (response.status_code, response.json()["status"]) == (503, "not ready")
-    assert "being stopped" in response.json()["components"]["process"]
+    assert "is stopping" in response.json()["components"]["process"]
     assert client.get("/healthz").json() == {"status": "ok", "draining": True}
