@@ -21,14 +21,14 @@ import pytest
 def server():
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
                                start_new_session=True)
-    pathlib.Path({pid!r}).write_text(str(process.pid))
-    yield
+    yield process
     {teardown}
 
 def test_before():
     pass
 
 def test_that_hangs(server):
+    pathlib.Path({pid!r}).write_text(str(server.pid))
     time.sleep(600)
 """
 
