@@ -29,7 +29,8 @@ async def talk(site: Site, person: Visitor, *texts: str) -> tuple[UUID, KeepingT
         await tab.next("turn.finished", status="completed")
     for text in said[1:]:
         tab.say(text)
-        await tab.next("turn.finished", status="completed")
+        begun = await tab.next("turn.started")
+        await tab.next("turn.finished", turn_id=begun["turn_id"], status="completed")
     return conversation, tab
 
 
