@@ -65,7 +65,8 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
         )
 
     html = draw_safely(f"message {message.pk}", article, lambda: _source_article(message))
-    html = mark_safe(_without_strangers(html, message))
+    # Without the space around it, which parsers place differently.
+    html = mark_safe(_without_strangers(html, message).strip())
     if key and not (turn and turn.status in Turn.ACTIVE):
         cache.set(key, html, CACHE_SECONDS)
     return html

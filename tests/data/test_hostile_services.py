@@ -1,5 +1,6 @@
 """All hostile texts through everything that stores one: composer, titles, settings, search."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -120,7 +121,7 @@ def test_titles_are_escaped_and_found(hostile: Corpus, client: Browser) -> None:
         response = client.get(reverse("sidebar"), {"q": title})
         assert response.status_code == 200
         html = response.content.decode()
-        if html.count("<a ") < 100:  # of more, only the newest are shown
+        if len(re.findall(r"<a\s", html)) < 100:  # of more, only the newest are shown
             assert str(row.pk) in html, title
             assert escape(title) in html
     page = client.get(made[-1].get_absolute_url()).content.decode()
