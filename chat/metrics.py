@@ -23,12 +23,12 @@ _lock = Lock()
 _counted: Counter[Fault] = Counter()
 
 
-def count_event(fault: Fault) -> None:
+def count_fault(fault: Fault) -> None:
     """Count one more."""
     with _lock:
         _counted[fault] += 1
 
 
-def read_count(fault: Fault) -> int:
+def read_fault_count(fault: Fault) -> int:
     """How many there were since the process started."""
     return _counted[fault]

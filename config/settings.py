@@ -231,7 +231,7 @@ MCP_SECRETS = {k: v for k, v in os.environ.items() if k.startswith("MCP_SECRET_"
 # --- Compaction -----------------------------------------------------------------------------------
 
 CONTEXT_BUDGET = env.int("CONTEXT_BUDGET", 200_000)  # tokens; never more than the model's window
-# The site's defaults of agent.compaction.plan.Policy, by field; a conversation may differ.
+# The site's defaults of agent.compaction.policy.Policy, by field; a conversation may differ.
 COMPACTION = site_policy(env, input_characters=100_000 if SUMMARY_MODEL else 0)
 # Count a compacted context with a call of 16 tokens where the server has no count_tokens.
 COUNT_BY_PROBE = env.bool("COUNT_BY_PROBE", False)

@@ -166,7 +166,7 @@ class Migration(migrations.Migration):
                 ('compaction_enabled', models.BooleanField(default=True)),
                 ('context_budget', models.PositiveIntegerField(blank=True, help_text="Tokens; empty: the site's default.", null=True)),
                 ('keep_first_message', models.BooleanField(default=True, help_text='The first user message is always sent verbatim.')),
-                ('compaction_settings', models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.plan.Policy that differ from the site's.")),
+                ('compaction_settings', models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.policy.Policy that differ from the site's.")),
                 ('pruned_through', models.PositiveIntegerField(default=0, help_text='Large tool results up to this number are sent as previews.')),
                 ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers]}: what the user has switched on.')),
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),

@@ -64,7 +64,7 @@ class Conversation(models.Model):
     compaction_settings = models.JSONField(
         default=dict,
         blank=True,
-        help_text="Fields of agent.compaction.plan.Policy that differ from the site's.",
+        help_text="Fields of agent.compaction.policy.Policy that differ from the site's.",
     )
     pruned_through = models.PositiveIntegerField(
         default=0, help_text="Large tool results up to this number are sent as previews."

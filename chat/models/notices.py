@@ -12,7 +12,7 @@ class Notice(StrEnum):
     TRIMMED = "trimmed"
     CUT = "cut"
     LAST_ROUND = "last_round"
-    COMPACTION_RESTS = "compaction_rests"
+    COMPACTION_PAUSED = "compaction_paused"
     SERVERS_LEFT_OUT = "servers_left_out"
     UNSTORED = "unstored"
     STORED_LATE = "stored_late"
@@ -29,7 +29,7 @@ WORDS = {
         "The limit of tool calls for one answer was reached; the model was asked to answer with "
         "what it had. Ask it to go on if something is missing."
     ),
-    Notice.COMPACTION_RESTS: gettext_lazy(
+    Notice.COMPACTION_PAUSED: gettext_lazy(
         "Automatic compaction is paused for a few minutes because it failed or happened too often. "
         "/compact works at any time."
     ),

@@ -270,8 +270,7 @@ class ConversationDeleted(Event):
 
 @dataclass(frozen=True, slots=True)
 class SiteState(Event):
-    """Words for a banner while a part of the server is away, with the code of the mode; both
-    empty: everything works again."""
+    """Words for a banner while a part of the server is away; empty: everything works again."""
 
     type = "site.state"
     text: str

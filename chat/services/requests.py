@@ -214,7 +214,7 @@ def _make_room(turn: Turn, state: RequestState) -> tuple[RequestState, Trigger |
             case Compact(trigger):
                 return state, trigger
             case BreakerOpen():
-                set_notice(turn.pk, Notice.COMPACTION_RESTS)
+                set_notice(turn.pk, Notice.COMPACTION_PAUSED)
                 return state, None
             case Send() | Trim():
                 return state, None

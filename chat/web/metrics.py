@@ -57,7 +57,9 @@ def _families() -> Iterable[list[str]]:
     begun = [({"service": each.service}, each.count) for each in outages.ALL]
     yield _family("outages_total", "counter", "How often a service went away.", begun)
     for fault, help_text in metrics.WORDS.items():
-        yield _family(f"{fault}_total", "counter", help_text, [({}, metrics.read_count(fault))])
+        yield _family(
+            f"{fault}_total", "counter", help_text, [({}, metrics.read_fault_count(fault))]
+        )
 
 
 def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:

@@ -88,7 +88,7 @@ def test_the_chip_of_a_text_shows_how_it_begins(tab: Page) -> None:
     expect(chip).to_contain_text("import antigravity")
 
 
-def test_after_failures_automatic_compaction_rests_and_the_page_says_so(
+def test_after_failures_automatic_compaction_is_paused_and_the_page_says_so(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
     rests = {"COMPACTION_EXTRACT": "0", "COMPACTION_BREAKER_FAILURES": "1"}

@@ -31,13 +31,13 @@ def test_the_source_is_shown_and_the_fault_logged_and_counted(fault: type[BaseEx
     def draw() -> str:
         raise fault
 
-    before = metrics.read_count(metrics.Fault.NOT_DRAWN)
+    before = metrics.read_fault_count(metrics.Fault.NOT_DRAWN)
     with capture_logs() as logs:
         assert draw_safely("text", draw, lambda: "source") == "source"
     assert [(each["event"], each["error"]) for each in logs] == [
         ("could not be drawn", fault.__name__)
     ]
-    assert metrics.read_count(metrics.Fault.NOT_DRAWN) == before + 1
+    assert metrics.read_fault_count(metrics.Fault.NOT_DRAWN) == before + 1
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, DatabaseError])

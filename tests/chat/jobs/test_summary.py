@@ -270,12 +270,12 @@ def test_no_server_gets_another_ones_key(
 async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     model_server: DemoServer,
 ) -> None:
-    refused = metrics.read_count(metrics.Fault.REQUEST_REFUSED)
+    refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
     blank = [{"type": "text", "text": " "}]
     empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
     for made in (llm.new_client(), llm.new_summary_client()):
         with pytest.raises(AgentError, match="would refuse"):
             await made.complete(empty)
         await made.close()
-    assert metrics.read_count(metrics.Fault.REQUEST_REFUSED) == refused + 2
+    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 2
     assert model_server.script.requests == []

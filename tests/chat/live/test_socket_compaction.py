@@ -419,7 +419,7 @@ async def test_the_limit_of_overflows_is_for_the_whole_turn(chat: Chat) -> None:
     assert (compaction.trigger, compaction.status) == ("overflow", "completed")
 
 
-async def test_while_automatic_compaction_rests_an_overflow_is_trimmed(chat: Chat) -> None:
+async def test_while_automatic_compaction_is_paused_an_overflow_is_trimmed(chat: Chat) -> None:
     conversation = await chat.start([long_text(n) for n in range(1, 7)])
 
     def fail_often() -> None:

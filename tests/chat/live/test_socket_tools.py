@@ -392,7 +392,7 @@ async def test_a_paused_turn_that_would_not_fit_any_more_ends_with_what_there_is
 
 
 async def test_a_continuation_that_breaks_a_rule_is_refused_and_counted(chat: Chat) -> None:
-    refused = metrics.read_count(metrics.Fault.REQUEST_REFUSED)
+    refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
     paused = (text("So far."), tool_use("recall", {}))
     chat.script.reply(ScriptedReply(paused, stop_reason="pause_turn"))
     tab = await chat.open()
@@ -401,7 +401,7 @@ async def test_a_continuation_that_breaks_a_rule_is_refused_and_counted(chat: Ch
     assert finished["error"]["code"] == "bad_request"
     assert "Please report it" in finished["error"]["message"]
     assert "So far." in finished["html"]
-    assert metrics.read_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
+    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
 
 
 async def test_thinking_that_the_api_does_not_take_back_goes_as_text_once(

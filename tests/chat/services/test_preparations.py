@@ -417,13 +417,13 @@ def failed(conversation: Conversation, times: int) -> None:
         conversation.refresh_from_db()
 
 
-def test_after_three_failures_automatic_compaction_rests_and_says_so(user: User) -> None:
+def test_after_three_failures_automatic_compaction_is_paused_and_says_so(user: User) -> None:
     conversation = filled(user, 0.85)
     failed(conversation, 3)
     opening = begun(conversation)
     assert opening.compact is None
     turn = Turn.objects.get(conversation=conversation, status__in=Turn.ACTIVE)
-    assert turn.notice == Notice.COMPACTION_RESTS
+    assert turn.notice == Notice.COMPACTION_PAUSED
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED))
     assert preparations.prepare_if_due(load_state(conversation.pk)) is None
     assert summaries.open_compaction_turn(user, conversation.pk, focus="", owner=OWNER)
@@ -471,7 +471,7 @@ def test_the_tool_rests_too(user: User) -> None:
     opening = requests.begin_answer(turn.pk)
     assert opening.compact is None
     turn.refresh_from_db()
-    assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_RESTS, False)
+    assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_PAUSED, False)
 
 
 def test_rounds_that_a_compaction_kept_do_not_count_again(user: User) -> None:

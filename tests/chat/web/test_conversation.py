@@ -340,7 +340,8 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
     make_compaction(conversation, cost=0.25)
     make_turn(conversation, status="completed", notice=Notice.TRIMMED)
     make_turn(conversation, status="failed", notice=Notice.SERVERS_LEFT_OUT)
-    metrics.count_event(metrics.Fault.REQUEST_REPAIRED)
+    metrics.count_fault(metrics.Fault.REQUEST_REPAIRED)
+    repaired = metrics.read_fault_count(metrics.Fault.REQUEST_REPAIRED)
     response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
     assert response["Content-Type"].startswith("text/plain; version=0.0.4")
     lines = response.content.decode().splitlines()
@@ -350,10 +351,10 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
         'everlong_turns{kind="answer",status="failed"} 1',
         'everlong_degraded_turns{mode="trimmed"} 1',
         'everlong_degraded_turns{mode="servers_left_out"} 1',
-        'everlong_degraded_turns{mode="compaction_rests"} 0',
+        'everlong_degraded_turns{mode="compaction_paused"} 0',
         f"everlong_compactions{{{labels}}} 1",
         "everlong_compaction_dollars 0.25",
-        f"everlong_request_repaired_total {metrics.read_count(metrics.Fault.REQUEST_REPAIRED)}",
+        f"everlong_request_repaired_total {repaired}",
         "# TYPE everlong_request_refused_total counter",
     ):
         assert line in lines
