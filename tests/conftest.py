@@ -20,7 +20,13 @@ from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.support.patience import PATIENCE
-from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess, build_site
+from tests.support.server import (
+    CeleryProcess,
+    EverlongProcess,
+    LoggedProcess,
+    build_site,
+    manage,
+)
 from tests.support.services import (
     PostgresServer,
     RedisServer,
@@ -236,6 +242,25 @@ def redis_server(pytestconfig: pytest.Config) -> Iterator[RedisServer]:
     server = start_redis()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def migrated_database(postgres_server: PostgresServer) -> str:
+    """The name of a database to copy, as `manage.py migrate` leaves it on PostgreSQL."""
+    url = postgres_server.fresh_database()
+    manage({**os.environ, "DATABASE_URL": url}, "migrate")
+    return url.rpartition("/")[2]
+
+
+@pytest.fixture
+def scaled_environment(
+    postgres_server: PostgresServer, redis_server: RedisServer, migrated_database: str
+) -> dict[str, str]:
+    """The environment of a site on PostgreSQL and Redis: a migrated database and an empty one."""
+    return {
+        "DATABASE_URL": postgres_server.fresh_database(migrated_database),
+        "REDIS_URL": redis_server.fresh_database(),
+    }
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """`make test`: every step, one line each; the full output only of what fails.
 
-Three steps run at a time, the longest first: most of a test's time is waiting for another process.
+More steps run at a time than there are cores, the longest first: much of a test's time is waiting
+for another process.
 A step that cannot run (no Chromium, no PostgreSQL) fails like any other: the rest still runs, and
 the last lines name it. One that takes too long, or Ctrl-C, ends in order: pytest prints what it has
 found so far, and no process is left behind.
@@ -25,7 +26,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
 LAST_WORDS = 30.0  # seconds in which a step that is interrupted tears down and reports
-AT_ONCE = 3
+AT_ONCE = max(4, os.cpu_count() or 1)
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 # Without Django; in a browser. The rest runs on SQLite, and what is marked so on PostgreSQL too.
 PURE = ["tests/agent", "tests/demo"]
@@ -56,6 +57,14 @@ class Step:
         return replace(self, arguments=[*self.arguments, f"--shared={directory}"])
 
 
+def in_parts(group: str, name: str, arguments: list[str], parts: int = 2) -> list[Step]:
+    """One step as several that may run beside each other."""
+    return [
+        Step(group, f"{name}, {n} of {parts}", [*arguments, "--part", f"{n}/{parts}"])
+        for n in range(1, parts + 1)
+    ]
+
+
 STEPS = [
     Step("static", "format", ["-m", "ruff", "format", "--check", "--quiet", "."]),
     Step("static", "lint", ["-m", "ruff", "check", "--quiet", "--output-format=concise", "."]),
@@ -66,10 +75,9 @@ STEPS = [
     Step("static", "order of rooms", ["--no-logo"], "lint-imports"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
-    Step("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
-    Step("e2e", "in Chromium", [*PYTEST, BROWSER, "--part", "1/2"]),
-    Step("e2e", "in Chromium, the rest", [*PYTEST, BROWSER, "--part", "2/2"]),
-    Step("services", "on PostgreSQL, Redis", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
+    *in_parts("e2e", "in Chromium", [*PYTEST, BROWSER]),
+    *in_parts("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
+    *in_parts("services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 
@@ -120,7 +128,7 @@ def run(step: Step, seconds: float = TIMEOUT) -> Result:
     passed = process.returncode == 0 and not cause
     result = Result(step, passed, said, time.monotonic() - start)
     verdict = "ok  " if passed else "FAIL"
-    shown = f"{verdict}  {step.name:<22}{result.seconds:6.1f} s   {result.summary}\n"
+    shown = f"{verdict}  {step.name:<24}{result.seconds:6.1f} s   {result.summary}\n"
     if not passed or step.group == "data":  # whose tables are what it is for
         shown += f"{said.rstrip()}\n\n"
     print(shown, end="", flush=True)  # at once: another step may be printing too

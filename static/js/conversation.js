@@ -64,7 +64,8 @@ export class Conversation {
       this.#compacting = on;
       this.drawState();
     };
-    this.compaction = new Compaction({ transcript, send, onLock });
+    const sendOnceOpen = (frame) => this.socket.sendOnceOpen(frame);
+    this.compaction = new Compaction({ transcript, send: sendOnceOpen, onLock });
     this.composer = new Composer({
       key: this.id,
       commands: this.#commands(),

@@ -37,6 +37,13 @@ export class Socket {
     return true;
   }
 
+  /** As `send`, for what the reader need not ask again: while a socket opens it waits for it. */
+  sendOnceOpen(frame) {
+    if (this.#socket?.readyState !== WebSocket.CONNECTING) return this.send(frame);
+    this.#socket.addEventListener("open", () => this.send(frame), { once: true });
+    return true;
+  }
+
   /** Ask for a snapshot; a server that does not answer is left. */
   sync() {
     if (!this.send({ type: "sync" })) return;

@@ -10,7 +10,7 @@ from tests.support.server import EverlongProcess
 pytestmark = pytest.mark.e2e
 
 
-def test_link_creates_the_administrator_who_signs_out_and_in(
+def test_link_creates_the_administrator_who_signs_out_and_in_and_the_server_ends_in_order(
     start_everlong: Callable[..., EverlongProcess], page: Page
 ) -> None:
     server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="")
@@ -33,3 +33,7 @@ def test_link_creates_the_administrator_who_signs_out_and_in(
     page.get_by_label("Password").fill("correct horse battery")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{server.url}/")
+
+    page.close()
+    assert "demo server" in server.log
+    assert server.stop() == 0

@@ -176,6 +176,43 @@ def test_a_command_that_is_refused_stays(tab: Page, scripted: DemoServer) -> Non
     expect(composer(tab)).to_have_value("/compact the exact prices")
 
 
+SOCKET_THAT_OPENS_LATE = """
+window.WebSocket = class extends EventTarget {
+  static CONNECTING = 0;
+  static OPEN = 1;
+  readyState = 0;
+  sent = [];
+  constructor() {
+    super();
+    window.socket = this;
+  }
+  open() {
+    this.readyState = 1;
+    this.onopen();
+    this.dispatchEvent(new Event("open"));
+  }
+  send(text) {
+    this.sent.push(JSON.parse(text));
+  }
+};"""
+
+
+def test_a_command_that_comes_before_the_socket_is_open_waits_for_it(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tab.add_init_script(SOCKET_THAT_OPENS_LATE)
+    tab.reload()
+    say(tab, "/compact the exact prices")
+    assert tab.evaluate("socket.sent") == []
+    tab.evaluate("socket.open()")
+    assert tab.evaluate("socket.sent") == [{"type": "compact", "focus": "the exact prices"}]
+    expect(tab.locator("#notice")).to_be_hidden()
+    expect(composer(tab)).to_have_value("/compact the exact prices")
+
+
 def test_a_sent_message_takes_no_other_tabs_draft_and_no_later_file(
     tab: Page, scripted: DemoServer
 ) -> None:

@@ -138,14 +138,12 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
     model: DemoServer,
     page: Page,
     second_window: SecondWindow,
-    postgres_server,  # type: ignore[no-untyped-def]
-    redis_server,  # type: ignore[no-untyped-def]
+    scaled_environment: dict[str, str],
 ) -> None:
     server = start_everlong(
         "--no-worker",
         **small_window,
-        DATABASE_URL=postgres_server.fresh_database(),
-        REDIS_URL=redis_server.fresh_database(),
+        **scaled_environment,
         LEASE_SECONDS="4",
         COMPACTION_PREPARE="0",
     )

@@ -39,12 +39,6 @@ SETTINGS = {
 ACTIVE = "status IN ('queued', 'compacting', 'running')"
 
 
-class MigratedProcess(EverlongProcess):
-    """`manage.py serve` on a database that is migrated already: a copy of one that was."""
-
-    migrates = False
-
-
 @dataclass
 class Site:
     """`webs` and `worker` run; in the embedded profile one web process is the whole site."""
@@ -76,7 +70,7 @@ class Site:
     def start_web(self) -> EverlongProcess:
         """One more web process."""
         arguments = ["--no-worker"] if self.scaled else []
-        web = MigratedProcess(self.directory, self.data, *arguments, **self.environment)
+        web = EverlongProcess(self.directory, self.data, *arguments, **self.environment)
         self.webs.append(self.supervise(web).start())
         return web
 

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from tests.support.patience import PATIENCE
-from tests.support.server import ROOT, EverlongProcess
-from tests.support.services import PostgresServer, RedisServer
+from tests.support.server import ROOT, CeleryProcess, EverlongProcess
 
 pytestmark = pytest.mark.services
 
@@ -75,24 +74,21 @@ def test_the_image_has_all_that_the_site_can_use() -> None:
     assert names("base.txt") | {"mcp"} <= names("mcp.txt")
 
 
-def test_the_commands_run_in_that_environment(
+def test_the_commands_run_in_that_environment_and_end_in_order(
     start_everlong: Callable[..., EverlongProcess],
-    postgres_server: PostgresServer,
-    redis_server: RedisServer,
+    start_worker: Callable[..., CeleryProcess],
+    scaled_environment: dict[str, str],
 ) -> None:
     web = environment("web")
     assert substituted("${PUBLIC_URL:-http://localhost:${PORT:-8000}}") == web["PUBLIC_URL"]
     # The addresses of the containers, as they are here.
-    here = {
-        "DATABASE_URL": postgres_server.fresh_database(),
-        "REDIS_URL": redis_server.fresh_database(),
-        "HOST": "127.0.0.1",
-    }
+    here = scaled_environment | {"HOST": "127.0.0.1"}
     left_out = ("PORT", "DATA_DIR", "POSTGRES_PASSWORD", "PGPASSWORD")
     kept = {name: value for name, value in web.items() if name not in left_out}
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("ALLOWED_HOSTS")  # the tests' own
         server = start_everlong("--no-worker", **{**kept, **here})
+        worker = start_worker(server)
     assert "https://chat.example.org/setup/" in server.log
 
     # The health check, whose Host header is none of the allowed ones.
@@ -102,9 +98,5 @@ def test_the_commands_run_in_that_environment(
     for path in ("/healthz", "/readyz"):
         asked = [each.replace("/healthz", path) for each in probe]
         subprocess.run([sys.executable, *asked], check=True, timeout=PATIENCE)
-
-
-def test_the_health_check_is_answered_whatever_hosts_are_allowed(
-    start_everlong: Callable[..., EverlongProcess],
-) -> None:
-    assert start_everlong(ALLOWED_HOSTS="chat.example.org").healthy()
+    assert worker.stop() == 0
+    assert server.stop() == 0

@@ -17,7 +17,7 @@ from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
 from tests.support.mcp_server import KEY
 from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess
-from tests.support.services import PostgresServer, RedisServer, free_port
+from tests.support.services import free_port
 
 pytestmark = pytest.mark.services
 
@@ -37,12 +37,8 @@ def model() -> Iterator[DemoServer]:
 
 
 @pytest.fixture
-def environment(
-    model: DemoServer, postgres_server: PostgresServer, redis_server: RedisServer
-) -> Environment:
-    return {
-        "DATABASE_URL": postgres_server.fresh_database(),
-        "REDIS_URL": redis_server.fresh_database(),
+def environment(model: DemoServer, scaled_environment: Environment) -> Environment:
+    return scaled_environment | {
         "ANTHROPIC_BASE_URL": model.base_url,
         "DEFAULT_MODEL": "test-model",
         "MODEL_WINDOWS": "test-model=16000",

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 INSTALL_TIMEOUT = 300  # seconds
+APT_PACKAGE = "chromium-headless-shell"  # the whole browser takes a fifth more of processor time
 
 LAUNCH_ARGUMENTS = [
     "--no-sandbox",
@@ -38,7 +39,7 @@ def find_chromium() -> Path:
     if found := installed():
         return found
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"]
+        install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", APT_PACKAGE]
         reasons.append(run("apt-get update", ["apt-get", "update", "-q"]))
         reasons.append(run("apt-get install", install))
     if found := installed():
@@ -51,8 +52,8 @@ def find_chromium() -> Path:
 
 
 def installed() -> Path | None:
-    """In PATH or in Playwright's cache."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+    """In PATH or in Playwright's cache; the lightest first."""
+    for name in (APT_PACKAGE, "chromium", "chromium-browser", "google-chrome"):
         if path := shutil.which(name):
             return Path(path)
     cache = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright"

@@ -106,11 +106,10 @@ class EverlongProcess(LoggedProcess):
     """`manage.py serve` on a free port, with data of its own in `directory`.
 
     `site` is a directory made by `build_site`, whose database and static files are copied. Keywords
-    are environment variables, over the tests' own; with a DATABASE_URL, that database is migrated.
+    are environment variables, over the tests' own; a DATABASE_URL names a migrated database.
     """
 
     name = "serve"
-    migrates = True
 
     def __init__(self, directory: Path, site: Path, *arguments: str, **environment: str) -> None:
         self.port = int(environment.setdefault("PORT", str(free_port())))
@@ -118,12 +117,9 @@ class EverlongProcess(LoggedProcess):
         data = Path(environment.setdefault("DATA_DIR", str(directory / f"data-{self.port}")))
         if not data.exists():
             shutil.copytree(site, data)
-        migrate = self.migrates and "DATABASE_URL" in environment
         environment.setdefault("DATABASE_URL", sqlite_url(data))
         environment.setdefault("REDIS_URL", "")
         super().__init__([sys.executable, "manage.py", "serve", *arguments], directory, environment)
-        if migrate:
-            manage(self.environment, "migrate")
 
     def start(self, timeout: float = PATIENCE) -> Self:
         """Returns when `/healthz` answers. Raises ProcessFailed."""
