@@ -1,7 +1,7 @@
 """`make test`: every step, one line each; the full output only of what fails.
 
-More steps run at a time than there are cores, the longest first: much of a test's time is waiting
-for another process.
+More steps run at a time than there are cores, those that wait most first: much of a test's time is
+waiting for another process.
 A step that cannot run (no Chromium, no PostgreSQL) fails like any other: the rest still runs, and
 the last lines name it. One that takes too long, or Ctrl-C, ends in order: pytest prints what it has
 found so far, and no process is left behind.
@@ -26,7 +26,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
 LAST_WORDS = 30.0  # seconds in which a step that is interrupted tears down and reports
-AT_ONCE = max(4, os.cpu_count() or 1)
+AT_ONCE = max(5, os.cpu_count() or 1)
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 # Without Django; in a browser. The rest runs on SQLite, and what is marked so on PostgreSQL too.
 PURE = ["tests/agent", "tests/demo"]
@@ -57,7 +57,7 @@ class Step:
         return replace(self, arguments=[*self.arguments, f"--shared={directory}"])
 
 
-def in_parts(group: str, name: str, arguments: list[str], parts: int = 2) -> list[Step]:
+def in_parts(parts: int, group: str, name: str, arguments: list[str]) -> list[Step]:
     """One step as several that may run beside each other."""
     return [
         Step(group, f"{name}, {n} of {parts}", [*arguments, "--part", f"{n}/{parts}"])
@@ -75,9 +75,9 @@ STEPS = [
     Step("static", "order of rooms", ["--no-logo"], "lint-imports"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
-    *in_parts("e2e", "in Chromium", [*PYTEST, BROWSER]),
-    *in_parts("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
-    *in_parts("services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
+    *in_parts(2, "services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
+    *in_parts(2, "e2e", "in Chromium", [*PYTEST, BROWSER]),
+    *in_parts(3, "unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 

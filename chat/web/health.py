@@ -15,7 +15,6 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.utils.decorators import sync_and_async_middleware
-from psycopg_pool import PoolTimeout
 
 from chat.live.runner import runner
 
@@ -95,7 +94,7 @@ def _database() -> ComponentState:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except (DatabaseError, PoolTimeout) as error:
+    except DatabaseError as error:
         log.warning("database not ready", reason=str(error))
         return ComponentState.DATABASE_AWAY
     return ComponentState.OK
