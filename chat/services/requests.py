@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -87,8 +88,13 @@ def send_prompt(
         # The database's constraints keep out a second turn and a repeated frame. Which of them it
         # was is looked up only then.
         with transaction.atomic():
-            rows = Conversation.objects.select_for_update()
+            active = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.ACTIVE)
+            rows = Conversation.objects.select_for_update().annotate(busy=Exists(active))
             conversation = rows.get(pk=conversation_id, owner=user)
+            if conversation.busy:
+                # PostgreSQL would let the new turn wait for one that is just ending, and that one
+                # for the conversation: a deadlock.
+                refuse_if_busy(conversation)
             head = find_head(conversation)
             if expected_head is not None and expected_head != (head.number if head else 0):
                 raise Refused(

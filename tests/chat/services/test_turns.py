@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.models import User
 from agent.errors import AgentError, ErrorCode
@@ -110,6 +110,28 @@ def test_of_two_messages_at_once_one_is_refused(conversation: Conversation) -> N
     assert [refusal.code for refusal in refused] == ["conversation_busy"] * 3
     assert conversation.messages.filter(role="user").count() == 3
     assert Turn.objects.filter(status__in=Turn.ACTIVE).count() == 1
+
+
+@pytest.mark.services
+def test_a_message_in_the_moment_in_which_a_turn_ends_is_refused_and_waits_for_nothing(
+    conversation: Conversation,
+) -> None:
+    """It would hold the conversation, which the end of the turn is about to write."""
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has one writer: needs --services")
+    turn = post(conversation, client_id="first")
+    assert turn is not None
+
+    def send_meanwhile() -> Turn | None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '100ms'")
+            return post(conversation, client_id="second")
+
+    with transaction.atomic():
+        Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.COMPLETED)
+        (refused,) = race(send_meanwhile)
+    assert isinstance(refused, Refused)
+    assert refused.code == "conversation_busy"
 
 
 @pytest.mark.parametrize("head", [0, 3, 5, 10**30])
