@@ -6,6 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
@@ -30,7 +31,7 @@ OF_COLOURS = EVERY_RULE | {"runOnly": ["color-contrast", "link-in-text-block"]}
 def check(page: Page) -> Callable[[str], None]:
     """`check("what is shown")`: axe, then its colours in the dark; and nothing moves for those who
     want it so."""
-    axe = Axe()
+    axe = Axe(f"if (!window.axe) {{ {AXE_SCRIPT} }}")  # once a page
 
     def run(state: str) -> None:
         for theme, rules in (("light", EVERY_RULE), ("dark", OF_COLOURS)):

@@ -168,15 +168,3 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
     model.script.reply(SUMMARY, when=is_summary)
     say(page, "/compact")
     expect(page.locator(".divider")).to_have_count(1)
-
-
-def test_the_demo_compacts_within_ten_messages(start_everlong: Start, page: Page) -> None:
-    server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
-    set_up(page, server)
-    expect(page.locator(".demo-banner")).to_contain_text("not an AI")
-    for number in range(1, 11):
-        say(page, f"Tell me about topic {number}.")
-        expect(answers(page)).to_have_count(number)
-        if page.locator(".divider").count():
-            break
-    expect(page.locator(".divider")).to_contain_text("Conversation compacted")
