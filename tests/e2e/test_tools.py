@@ -224,25 +224,28 @@ def test_thinking_and_calls_are_seen_while_they_happen(
     assert tab.locator("#transcript").inner_text() == shown
 
 
-def test_remember_by_command_and_change_it_on_its_page(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("Hello.", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    say(tab, "/remember I like short answers")
-    expect(tab.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
-    expect(composer(tab)).to_have_value("")
-    scripted.script.reply("Short.", when=is_chat)
-    say(tab, "Tell me more")
-    wait_for_answer(tab, 2)
-    assert "I like short answers" in str(scripted.script.requests[-1].body["system"])
+def test_remember_by_command_and_change_it_on_its_page(
+    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+) -> None:
+    set_up(page, start_everlong(**small_window))
+    model.script.reply("Hello.", when=is_chat)
+    say(page, "Hello")
+    wait_for_answer(page, 1)
+    say(page, "/remember I like short answers")
+    expect(page.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
+    expect(composer(page)).to_have_value("")
+    model.script.reply("Short.", when=is_chat)
+    say(page, "Tell me more")
+    wait_for_answer(page, 2)
+    assert "I like short answers" in str(model.script.requests[-1].body["system"])
 
-    tab.locator(".user-menu summary").click()
-    tab.get_by_role("link", name="Memory").click()
-    expect(tab.get_by_role("heading", name="Memory")).to_be_visible()
-    fact = tab.locator(".memory-list textarea")
+    page.locator(".user-menu summary").click()
+    page.get_by_role("link", name="Memory").click()
+    expect(page.get_by_role("heading", name="Memory")).to_be_visible()
+    fact = page.locator(".memory-list textarea")
     expect(fact).to_have_value("I like short answers")
     fact.fill("I like very short answers")
-    tab.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save").click()
     expect(fact).to_have_value("I like very short answers")
-    tab.get_by_role("button", name="Delete").click()
-    expect(tab.locator("body")).to_contain_text("Nothing is remembered yet")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("body")).to_contain_text("Nothing is remembered yet")
