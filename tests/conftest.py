@@ -25,7 +25,7 @@ from tests.support.server import (
     EverlongProcess,
     LoggedProcess,
     build_site,
-    manage,
+    migrate_fresh,
 )
 from tests.support.services import (
     PostgresServer,
@@ -246,10 +246,8 @@ def redis_server(pytestconfig: pytest.Config) -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="session")
 def migrated_database(postgres_server: PostgresServer) -> str:
-    """The name of a database to copy, as `manage.py migrate` leaves it on PostgreSQL."""
-    url = postgres_server.fresh_database()
-    manage({**os.environ, "DATABASE_URL": url}, "migrate")
-    return url.rpartition("/")[2]
+    """See `migrate_fresh`."""
+    return migrate_fresh(postgres_server)
 
 
 @pytest.fixture

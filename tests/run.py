@@ -1,10 +1,9 @@
 """`make test`: every step, one line each; the full output only of what fails.
 
 More steps run at a time than there are cores, those that wait most first: much of a test's time is
-waiting for another process.
-A step that cannot run (no Chromium, no PostgreSQL) fails like any other: the rest still runs, and
-the last lines name it. One that takes too long, or Ctrl-C, ends in order: pytest prints what it has
-found so far, and no process is left behind.
+waiting for another process. A step that cannot run (no Chromium, no PostgreSQL) fails like any
+other: the rest still runs, and the last lines name it. One that takes too long, or Ctrl-C, ends in
+order: pytest prints what it has found so far, and no process is left behind.
 """
 
 import argparse

@@ -37,7 +37,7 @@ export class Socket {
     return true;
   }
 
-  /** As `send`, for what the reader need not ask again: while a socket opens it waits for it. */
+  /** As `send`, but while a socket opens the frame waits for it; if it never opens, `onState` tells. */
   sendOnceOpen(frame) {
     if (this.#socket?.readyState !== WebSocket.CONNECTING) return this.send(frame);
     this.#socket.addEventListener("open", () => this.send(frame), { once: true });

@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.support.patience import PATIENCE
 from tests.support.server import ROOT, EverlongProcess
 
@@ -69,10 +71,11 @@ def test_a_console_shows_the_traceback_whoever_logged_it() -> None:
         assert f"it failed in {name}" in said
 
 
+@pytest.mark.parametrize("as_json", ["true", "false"])
 def test_a_request_that_is_refused_is_one_line(
-    start_everlong: Callable[..., EverlongProcess],
+    start_everlong: Callable[..., EverlongProcess], as_json: str
 ) -> None:
-    server = start_everlong(LOG_JSON="false")  # where an exception would take several
+    server = start_everlong(LOG_JSON=as_json)
 
     def status(path: str, **request: Any) -> int:
         try:

@@ -3,7 +3,6 @@
 Visitors are imported inside: pytest loads this file before Django is set up.
 """
 
-import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from demo.api.script import is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.faults.sites import SETTINGS, WINDOW, Site
-from tests.support.server import manage
+from tests.support.server import migrate_fresh
 from tests.support.services import PostgresServer, RedisServer, start_own_postgres, start_own_redis
 
 if TYPE_CHECKING:
@@ -85,10 +84,8 @@ def breakable_postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def migrated(breakable_postgres: PostgresServer) -> str:
-    """The name of a migrated database, to copy."""
-    url = breakable_postgres.fresh_database()
-    manage({**os.environ, "DATABASE_URL": url}, "migrate")
-    return url.rpartition("/")[2]
+    """See `migrate_fresh`."""
+    return migrate_fresh(breakable_postgres)
 
 
 @pytest.fixture(scope="session")

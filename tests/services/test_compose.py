@@ -91,7 +91,7 @@ def test_the_commands_run_in_that_environment_and_end_in_order(
         worker = start_worker(server)
     assert "https://chat.example.org/setup/" in server.log
 
-    # The health check, whose Host header is none of the allowed ones.
+    # The health check, as compose asks.
     _, program, *arguments = SERVICES["web"]["healthcheck"]["test"]
     assert program == "python"
     probe = [a.replace(":8000", f":{server.port}") for a in arguments]
@@ -100,3 +100,9 @@ def test_the_commands_run_in_that_environment_and_end_in_order(
         subprocess.run([sys.executable, *asked], check=True, timeout=PATIENCE)
     assert worker.stop() == 0
     assert server.stop() == 0
+
+
+def test_the_health_check_is_answered_whatever_hosts_are_allowed(
+    start_everlong: Callable[..., EverlongProcess],
+) -> None:
+    assert start_everlong(ALLOWED_HOSTS="chat.example.org").healthy()

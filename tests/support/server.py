@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.support.patience import PATIENCE
-from tests.support.services import free_port
+from tests.support.services import PostgresServer, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -178,6 +178,13 @@ def build_site(directory: Path) -> Path:
     manage(environment, "migrate")
     manage(environment, "collectstatic", "--noinput")
     return directory
+
+
+def migrate_fresh(postgres: PostgresServer) -> str:
+    """The name of a new database on that server, as `manage.py migrate` leaves it: to copy."""
+    url = postgres.fresh_database()
+    manage({**os.environ, "DATABASE_URL": url}, "migrate")
+    return url.rpartition("/")[2]
 
 
 def manage(environment: dict[str, str], *arguments: str) -> None:
