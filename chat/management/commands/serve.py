@@ -4,6 +4,7 @@
 from config.server.server import Server  # isort: skip
 
 import asyncio
+import gc
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -113,6 +114,7 @@ class Command(BaseCommand):
         bind_loop()
         await asyncio.to_thread(lambda: model_server.get_counter().encoding)
         await model_profiles.refresh_profiles()
+        gc.freeze()  # the modules: no later search for cycles walks them again
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
         if runner.draining:  # a second Ctrl-C
