@@ -1,10 +1,13 @@
-"""A summary cut out of the transcript by rule, under the headings that the request asks for."""
+"""A summary cut out of the transcript by rule, under the headings that the request asks for.
+
+It quotes whole sentences of the user's, each under the one heading that it fits best.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from demo.api.recording import join_text
 from demo.api.tokens import Body
@@ -21,16 +24,17 @@ HEADINGS = (
     "Current work and next step",
 )
 NOTHING = "None."
+BY_RULE = "No AI took part: the demo cut this record out of the conversation by rule."
 # A summary must be smaller than its source; a short one may be 2,000 characters at most.
 SHARE_OF_SOURCE = 0.35
 SHORT_CHARACTERS = 1900
 # (characters of a quotation, bullets under a heading), from ample to scarce.
-SIZES = ((180, 8), (140, 6), (100, 5), (80, 4), (60, 3), (40, 2), (30, 1))
+SIZES = ((300, 8), (240, 5), (200, 3), (160, 2), (120, 1), (60, 1), (30, 1))
+FEWEST_WORDS = 3  # of a sentence; "Hi!" is quoted with what follows it
 
 _ENTRY = re.compile(r"^\[#(\d+) (\w+)\][ \t]*\n?", re.MULTILINE)
-_OUTLINE = re.compile(r"^\W*#(\d+)\W+(user|assistant)\b\W*(.*)$", re.MULTILINE)
+_OUTLINE = re.compile(r"^\W*#(\d+)\W+(user|assistant)\b:? *(.*)$", re.MULTILINE)
 _TAGGED = r"<{tag}\b[^>]*>\s*(.*?)\s*(?:</{tag}>|\Z)"
-_DEMO_LEAD = re.compile(r"^(>.*|You wrote .*|Your request .*|Demo reply, .*|\s*)$")
 _WISH = re.compile(
     r"\b(want|need|must|should|please|always|never|only|prefer|goal|at (most|least)|make sure)\b",
     re.IGNORECASE,
@@ -39,6 +43,7 @@ _DECISION = re.compile(
     r"\b(decid\w+|let'?s|we('ll| will)|agreed?|chose|choose|instead|go with|settled?)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+(?=[^\sa-z])|(?<=[。！？])(?=\S)|\n+")
 _ARTIFACT = re.compile(
     r"https?://[^\s)>\]\"”]+|(?<![\w/])[~.]?/?(?:[\w.-]+/)+[\w.-]+|\b[\w-]+\.(?:py|md|js|ts|html|css|"
     r"json|toml|ya?ml|txt|csv|sql|sh|pdf|png)\b"
@@ -46,9 +51,19 @@ _ARTIFACT = re.compile(
 _ERROR = re.compile(r"\b(\w*error|\w*exception|traceback|failed|failure|broken|crash\w*)\b", re.I)
 
 
+# What a sentence of the user's is; the first that fits names its heading.
+_KINDS: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("error", _ERROR.search),
+    ("question", re.compile(r"(?:\S+\s+){3,}\S*\?$|？$").search),
+    ("decision", _DECISION.search),
+    ("constraint", _WISH.search),
+    ("fact", re.compile(r"\d").search),
+)
+
+
 @dataclass(frozen=True)
 class SourceMessage:
-    """One message of the source."""
+    """One message of the source, or a sentence of it."""
 
     number: int
     role: str
@@ -82,11 +97,27 @@ def read_entries(body: Body) -> list[SourceMessage]:
     transcript = re.search(_TAGGED.format(tag="transcript"), last, re.DOTALL)
     if transcript is not None:
         return _numbered(transcript[1])
-    outlined = [SourceMessage(int(n), role, text) for n, role, text in _OUTLINE.findall(last)]
-    if outlined:
-        return outlined
     messages = [(str(m.get("role")), join_text(m)) for m in messages_of(body)[:-1]]
-    return [SourceMessage(0, role, text) for role, text in messages if text]
+    unnumbered = [SourceMessage(0, role, text) for role, text in messages if text]
+    outlined = [SourceMessage(int(n), role, text) for n, role, text in _OUTLINE.findall(last)]
+    return _in_full(outlined, unnumbered) or unnumbered
+
+
+def _in_full(
+    outlined: Sequence[SourceMessage], messages: Sequence[SourceMessage]
+) -> list[SourceMessage]:
+    """The messages of an outline, which has only their openings, with the text that they have in
+    the request."""
+    found = []
+    at = 0
+    for line in outlined:
+        opening = line.text.rstrip("…")
+        for index, message in enumerate(messages[at:], start=at + 1):
+            if message.role == line.role and _flat(message.text).startswith(opening):
+                line, at = replace(line, text=message.text), index
+                break
+        found.append(line)
+    return found
 
 
 def _numbered(transcript: str) -> list[SourceMessage]:
@@ -126,48 +157,60 @@ def _render(
 
 
 def _bullets(heading: str, entries: Sequence[SourceMessage], quotation: int) -> list[str]:
-    users = [entry for entry in entries if entry.role == "user" and entry.text]
-    replies = [entry for entry in entries if entry.role == "assistant" and entry.text]
+    sentences = [each for entry in entries if entry.role == "user" for each in _sentences(entry)]
 
-    def quote(lead: str, chosen: Sequence[SourceMessage]) -> list[str]:
-        return [f"- {lead}: “{_short(e.text, quotation)}”{_cite(e)}" for e in chosen]
+    def quote(kind: str) -> list[str]:
+        return _quote([s for s in sentences if _kind(s.text) == kind], quotation)
 
     if "overview" in heading:
-        return _overview(users, replies, quotation)
-    if "goal" in heading or "constraint" in heading:
-        return quote("The user", _first_and(users, lambda e: bool(_WISH.search(e.text))))
-    if "decision" in heading:
-        return quote("The user", [e for e in users if _DECISION.search(e.text)])
+        return [BY_RULE, *_quote(sentences[:1], quotation)]
     if "progress" in heading or "done" in heading:
-        return [f"- The demo answered: {_topic(e.text, quotation)}{_cite(e)}" for e in replies]
+        return _shown(entry for entry in entries if entry.role == "assistant")
     if "file" in heading or "artifact" in heading:
-        return _artifacts(users)
+        return _artifacts(sentences)
+    if "fact" in heading:
+        return quote("fact")
+    if "goal" in heading or "constraint" in heading:
+        return quote("constraint")
+    if "decision" in heading:
+        return quote("decision")
     if "error" in heading:
-        return quote("The user", [e for e in users if _ERROR.search(e.text)])
-    if "question" in heading:
-        return quote("Answered by the demo only", [e for e in users if e.text.endswith("?")])
-    if "current" in heading or "next" in heading:
-        return quote("The user's last message", users[-1:])
-    return []
+        return quote("error")
+    return quote("question") if "question" in heading else []
 
 
-def _overview(
-    users: Sequence[SourceMessage], replies: Sequence[SourceMessage], quotation: int
-) -> list[str]:
-    if not users:
-        return []
-    first = users[0]
+def _sentences(entry: SourceMessage) -> list[SourceMessage]:
+    """A message's sentences, each in one line; a very short one with its neighbour."""
+    found: list[str] = []
+    for part in map(_flat, _SENTENCE_END.split(entry.text)):
+        if found and min(len(found[-1].split()), len(part.split())) < FEWEST_WORDS:
+            found[-1] += f" {part}"
+        elif part:
+            found.append(part)
+    return [replace(entry, text=text) for text in found]
+
+
+def _kind(sentence: str) -> str:
+    return next((kind for kind, fits in _KINDS if fits(sentence)), "")
+
+
+def _quote(sentences: Sequence[SourceMessage], limit: int) -> list[str]:
+    """The sentences as bullets, whole. Where none is short enough, the last, cut between words."""
+    whole = [s for s in sentences if len(s.text) <= limit]
+    bullets = [f"- The user: “{s.text}”{_cite(s)}" for s in whole]
+    if not whole:
+        bullets = [f"- The user: “{_short(s.text, limit)}” …{_cite(s)}" for s in sentences[-1:]]
+    return bullets
+
+
+def _shown(replies: Iterable[SourceMessage]) -> list[str]:
+    """What the demo's replies showed: each one's first heading."""
+    named = ((reply, re.search(r"^#+ +(.+)$", reply.text, re.M)) for reply in replies)
     return [
-        f"- A conversation with the demo, {len(users) + len(replies)} messages long; no AI took "
-        f"part, and this record was cut out of them by rule.{_cite(first, users[-1])}",
-        f"- It began with: “{_short(first.text, quotation)}”{_cite(first)}",
+        f"- Done: the demo showed “{heading[1]}”{_cite(reply)}"
+        for reply, heading in named
+        if heading
     ]
-
-
-def _first_and(
-    entries: Sequence[SourceMessage], wanted: Callable[[SourceMessage], bool]
-) -> list[SourceMessage]:
-    return [entry for index, entry in enumerate(entries) if index == 0 or wanted(entry)]
 
 
 def _artifacts(users: Sequence[SourceMessage]) -> list[str]:
@@ -178,22 +221,13 @@ def _artifacts(users: Sequence[SourceMessage]) -> list[str]:
     return [f"- `{name}`{_cite(entry)}" for name, entry in found.items()]
 
 
-def _topic(reply: str, quotation: int) -> str:
-    """What a reply of the demo was about: its first heading, else its first own line."""
-    lines = [line.strip() for line in reply.splitlines()]
-    named = next((line.lstrip("# ") for line in lines if line.startswith("#")), "")
-    return _short(
-        named or next((line for line in lines if not _DEMO_LEAD.match(line)), ""), quotation
-    )
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _short(value: str, limit: int) -> str:
-    """The text on one line, cut between words: half a name or number would be a false one."""
-    words = " ".join(value.split())
-    if len(words) <= limit:
-        return words
-    head = words[: limit + 1].rpartition(" ")[0]
-    return f"{head} …" if head else "…"
+def _short(words: str, limit: int) -> str:
+    """A text's beginning, cut between words: half a name or number would be a false one."""
+    return words[: limit + 1].rpartition(" ")[0] or "…"
 
 
 def _cite(*entries: SourceMessage) -> str:

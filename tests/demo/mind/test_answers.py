@@ -183,6 +183,27 @@ def test_an_instruction_at_the_end_of_the_conversation_is_recognised_too() -> No
     assert "“First wish” [#1]" in text
 
 
+def test_what_an_outline_cuts_off_is_quoted_from_the_conversation() -> None:
+    wish = f"We want {'very ' * 30}cheap rooms. Does it rain in May?"
+    shown = {"role": "assistant", "content": "> **Demo reply.**\n\n## A list to look at\n\n- x"}
+    outline = f"<outline>\n#1 user: {wish[:80]}…\n#2 assistant: > **Demo reply.**\n</outline>"
+    request = chat(
+        said(wish), shown, said(f"{INSTRUCTION}\n## Progress\nWhat is done.\n\n{outline}")
+    )
+    text = answer(request).text
+    assert "very cheap rooms.” [#1]" in text
+    assert "- The user: “Does it rain in May?” [#1]" in text.partition("## Open questions")[2]
+    assert "- Done: the demo showed “A list to look at” [#2]" in text
+
+
+def test_a_sentence_stands_under_one_heading_and_is_whole() -> None:
+    text = answer(summary_request()).text
+    bullets = re.findall("^- .+$", text, re.M)
+    assert len({bullet for bullet in bullets if "Overview" not in bullet}) >= 3
+    assert text.count("PostgreSQL instead of SQLite") == 1
+    assert "…" not in text
+
+
 def test_a_chat_after_a_compaction_is_still_a_chat() -> None:
     summary = "# Conversation Summary\n\n## Overview\nx\n\n## Decisions\nx\n\n## Progress\nx"
     system = [{"type": "text", "text": SYSTEM}, {"type": "text", "text": summary}]
