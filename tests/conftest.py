@@ -124,7 +124,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """tests/data needs its data: `make test-data DATA=directory`. tests/faults takes minutes: `make
     faults`. Files of other parts are not even imported."""
     unwanted = {RECORDED: not config.getoption("--data"), FAULTS: not config.getoption("--faults")}
-    unwanted |= dict.fromkeys(config.stash[other_parts], True)
+    others: set[Path] = config.stash[other_parts]
+    unwanted |= dict.fromkeys(others, True)
     return True if unwanted.get(collection_path) else None
 
 
