@@ -11,7 +11,7 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import chapters, pins, verify
+from agent.compaction import chapters, newer, pins, verify
 from agent.compaction.extract import extract
 from agent.compaction.requests import render_outline_line, serialise
 from agent.context import pruning
@@ -123,6 +123,8 @@ def stream(text: str) -> None:
 def summarised(text: str) -> None:
     """What a summary goes through."""
     chapters.Summary.from_text(text)
+    newer.combine([text, "- Replaced: " + text, "- Replaced: a → b [#1]"])
+    newer.drop_empty_sections(text)
     verify.find_citations(text)
     verify.find_content_words(text)
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())

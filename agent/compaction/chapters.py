@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent.compaction.newer import combine
 from agent.compaction.pins import Pin
-from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
+from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import RawTokens
 from agent.search.values import IndexEntry, keep_newest, normalise
 from agent.tokens import TokenCounter
@@ -81,12 +82,12 @@ def render_summary(
     counter: TokenCounter,
 ) -> Summary:
     """The text of a state of the summary; pins and index within their budgets."""
+    bodies, work = combine([chapter.text.replace(SEPARATOR, "\n\n") for chapter in chapters])
     texts = [
-        f"**Messages #{chapter.first} to #{chapter.through}**\n\n"
-        + chapter.text.replace(SEPARATOR, "\n\n")
-        for chapter in chapters
+        f"**Messages #{chapter.first} to #{chapter.through}**\n\n{body}"
+        for chapter, body in zip(chapters, bodies, strict=True)
     ]
-    parts = []
+    parts = [f"{CURRENT_WORK}\n{work}"] if work else []
     pins = list({pin.text.casefold(): pin for c in chapters for pin in c.pins}.values())
     if lines := _newest_within(pins, pin_tokens, counter):
         parts.append(PINS_HEADING + "\n" + "\n".join(lines))

@@ -12,6 +12,7 @@ from agent.compaction.job import (
     count_chapter_tokens,
     count_instruction_tokens,
 )
+from agent.compaction.newer import combine, join_current_work
 from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
     PROMPT,
@@ -156,13 +157,15 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     summary models, not all of them do."""
     limits = job.writer.limits
     room = int(limits.prompt_limit * PREVIOUS_SHARE)
-    texts: list[str] = []
-    for chapter in reversed(chapters):
-        room -= limits.factor.apply(job.counter.count(chapter.text))
+    texts, work = combine([chapter.text for chapter in chapters])
+    room -= limits.factor.apply(job.counter.count(work))
+    fitting: list[str] = []
+    for text in reversed(texts):
+        room -= limits.factor.apply(job.counter.count(text))
         if room < 0:
             break
-        texts.insert(0, chapter.text)
-    return "\n\n".join(texts)
+        fitting.insert(0, text)
+    return join_current_work("\n\n".join(fitting), work)
 
 
 def select_messages_to_read(job: Job) -> tuple[list[Message], str]:

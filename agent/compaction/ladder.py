@@ -25,6 +25,12 @@ from agent.compaction.job import (
     count_chapter_tokens,
     count_instruction_tokens,
 )
+from agent.compaction.newer import (
+    combine,
+    drop_empty_sections,
+    join_current_work,
+    split_current_work,
+)
 from agent.compaction.pins import find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
@@ -119,9 +125,11 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         pins=tuple(pin for message in prompts for pin in find_pins_in(message)),
         index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
     )
-    request = f"\n{_last_request(prompts[-1])}" if prompts else ""
-    text = cut_to_tokens(text, _most(job, result, replace(chapter, text=request)), job.counter)
-    chapters = [*result.chapters, replace(chapter, text=text + request)]
+    request = _last_request(prompts[-1]) if prompts else ""
+    most = _most(job, result, replace(chapter, text=request))
+    body, work = split_current_work(cut_to_tokens(drop_empty_sections(text), most, job.counter))
+    text = join_current_work(body, "\n".join(filter(None, [work, request])))
+    chapters = [*result.chapters, replace(chapter, text=text)]
     total = convert_to_raw(job, job.policy.total_tokens(job.context.limits))
     result.chapters = limit_chapters(chapters, total, job.counter)
     return result
@@ -158,7 +166,8 @@ async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
     """Write neighbouring chapters as one, from the original messages where those fit. Where that
     fails the chapters stay as they are."""
     chapters = result.chapters[merged]
-    joined = "\n\n".join(chapter.text for chapter in chapters)
+    texts, work = combine([chapter.text for chapter in chapters])
+    joined = join_current_work("\n\n".join(texts), work)
     originals = (
         await job.originals(chapters[0].first, chapters[-1].through) if job.originals else ()
     )

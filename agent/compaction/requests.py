@@ -46,7 +46,9 @@ _ESCAPED = r"\\\g<0>"
 MERGE_NOTE = (
     "The record has grown to several chapters. Write one new chapter that replaces the previous "
     "summary and covers everything in it. Keep every decision, pending task, open question, "
-    "constraint and exact value; drop what is settled and no longer matters."
+    "constraint and exact value; drop what is settled and no longer matters. The chapters stand in "
+    "the order of time: where two disagree, the later one is right. Keep the bullets that begin "
+    "with “Replaced:”."
 )
 
 

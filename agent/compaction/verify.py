@@ -180,6 +180,11 @@ def find_citations(line: str) -> list[int]:
     return list(dict.fromkeys(int(end) for end in ends if 0 < len(end) <= MOST_DIGITS))
 
 
+def strip_citations(line: str) -> str:
+    """A line's text alone, without its message numbers and the audit's mark."""
+    return _CITATION.sub("", line).replace(UNVERIFIED, "").strip()
+
+
 def _with_none(lines: Sequence[str]) -> Iterator[str]:
     headings = [index for index, line in enumerate(lines) if line.startswith("## ")]
     empty = {

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+CURRENT_WORK = "## Current work and next step"
 PINS_HEADING = "## Standing instructions and preferences (the user's words)"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"
 # Between the parts of a stored summary: a line across in Markdown.
@@ -10,8 +11,8 @@ SEPARATOR = "\n\n* * *\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is injected: one text a chapter, then pins and index, which change with every
-    compaction and therefore come last."""
+    """What is injected: one text a chapter, then the current work, pins and index, which change
+    with every compaction and therefore come last."""
 
     chapters: tuple[str, ...] = ()
     appendix: str = ""
@@ -27,7 +28,7 @@ class Summary:
         if not text:
             return cls()
         *chapters, last = text.split(SEPARATOR)
-        if last.startswith((PINS_HEADING, INDEX_HEADING)):
+        if last.startswith((CURRENT_WORK, PINS_HEADING, INDEX_HEADING)):
             return cls(tuple(chapters), last)
         return cls((*chapters, last))
 

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy
 
 from agent.compaction.chapters import BETWEEN
+from agent.compaction.newer import drop_empty_sections
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.verify import UNVERIFIED
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
@@ -26,8 +27,6 @@ _ENTRIES = {
     "pins": re.compile(r"^- (?P<text>.+) \[#(?P<number>\d+)\]$", re.M),
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
 }
-# A section that is there only because the form of a summary asks for it.
-_EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+None\.?\s*(?=^#|\Z)", re.M)
 _CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*\n+")
 
 
@@ -101,12 +100,15 @@ def explain_compaction(compaction: Compaction) -> str:
 
 
 def render_summary_parts(text: str) -> list[Part]:
-    """A stored summary as HTML: its chapters, each with its `range` of messages, then the user's
-    standing instructions and the index of exact values, as far as it has them."""
+    """A stored summary as HTML: its chapters, each with its `range` of messages, then the current
+    work, the user's standing instructions and the index of exact values, as far as it has them."""
     summary = Summary.from_text(text)
     parts = [_chapter(chapter) for chapter in summary.chapters]
-    pins, _, index = summary.appendix.partition(INDEX_HEADING)
-    for kind, lines in ("pins", pins.removeprefix(PINS_HEADING)), ("index", index):
+    before_index, _, index = summary.appendix.partition(INDEX_HEADING)
+    work, _, pins = before_index.partition(PINS_HEADING)
+    if work.strip():
+        parts.append(_chapter(work))
+    for kind, lines in ("pins", pins), ("index", index):
         # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
@@ -128,7 +130,7 @@ def _chapter(text: str) -> Part:
 
 
 def _summary_html(text: str) -> SafeString:
-    text = _EMPTY_SECTION.sub("", text) or text
+    text = drop_empty_sections(text) or text
     title, word = gettext("No message was found that supports this."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
     return mark_safe(

@@ -1,5 +1,6 @@
 """Writing a summary: the choice of the request and every rung below it, over the scripted API."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -521,7 +522,7 @@ async def test_a_too_long_summary_is_cut_and_not_summarised_again(
     written = await summarise(job(client, history, policy=Policy(summary_max_tokens=500)))
     text = written.chapters[0].text
     assert COUNTER.count(text) < 1_200
-    assert all(f"## {heading}" in text for heading in HEADINGS)
+    assert re.findall("^## (.+)$", text, re.M) == ["Facts and values", HEADINGS[-1]]
 
 
 def real_tokens(limits: Limits, *chapters: Chapter) -> int:

@@ -1,0 +1,98 @@
+"""Newer wins: reversed decisions, and one current work, over chapters and over compactions."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.newer import (
+    combine,
+    drop_empty_sections,
+    join_current_work,
+    split_current_work,
+)
+from agent.compaction.requests import HEADINGS
+from agent.context.summary import CURRENT_WORK, Summary
+from tests.agent.conversations import COUNTER
+
+DECIDED = "## Decisions\n- Photos go to disk A [#3]\n- Mails go to disk A [#4]"
+FIRST = f"{DECIDED}\n\n{CURRENT_WORK}\n- Buy it"
+
+
+def test_the_current_work_is_the_forms_last_heading() -> None:
+    assert f"## {HEADINGS[-1]}" == CURRENT_WORK
+
+
+def test_sections_without_content_go() -> None:
+    text = "## Overview\nA.\n\n## Decisions\nNone.\n\n## Progress\n- None. of it\n## Errors\nNone"
+    assert drop_empty_sections(text) == "## Overview\nA.\n\n## Progress\n- None. of it"
+
+
+def test_the_current_work_is_split_off_and_joined_again() -> None:
+    body, work = split_current_work(FIRST)
+    assert (CURRENT_WORK in body, work) == (False, "- Buy it")
+    assert join_current_work(body, work) == FIRST
+    assert split_current_work("Free text") == ("Free text", "")
+    middle = f"## Overview\nA.\n{CURRENT_WORK}\n- Buy it\n## Open questions\n- When?"
+    assert split_current_work(middle) == ("## Overview\nA.\n## Open questions\n- When?", "- Buy it")
+
+
+@pytest.mark.parametrize("arrow", ["→", "->"])
+@pytest.mark.parametrize("mark", ["", " (unverified)"])
+def test_what_was_replaced_says_so_where_it_stands(arrow: str, mark: str) -> None:
+    later = f"## Decisions\n- Replaced: photos on disk A {arrow} disk B [#3 #40]{mark}"
+    bodies, work = combine([FIRST, later])
+    assert "- Photos go to disk A [#3], replaced by disk B [#40]\n- Mails" in bodies[0]
+    assert bodies[1] == later
+    assert work == ""
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "- Replaced: photos on disk A → disk B",  # rests on nothing
+        "- Replaced: photos on disk A → disk B [#9 #40]",  # another message's
+        "- Replaced: rain at noon → sun [#3 #40]",  # another fact of the same message
+        "- Photos go to disk A → disk B [#3 #40]",
+        "- Replaced: photos on disk A [#3 #40]",  # by nothing
+    ],
+)
+def test_nothing_else_is_marked(later: str) -> None:
+    bodies, _ = combine([FIRST, f"## Decisions\n{later}"])
+    assert bodies[0] == DECIDED
+
+
+def test_a_replacement_may_be_replaced_again() -> None:
+    bodies, _ = combine(
+        [
+            "- Photos go to disk A [#3]",
+            "- Replaced: photos on disk A → disk B [#3 #40]",
+            "- Replaced: photos on disk B → a tape [#40 #60]",
+            "- Replaced: photos on disk A, then B → the cloud [#3 #80]",
+        ]
+    )
+    assert bodies[0].endswith("disk A [#3], replaced by the cloud [#80]"), "the last one counts"
+    assert bodies[1].endswith("[#3 #40], replaced by the cloud [#80]")
+    assert bodies[2].endswith("[#40 #60]")
+
+
+def rendered(texts: Sequence[str]) -> Summary:
+    chapters = [Chapter(text, n, n) for n, text in enumerate(texts, 1)]
+    return render_summary(chapters, pin_tokens=1_000, index_tokens=1_000, counter=COUNTER)
+
+
+@pytest.mark.parametrize("between", [0, 2, 5])
+def test_a_decision_is_reversed_after_one_three_and_six_compactions(between: int) -> None:
+    numbers = range(10, 10 + between)
+    others = [f"## Facts and values\n- Fact {n} [#{n}]\n\n{CURRENT_WORK}\n- Old" for n in numbers]
+    replaced = "## Decisions\n- Replaced: photos on disk A → disk B [#3 #40]"
+    reversal = f"{replaced}\n\n{CURRENT_WORK}\n- Order disk B [#41]"
+    before, after = rendered([FIRST, *others]), rendered([FIRST, *others, reversal])
+    assert "replaced" not in before.text
+    assert after.text.count("- Photos go to disk A [#3], replaced by disk B [#40]") == 1
+    assert after.text.count(CURRENT_WORK) == 1
+    assert "Order disk B" in after.appendix
+    assert "Buy it" not in after.text
+    assert "- Old" not in after.text
+    assert after.chapters[1 : 1 + between] == before.chapters[1:], "the cached bytes stay"
+    assert Summary.from_text(after.text) == after
