@@ -12,6 +12,9 @@ from agent.context.summary import Summary
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
 
+# What a person asks for should be worth asking: the tail is at most this share of the messages.
+KEPT_BY_HAND = 0.25
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -34,8 +37,8 @@ def plan_compaction(
 
     What stays in the prompt anyway is `fixed`, system prompt and summary in tokens, and `first`,
     see `find_protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
-    `keep_recent_tokens` while the context stays under its target. Asked for by a person, or
-    because the window is full, a compaction that would find nothing keeps the last exchange only.
+    `keep_recent_tokens` while the context stays under its target; asked for by a person, at most a
+    quarter. One that is not automatic and would find nothing keeps the last exchange only.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
     too large, only its newest rounds are kept. None: fewer than two messages to summarise.
     """
@@ -45,6 +48,9 @@ def plan_compaction(
     keep_tokens = min(policy.keep_recent_tokens, limits.budget // 5)
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
+    elif trigger == Trigger.MANUAL:
+        quarter = int(KEPT_BY_HAND * sum(count_sent_tokens(m, limits) for m in messages))
+        cut = _start_of_tail(messages, limits, 0, min(keep_tokens, quarter), room)
     else:
         cut = _start_of_tail(messages, limits, policy.keep_recent_messages, keep_tokens, room)
     if cut < 2 and trigger != Trigger.AUTO:

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from agent.attachments import list_text_file_ids, with_files
 from agent.compaction.choice import choose
-from agent.compaction.plan import Plan
+from agent.compaction.plan import Plan, find_protected_first
 from agent.compaction.policy import Engine
 from agent.messages import Usage
 from chat.models import Conversation
@@ -38,14 +38,16 @@ def preview_compaction(conversation: Conversation) -> Preview:
     state = load_state(conversation.pk)
     limits, counter = state.limits, model_server.get_counter()
     cost, engine = 0.0, None
-    if prepared := summaries.find_ready(state.conversation):
+    planned = summaries.plan_or_refuse(state)
+    if prepared := summaries.find_ready_by_hand(state, planned):
         planned = summaries.split_at(state.context.messages, prepared.through.number)
         chapter = limits.factor.apply(counter.count(prepared.summary)) - state.size.summary
     else:
-        planned = summaries.plan_or_refuse(state)
         chapter = state.policy.chapter_tokens(limits, state.size.summary)
         cost, engine = _choice(state, planned)
-    read = sum(limits.factor.apply(message.tokens) for message in planned.summarise)
+    kept = find_protected_first(state.context, state.policy)
+    gone = [message for message in planned.summarise if message != kept]
+    read = sum(limits.factor.apply(message.tokens) for message in gone)
     tokens_after = max(0, state.used - read) + chapter
     if state.warm:
         cost += state.profile.price(Usage(cache_creation_input_tokens=tokens_after))

@@ -20,6 +20,9 @@ from chat.queries import model_server
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import limits_for, load_profile
 
+# Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
+PREPARED_ENOUGH = 0.8
+
 
 def plan_for(state: RequestState, trigger: Trigger = Trigger.AUTO) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
@@ -88,6 +91,16 @@ def find_ready(conversation: Conversation) -> Compaction | None:
         .order_by("-pk")
         .first()
     )
+
+
+def find_ready_by_hand(state: RequestState, planned: Plan) -> Compaction | None:
+    """A prepared version, if it reads most of what a person's own compaction would."""
+    ready = find_ready(state.conversation)
+    if ready is None:
+        return None
+    prepared = split_at(state.context.messages, ready.through.number).summarise
+    wanted = sum(message.tokens for message in planned.summarise)
+    return ready if sum(m.tokens for m in prepared) >= PREPARED_ENOUGH * wanted else None
 
 
 def read_chapters(compaction: Compaction | None) -> list[Chapter]:

@@ -41,7 +41,7 @@ def open_compaction_turn(
     user: User, conversation_id: UUID, *, focus: str, owner: str
 ) -> CompactionTurn:
     """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
-    there is a focus.
+    there is a focus or it reads too little.
 
     Refused while another turn runs, and where there is too little to summarise.
     """
@@ -51,7 +51,8 @@ def open_compaction_turn(
         state = load_state(conversation_id)
         planned = summaries.plan_or_refuse(state)
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
-        if not focus and (swapped := compactions.commit_ready(state)):
+        ready = not focus and summaries.find_ready_by_hand(state, planned)
+        if ready and (swapped := compactions.commit_ready(state)):
             assert swapped.conversation.compaction_id is not None
             return CompactionTurn(turn, swapped.conversation.compaction_id)
         compaction = compactions.begin(
@@ -210,14 +211,16 @@ def revert(compaction_id: int) -> None:
     """Go back to the version that the current one took the place of.
 
     Refused for versions that are not current, and where the longer request would not fit the
-    model's window. Automatic compaction then waits until the window itself is full.
+    model's window. After the revert of a compaction, the automatic one waits until the window
+    itself is full.
     """
     with transaction.atomic():
         current, conversation = _current(compaction_id)
         compactions.discard_preparations(conversation)
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
         compactions.make_current(conversation, current.replaces)
-        Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
+        if current.trigger != Trigger.EDIT:  # to undo one's own edit asks for no other summary
+            Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
         state = load_state(conversation.pk)
         if not state.fits:
             raise Refused(

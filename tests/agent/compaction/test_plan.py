@@ -133,9 +133,12 @@ def test_a_full_window_leaves_the_last_exchange_as_well(trigger: Trigger) -> Non
     assert numbers(done) == [5, 6]
 
 
-def test_a_plan_by_hand_is_the_automatic_one_where_that_finds_something() -> None:
+def test_a_plan_by_hand_keeps_a_quarter_at_most() -> None:
     history = exchanges(10, 700)
-    assert cut(history, POLICY, manual=True) == cut(history, POLICY)
+    assert cut(history, POLICY, manual=True) == [19, 20]
+    assert cut(history, POLICY) == [16, 17, 18, 19, 20]
+    longer = exchanges(40, 100)
+    assert len(cut(longer, replace(POLICY, keep_recent_tokens=4_000), manual=True)) == 20
 
 
 def test_sizes_are_real_tokens() -> None:

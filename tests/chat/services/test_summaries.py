@@ -60,19 +60,35 @@ def test_the_preview_prices_the_summary_model_and_the_new_cache(
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
 
-def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation) -> None:
-    prepared = make_compaction(long, through=7)
+def prepare(conversation: Conversation, *, through: int) -> Compaction:
+    prepared = make_compaction(conversation, through=through)
     summaries.revert(prepared.pk)
     Compaction.objects.update(status=Compaction.Status.READY, turn=None, reverted=False)
     Conversation.objects.update(compaction_held=False)
+    return prepared
+
+
+def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation) -> None:
+    prepared = prepare(long, through=13)
     seen = preview.preview_compaction(long)
-    assert (seen.through, seen.messages, seen.kept, seen.cost) == (7, 7, 13, 0.0)
+    assert (seen.through, seen.messages, seen.kept, seen.cost) == (13, 13, 7, 0.0)
     assert seen.engine is None
     turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
     assert pk == prepared.pk
     long.refresh_from_db()
     assert long.compaction_id == pk
     assert seen.tokens_after == pytest.approx(load_state(long.pk).used, rel=0.1)
+
+
+def test_what_was_prepared_is_not_used_by_hand_if_it_reads_too_little(long: Conversation) -> None:
+    prepared = prepare(long, through=7)
+    seen = preview.preview_compaction(long)
+    assert (seen.through, seen.kept) == (15, 5), "a quarter stays at most"
+    assert seen.engine is not None
+    _, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
+    assert pk != prepared.pk
+    prepared.refresh_from_db()
+    assert prepared.status not in (Compaction.Status.READY, Compaction.Status.COMPLETED)
 
 
 # --- Edit -----------------------------------------------------------------------------------------
@@ -120,6 +136,7 @@ def test_an_edit_can_be_reverted(long: Conversation) -> None:
     long.refresh_from_db()
     assert long.compaction == old
     assert "- Words [#1]" in (long.compressed_context or "")
+    assert not long.compaction_held, "whoever undoes an edit still wants summaries"
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 100_001])

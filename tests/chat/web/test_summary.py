@@ -107,7 +107,7 @@ def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) 
     assert f"{preview.messages} in all" in shown
     assert f"the first message and the newest {preview.kept} messages" in shown
     assert "The older messages are read as text, at the full price." in shown
-    assert "≈ $0.0" in shown
+    assert "≈ $0." in shown
     assert 'name="focus"' in shown
 
 
