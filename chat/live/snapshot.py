@@ -37,9 +37,9 @@ def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:
     """What the database knows, without the turn; and that turn."""
     state = load_state(conversation_id)
     turn = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE).first()
-    compaction = Compaction.objects.filter(
-        conversation=conversation_id, status=Compaction.Status.RUNNING
-    ).first()
+    # One without an active turn holds nobody up: a preparation, or what an ended turn has left.
+    running = Compaction.objects.filter(turn=turn, status=Compaction.Status.RUNNING)
+    compaction = running.first() if turn else None
     event = Snapshot(
         conversation_id=str(conversation_id),
         title=str(state.conversation),

@@ -89,6 +89,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
+        "lease": settings.LEASE_SECONDS,
         **_listed(request, request.user),
     }
     return render(request, "chat/page.html", context)

@@ -78,9 +78,15 @@ export class Compaction {
     this.send({ type: "compact.cancel" });
   }
 
+  /** Whether one runs, as far as this page has heard. */
+  isRunning = () => this.#running != null;
+
+  /** Show a step; whether it is one of the compaction that runs here. */
   progressed(frame) {
+    if (frame.compaction_id !== this.#running) return false;
     const node = $("#compaction-row .progress");
-    if (node && frame.compaction_id === this.#running) node.textContent = `${frame.text} `;
+    if (node) node.textContent = `${frame.text} `;
+    return true;
   }
 
   completed(frame) {
@@ -137,14 +143,14 @@ export class Compaction {
 
   /** The snapshot's word: nothing runs. Whether an end was missed, so that the page has to catch up. */
   ended() {
-    if (this.#running == null) return false;
+    if (!this.isRunning()) return false;
     this.#unlock();
     return true;
   }
 
   /** A new message follows: the outcome of the last compaction is old news. */
   forgetOutcome() {
-    if (this.#running == null) $("#compaction-row")?.remove();
+    if (!this.isRunning()) $("#compaction-row")?.remove();
   }
 
   #unlock() {

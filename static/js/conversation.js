@@ -6,7 +6,7 @@ import { Composer } from "./composer.js";
 import { serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
 import { $, refocus } from "./dom.js";
-import { HANDLERS } from "./events.js";
+import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
 import { gettext } from "./gettext.js";
 import { post, refusal, request } from "./http.js";
@@ -24,6 +24,7 @@ import { Transcript } from "./transcript.js";
 export class Conversation {
   #frames = Promise.resolve(); // one after the other: some wait for HTTP
   #compacting = false;
+  #silence = 0; // timer
 
   live = null; // the answer that is being written, see live.js
   compactions = 0; // completed ones that this tab knows of
@@ -129,7 +130,11 @@ export class Conversation {
   };
 
   #receive(frame) {
-    this.#frames = this.#frames.then(() => HANDLERS[frame.type]?.(this, frame)).catch(reportError);
+    this.#frames = this.#frames
+      .then(() => handle(this, frame))
+      .catch(reportError)
+      // Who waits for a snapshot has not got it by another frame.
+      .then(() => this.waiting || this.#expectNews());
   }
 
   #send = (frame) => this.socket.send(frame);
@@ -174,6 +179,9 @@ export class Conversation {
 
   isAnswering = () => this.turn?.kind === "answer";
 
+  /** Whether the server holds the lock, as far as this page has heard. */
+  isLocked = () => this.compaction.isRunning() || this.turn?.kind === "compact";
+
   drawState() {
     const answering = this.isAnswering();
     const locked = this.#compacting || this.turn?.kind === "compact";
@@ -195,7 +203,19 @@ export class Conversation {
   needSnapshot() {
     if (this.waiting) return;
     this.waiting = true;
+    this.#ask();
+  }
+
+  #ask = () => {
     this.socket.sync();
+    this.#expectNews();
+  };
+
+  /** Any event may be lost, and the one that ends something is the last: after a lease of silence, ask. */
+  #expectNews() {
+    clearTimeout(this.#silence);
+    if (this.turn || this.compaction.isRunning() || this.waiting)
+      this.#silence = setTimeout(this.#ask, Number(this.page.lease) * 1000);
   }
 
   /** A compaction is over: send the retry that waited for it, if there is room now. */

@@ -8,6 +8,11 @@ import { apply, fromSnapshot } from "./live.js";
 import { showNotice } from "./notice.js";
 import { refreshSidebar, showBanner } from "./shell.js";
 
+// What comes while the conversation is locked. Anything else may mean that its end was lost.
+const OF_A_LOCK = ["snapshot", "CompressionStarted", "CompressionProgress", "CompressionCompleted"];
+// Refusals of what the page offers only where it knows no better.
+const NEWS_TO_THE_PAGE = ["conversation_busy", "nothing_to_stop"];
+
 const ENDS = {
   completed: gettext("Response complete"),
   cancelled: gettext("Response stopped"),
@@ -75,6 +80,7 @@ function turnStarted(chat, frame) {
 /** A piece of the answer, or a block of it that is finished. */
 function answerWritten(chat, frame) {
   if (chat.waiting) return;
+  if (chat.turn?.turnId !== frame.turn_id) return chat.needSnapshot(); // its beginning was lost
   chat.toolRows.fold(frame.message_id);
   const { live, change } = apply(chat.live, frame);
   chat.live = live;
@@ -104,11 +110,21 @@ function turnFinished(chat, frame) {
   if (frame.kind === "compact") chat.retryAfterCompaction(frame.status === "completed");
 }
 
+/** It is told between two messages: one that is still being written here has ended. */
+function usageTold(chat, frame) {
+  chat.showUsage(frame);
+  if (chat.live?.messageId != null) chat.needSnapshot();
+}
+
 // --- Compaction ---
 
 function compactionStarted(chat, frame) {
   chat.transcript.setTyping(false);
   chat.compaction.started(frame);
+}
+
+function compactionProgressed(chat, frame) {
+  if (!chat.compaction.progressed(frame)) chat.needSnapshot(); // its beginning was lost
 }
 
 function compactionCompleted(chat, frame) {
@@ -140,10 +156,11 @@ function refused(chat, frame) {
   chat.onCompacting = null;
   chat.retryUrl = "";
   chat.composer.refuse(frame);
+  if (NEWS_TO_THE_PAGE.includes(frame.code)) chat.needSnapshot();
 }
 
 /** By kind of event: (chat, frame). A kind that is not here is ignored. */
-export const HANDLERS = {
+const HANDLERS = {
   snapshot: caughtUp,
   error: refused,
   "message.created": messageCreated,
@@ -159,12 +176,19 @@ export const HANDLERS = {
   "tool.finished": (chat, frame) => chat.toolRows.call(frame),
   "question.asked": (chat, frame) => chat.questions.asked(frame),
   "question.closed": (chat, frame) => chat.questions.closed(frame),
-  "context.usage": (chat, frame) => chat.showUsage(frame),
+  "context.usage": usageTold,
   CompressionStarted: compactionStarted,
-  CompressionProgress: (chat, frame) => chat.compaction.progressed(frame),
+  CompressionProgress: compactionProgressed,
   CompressionCompleted: compactionCompleted,
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,
   "site.state": (_, frame) => showBanner(frame.text),
 };
+
+/** Do what an event says. Where the page stays locked without a reason in it, a snapshot decides. */
+export async function handle(chat, frame) {
+  const wasLocked = chat.isLocked();
+  await HANDLERS[frame.type]?.(chat, frame);
+  if (wasLocked && chat.isLocked() && !OF_A_LOCK.includes(frame.type)) chat.needSnapshot();
+}

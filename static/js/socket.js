@@ -15,7 +15,9 @@ export class Socket {
   #refusals = 0; // handshakes that failed, in a row
   #state = "";
   #timer = 0;
-  #watchdog = 0;
+  #greeting = 0; // timer
+  #watchdog = 0; // timer; 0 where nothing was asked
+  #held = null; // a frame that waits for a socket
   #greeted = false; // whether the last socket got a frame: then its session held at first
 
   /**
@@ -37,18 +39,24 @@ export class Socket {
     return true;
   }
 
-  /** As `send`, but while a socket opens the frame waits for it; if it never opens, `onState` tells. */
+  /** As `send`, but while a socket opens the frame waits for it, or for the one after it. */
   sendOnceOpen(frame) {
     if (this.#socket?.readyState !== WebSocket.CONNECTING) return this.send(frame);
-    this.#socket.addEventListener("open", () => this.send(frame), { once: true });
+    this.#held = frame;
     return true;
   }
 
   /** Ask for a snapshot; a server that does not answer is left. */
   sync() {
-    if (!this.send({ type: "sync" })) return;
+    // Whoever asks again and again waits no longer.
+    if (this.send({ type: "sync" }))
+      this.#watchdog ||= setTimeout(() => this.#socket?.close(), SILENCE);
+  }
+
+  #stopWaiting() {
+    clearTimeout(this.#greeting);
     clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#socket?.close(), SILENCE);
+    this.#watchdog = 0;
   }
 
   #enter(state) {
@@ -71,13 +79,15 @@ export class Socket {
   #opened() {
     this.#refusals = -1; // what closes this one is another matter
     this.#enter("open");
-    this.#watchdog = setTimeout(() => this.sync(), GREETING);
+    if (this.#held) this.send(this.#held);
+    this.#held = null;
+    this.#greeting = setTimeout(() => this.sync(), GREETING);
   }
 
   #received(data) {
     this.#attempts = 0;
     this.#greeted = true;
-    clearTimeout(this.#watchdog);
+    this.#stopWaiting();
     let frame;
     try {
       frame = JSON.parse(data);
@@ -89,7 +99,7 @@ export class Socket {
 
   #closed(code) {
     this.#socket = null;
-    clearTimeout(this.#watchdog);
+    this.#stopWaiting();
     // A new password closes the socket a little before this browser gets its new session.
     const ended = code === 4401 && this.#greeted;
     this.#greeted = false;

@@ -191,6 +191,10 @@ window.WebSocket = class extends EventTarget {
     this.onopen();
     this.dispatchEvent(new Event("open"));
   }
+  fail() {
+    this.readyState = 3;
+    this.onclose({ code: 1006 });
+  }
   send(text) {
     this.sent.push(JSON.parse(text));
   }
@@ -207,6 +211,8 @@ def test_a_command_that_comes_before_the_socket_is_open_waits_for_it(
     tab.reload()
     say(tab, "/compact the exact prices")
     assert tab.evaluate("socket.sent") == []
+    tab.evaluate("socket.fail()")
+    tab.wait_for_function("() => socket.readyState === WebSocket.CONNECTING")
     # At once: two seconds later the page asks for a snapshot.
     sent = tab.evaluate("() => { socket.open(); return socket.sent; }")
     assert sent == [{"type": "compact", "focus": "the exact prices"}]

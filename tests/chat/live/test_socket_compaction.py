@@ -11,7 +11,7 @@ import pytest
 from agent.compaction.requests import HEADINGS
 from chat.db import in_db
 from chat.live.waiting import wait_for_compaction
-from chat.models import Compaction, Conversation, ModelProfile
+from chat.models import Compaction, Conversation, ModelProfile, Turn
 from chat.queries.conversation import load_state
 from chat.services import attachments, preparations
 from demo.api.protocol import ScriptedReply, refusal, text, tool_use
@@ -19,7 +19,7 @@ from demo.api.recording import RecordedRequest
 from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.chat.factories import add_messages, make_compaction, make_profile, work
+from tests.chat.factories import add_messages, make_compaction, make_profile, make_turn, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
 
 pytestmark = [pytest.mark.on_both, pytest.mark.usefixtures("worker")]
@@ -342,6 +342,21 @@ async def test_a_preparation_that_the_model_cannot_write_fails_and_is_no_extract
     assert (ended.trigger, ended.status, ended.chapters) == ("prepared", "failed", [])
     assert "overloaded" in ended.error
     assert await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
+
+
+async def test_what_is_only_prepared_locks_no_page_and_an_orphan_of_an_ended_turn_neither(
+    chat: Chat,
+) -> None:
+    """No `CompressionCompleted` would open it again; the server takes messages in both cases."""
+    await chat.start(HISTORY[:8], compaction_settings={})
+    pk = await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
+    tab = await chat.open()
+    assert tab.all("snapshot")[0]["compaction"] is None
+    turn = await in_db(make_turn, chat.conversation, kind=Turn.Kind.COMPACT)
+    await in_db(Compaction.objects.filter(pk=pk).update, turn=turn)
+    assert (await tab.sync())["compaction"]["compaction_id"] == pk
+    await in_db(Turn.objects.update, status=Turn.Status.FAILED)
+    assert (await tab.sync())["compaction"] is None
 
 
 async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> None:
