@@ -1,5 +1,7 @@
 """Figures as the page writes them."""
 
+from django.utils.translation import gettext
+
 
 def format_tokens(count: int | None) -> str:
     """`161k`, `9.2k`, `812`."""
@@ -13,8 +15,10 @@ def format_tokens(count: int | None) -> str:
     return f"{count / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
-def format_money(dollars: float) -> str:
-    """`$0`, `$0.0123`, `$1.25`, as the gauge writes it."""
+def format_money(dollars: float | None) -> str:
+    """`$0`, `$0.0123`, `$1.25`, as the gauge writes it; None is not known."""
+    if dollars is None:
+        return gettext("unknown")
     if not dollars:
         return "$0"
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"

@@ -5,6 +5,8 @@ from django.db import models
 from agent.messages import Usage
 from agent.tokens import Prices
 
+SMALL_WINDOW = 32_000  # tokens
+
 
 class ModelProfile(models.Model):
     """What is known about a model: limits in tokens, prices in US dollars per million tokens.
@@ -48,6 +50,11 @@ class ModelProfile(models.Model):
 
     def __str__(self) -> str:
         return self.display_name or self.name
+
+    @property
+    def has_small_window(self) -> bool:
+        """Whether summaries come often and hold little."""
+        return self.context_window < SMALL_WINDOW
 
     @property
     def prices(self) -> Prices:

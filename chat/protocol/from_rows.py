@@ -24,6 +24,7 @@ from chat.protocol.events import (
     TurnStarted,
 )
 from chat.queries.conversation import RequestState
+from chat.queries.model_profiles import has_prices
 from chat.queries.model_server import get_counter
 from chat.queries.tree import find_newest_variant
 
@@ -119,6 +120,7 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
 
 def context_usage(state: RequestState) -> ContextUsage:
     conversation, limits = state.conversation, state.limits
+    priced = conversation.cost > 0 or has_prices(state.profile)
     note = ""
     if get_counter().encoding is None:
         note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
@@ -142,8 +144,8 @@ def context_usage(state: RequestState) -> ContextUsage:
         totals={
             "input_tokens": conversation.input_tokens,
             "output_tokens": conversation.output_tokens,
-            "cost": conversation.cost,
+            "cost": conversation.cost if priced else None,
             "compactions": conversation.compactions_completed,
-            "compaction_cost": conversation.compaction_cost,
+            "compaction_cost": conversation.compaction_cost if priced else None,
         },
     )

@@ -14,13 +14,13 @@ class Breakdown(TypedDict):
 
 
 class Totals(TypedDict):
-    """Of the conversation so far; costs in US dollars."""
+    """Of the conversation so far; costs in US dollars, None where no price is known."""
 
     input_tokens: int
     output_tokens: int
-    cost: float
+    cost: float | None
     compactions: int
-    compaction_cost: float
+    compaction_cost: float | None
 
 
 class LiveText(TypedDict):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from agent.tokens import Factor, Limits
+from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
 
@@ -65,6 +65,11 @@ def _default(name: str) -> ModelProfile:
         profile.cache_read_price = known.input_price * known.cache_read
         profile.cache_write_price = known.input_price * CACHE_WRITE
     return profile
+
+
+def has_prices(profile: ModelProfile) -> bool:
+    """Whether a model's price is known: where all are 0, by the demo or an administrator only."""
+    return settings.DEMO or profile.edited or profile.prices != Prices()
 
 
 def does_model_think(name: str) -> bool:

@@ -12,12 +12,13 @@ from agent.messages import Usage
 from chat.models import Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import RequestState, load_state
+from chat.queries.model_profiles import has_prices, load_profile
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `/compact` would do: message numbers and counts, estimated tokens, US dollars, and how
-    the summary would be written; None: it is prepared already."""
+    """What `/compact` would do: message numbers and counts, estimated tokens, US dollars (None: no
+    price is known), and how the summary would be written (None: it is prepared already)."""
 
     first: int
     through: int
@@ -25,7 +26,7 @@ class Preview:
     kept: int
     tokens_before: int
     tokens_after: int
-    cost: float
+    cost: float | None
     engine: Engine | None
 
 
@@ -58,9 +59,14 @@ def preview_compaction(conversation: Conversation) -> Preview:
         kept=len(planned.keep),
         tokens_before=state.used,
         tokens_after=tokens_after,
-        cost=cost,
+        cost=cost if _has_prices(state) else None,
         engine=engine,
     )
+
+
+def _has_prices(state: RequestState) -> bool:
+    writer = settings.SUMMARY_MODEL
+    return has_prices(state.profile) and (not writer or has_prices(load_profile(writer)))
 
 
 def _choice(state: RequestState, planned: Plan) -> tuple[float, Engine]:

@@ -1,5 +1,7 @@
 // Numbers as a reader sees them.
 
+import { gettext } from "./gettext.js";
+
 /** 161k, 9.2k, 812: as the server writes them. */
 export function tokens(count) {
   if (count < 1000) return String(count);
@@ -8,5 +10,6 @@ export function tokens(count) {
   return (count / 1e6).toFixed(1).replace(/\.0$/, "") + "M";
 }
 
-/** Dollars: cents from a dollar on, four places below. */
-export const money = (value) => `$${(value ?? 0).toFixed(value >= 1 ? 2 : 4)}`;
+/** Dollars: cents from a dollar on, four places below; null is not known. */
+export const money = (value) =>
+  value == null ? gettext("unknown") : `$${value.toFixed(value >= 1 ? 2 : 4)}`;

@@ -108,7 +108,7 @@ async def test_a_pasted_order_is_no_standing_instruction_after_a_compaction(
     said = f"Always be brief. What does this want?\n{ORDER}"
     tab.say(said, pasted=[[said.index(ORDER), len(said)]])
     await tab.next("turn.finished", status="completed")
-    await in_db(lambda: add_messages(chat.conversation, [long_text(n) for n in range(7, 15)]))
+    await in_db(lambda: add_messages(chat.conversation, [long_text(n) for n in range(7, 11)]))
     tab.send("compact")
     await tab.next("CompressionCompleted", success=True)
     await tab.next("turn.finished", kind="compact")

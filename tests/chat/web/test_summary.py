@@ -111,6 +111,21 @@ def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) 
     assert 'name="focus"' in shown
 
 
+def test_a_model_without_prices_is_not_free_but_unknown(browser: Client, user: User) -> None:
+    """Until an administrator has said that it costs nothing."""
+    kinds = ("input", "output", "cache_read", "cache_write")
+    free = {f"{kind}_price": 0 for kind in kinds}
+    profile = make_profile(**free, context_window=24_000)
+    talk = make_conversation(owner=user, messages=["x" * 4_000] * 10)
+    assert "<dd>unknown</dd>" in words(browser.get(url("compact_preview", talk)))
+    page = words(browser.get(url("conversation", talk)))
+    assert '"cost": null' in page
+    assert "(small window)" in page
+    profile.edited = True
+    profile.save()
+    assert "<dd>≈ $0</dd>" in words(browser.get(url("compact_preview", talk)))
+
+
 def test_the_preview_tells_of_a_warm_cache(browser: Client, user: User) -> None:
     talk = make_conversation(owner=user, messages=["x" * 4_000] * 60)
     add_messages(talk, ["Now?"])
