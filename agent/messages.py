@@ -36,6 +36,12 @@ class Message:
         """Whether a person wrote it: a user message that is more than tool results."""
         return self.role == "user" and any(b["type"] != "tool_result" for b in self.blocks)
 
+    @property
+    def is_countable(self) -> bool:
+        """Whether an estimate can know its tokens: those of files, and of what the server's own
+        tools returned, only the server knows."""
+        return not any(is_file(block) or is_server_tool(block) for block in self.blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

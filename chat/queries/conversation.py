@@ -74,6 +74,10 @@ class RequestState:
         return self.metered.estimated
 
     @property
+    def doubted(self) -> bool:
+        return self.metered.doubted
+
+    @property
     def fits(self) -> bool:
         return self.metered.fits
 
