@@ -253,7 +253,12 @@ def test_a_report_under_half_of_the_estimate_is_not_believed(share: float, doubt
 
 
 @pytest.mark.parametrize(
-    "block", [image(), {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}]
+    "block",
+    [
+        image(),
+        result("t1", [image()]),
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+    ],
 )
 def test_what_only_the_server_can_count_is_no_reason_to_doubt_it(block: Block) -> None:
     pages = message(1, "user", [block, text("What is on it?")], 70_000)
