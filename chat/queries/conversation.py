@@ -35,6 +35,7 @@ _FIELDS = (
     "blocks",
     "tokens",
     "pasted",
+    "sent_in_part",
     "status",
     "stop_reason",
     "model",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -11,6 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
+from agent.context.previews import is_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
@@ -196,12 +198,28 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     if message is None:
         head = state.rows[-1] if state.rows else find_head(state.conversation)
         message = append_answer(state.conversation, head, turn)
+        _mark_previewed(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
             emit(group, from_rows.context_usage(state))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
     return AnswerStart(turn, state, message)
+
+
+def _mark_previewed(state: RequestState) -> None:
+    """Note which messages the request holds only in part, and show it at each."""
+    pairs = zip(state.rows, state.context.messages, strict=True)
+    previewed = {row.pk for row, sent in pairs if is_previewed(sent, state.limits)}
+    known = {row.pk for row in state.rows if row.sent_in_part}
+    new = Message.objects.filter(pk__in=previewed - known)
+    if previewed <= known or not new.update(sent_in_part=True):
+        return
+    for message in new.select_related("turn"):
+        emit_later(
+            conversation_group(message.conversation_id),
+            partial(from_rows.message_created, message),
+        )
 
 
 def _make_room(turn: Turn, state: RequestState) -> tuple[RequestState, Trigger | None]:

@@ -81,3 +81,26 @@ async def test_a_server_that_reports_far_too_little_is_not_believed_and_the_page
     assert len(warned) == 1
     tab.say(long_text(11) + long_text(12))
     await tab.next("CompressionStarted", trigger="auto")
+
+
+# --- What the model saw only in part --------------------------------------------------------------
+
+IN_PART = "too long to be sent whole"
+
+
+async def test_a_message_that_went_out_as_a_preview_says_so_now_and_after_a_reload(
+    chat: Chat,
+) -> None:
+    """Once: with the next turn nothing about it has changed."""
+    chat.script.reply("It is long.").reply("I do.")
+    tab = await chat.open()
+    tab.say(long_text(1) * 6)
+    await tab.next("turn.finished", status="completed")
+    assert "characters of #5 left out" in str(chat.script.requests[0].messages)
+    (marked,) = [e for e in tab.all("message.created") if IN_PART in e["html"]]
+    assert (marked["number"], marked["role"]) == (5, "user")
+    tab.say("Do you see all of it?")
+    await tab.next("turn.finished", status="completed")
+    assert len([e for e in tab.all("message.created") if IN_PART in e["html"]]) == 1
+    page = await chat.http.get(chat.conversation.get_absolute_url())
+    assert page.content.decode().count(IN_PART) == 1
