@@ -138,8 +138,8 @@ class Factor:
 
 
 def is_believable(reported: int, estimate: RealTokens) -> bool:
-    """Whether a prompt can have had so few tokens: no estimate of text is twice too high, but there
-    are servers that report only what their cache did not hold."""
+    """Whether a prompt can have had so few tokens: some servers report only what their cache did
+    not hold."""
     return reported >= BELIEVED_SHARE * estimate
 
 

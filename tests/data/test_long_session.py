@@ -113,8 +113,7 @@ def test_it_opens_pages_and_counts(
     errors = sorted(estimated_errors(conversation, state.limits.factor.value)) or [0.0]
     median = errors[len(errors) // 2]
     report[f"the long session {session_path.stem}"] = [
-        f"{total} messages; meter {state.used:,} tokens, "
-        f"reported to the agent {reported:,}",
+        f"{total} messages; meter {state.used:,} tokens, reported to the agent {reported:,}",
         f"growth of the prompt between {len(errors)} pairs of answers, estimated against "
         f"reported: median {median:+.1%}, half of them within "
         f"{errors[len(errors) // 4]:+.1%} to {errors[len(errors) * 3 // 4]:+.1%}",
