@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -208,18 +207,21 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
 
 
 def _mark_previewed(state: RequestState) -> None:
-    """Note which messages the request holds only in part, and show it at each."""
+    """Note which messages the request holds only in part. The page is told of the last one: older
+    ones may not be on it, and say so when they are loaded."""
     pairs = zip(state.rows, state.context.messages, strict=True)
-    previewed = {row.pk for row, sent in pairs if is_previewed(sent, state.limits)}
-    known = {row.pk for row in state.rows if row.sent_in_part}
-    new = Message.objects.filter(pk__in=previewed - known)
-    if previewed <= known or not new.update(sent_in_part=True):
+    new = {
+        row.pk: row
+        for row, sent in pairs
+        if not row.sent_in_part and is_previewed(sent, state.limits)
+    }
+    if not new:
         return
-    for message in new.select_related("turn"):
-        emit_later(
-            conversation_group(message.conversation_id),
-            partial(from_rows.message_created, message),
-        )
+    Message.objects.filter(pk__in=new).update(sent_in_part=True)
+    if state.rows[-1].pk in new:
+        last = Message.objects.get(pk=state.rows[-1].pk)
+        group = conversation_group(last.conversation_id)
+        emit_later(group, lambda: from_rows.message_created(last))
 
 
 def _make_room(turn: Turn, state: RequestState) -> tuple[RequestState, Trigger | None]:

@@ -104,3 +104,15 @@ async def test_a_message_that_went_out_as_a_preview_says_so_now_and_after_a_relo
     assert len([e for e in tab.all("message.created") if IN_PART in e["html"]]) == 1
     page = await chat.http.get(chat.conversation.get_absolute_url())
     assert page.content.decode().count(IN_PART) == 1
+
+
+async def test_an_older_one_says_so_only_when_it_is_loaded(chat: Chat) -> None:
+    """The page may not have it, and would put it at its end."""
+    await chat.start([long_text(1) * 6, "Noted."])
+    chat.script.reply("I do.")
+    tab = await chat.open()
+    tab.say("Do you see all of it?")
+    await tab.next("turn.finished", status="completed")
+    assert [e["number"] for e in tab.all("message.created")] == [3, 4]
+    page = await chat.http.get(chat.conversation.get_absolute_url())
+    assert page.content.decode().count(IN_PART) == 1
