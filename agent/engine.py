@@ -20,11 +20,12 @@ from agent.compaction.plan import (
 from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
+from agent.context.previews import count_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import CACHE_SECONDS
 from agent.context.summary import Summary
-from agent.messages import RealTokens, Usage
-from agent.tokens import Limits, TokenCounter
+from agent.messages import Message, RealTokens, Usage
+from agent.tokens import Limits, TokenCounter, is_believable
 
 # Before the cache expires, with time left to write a summary on it.
 PAUSE_MARGIN_SECONDS = 30.0
@@ -48,12 +49,14 @@ class UsageReport:
 @dataclass(frozen=True, slots=True)
 class MeteredContext:
     """A context with its size. `size` is the estimate of its parts, `used` what the meter says of
-    the whole, and `estimated` whether any of that is an estimate."""
+    the whole, `estimated` whether any of that is an estimate, and `doubted` whether the server
+    reported too little to be believed."""
 
     context: Context
     size: Size
     used: RealTokens
     estimated: bool
+    doubted: bool = False
 
     @property
     def limits(self) -> Limits:
@@ -68,21 +71,31 @@ def meter(
     context: Context, counter: TokenCounter, report: UsageReport | None = None
 ) -> MeteredContext:
     """The last report and an estimate of what is newer; an estimate of everything where no report
-    describes the context any more."""
+    describes the context any more, or the report cannot be true."""
     size = measure(context, counter)
     if report is None:
         return MeteredContext(context, size, size.total, estimated=True)
-    apply = context.limits.factor.apply
-    newer = sum(apply(m.tokens) for m in context.messages if m.number > report.number)
+    after = [m for m in context.messages if m.number >= report.number]
+    if not is_believable(report.usage.prompt, _certain_before(context, size, after)):
+        return MeteredContext(context, size, size.total, estimated=True, doubted=True)
+    newer = _count_sent(context, [m for m in after if m.number > report.number])
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
         used = report.usage.total - (0 if in_turn else report.thinking) + newer
         return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
-    own = sum(apply(m.tokens) for m in context.messages if m.number == report.number)
-    return MeteredContext(
-        context, size, RealTokens(report.usage.prompt + own + newer), estimated=True
-    )
+    used = report.usage.prompt + _count_sent(context, after)
+    return MeteredContext(context, size, RealTokens(used), estimated=True)
+
+
+def _certain_before(context: Context, size: Size, after: Sequence[Message]) -> RealTokens:
+    """What the prompt that `after` followed held for certain."""
+    return RealTokens(size.certain - _count_sent(context, [m for m in after if m.is_countable]))
+
+
+def _count_sent(context: Context, messages: Sequence[Message]) -> int:
+    """Tokens of messages that are newer than any pruning."""
+    return sum(count_sent_tokens(message, context.limits) for message in messages)
 
 
 # --- Before a request -----------------------------------------------------------------------------

@@ -36,6 +36,12 @@ class Message:
         """Whether a person wrote it: a user message that is more than tool results."""
         return self.role == "user" and any(b["type"] != "tool_result" for b in self.blocks)
 
+    @property
+    def is_countable(self) -> bool:
+        """Whether an estimate can know its tokens: those of files, and of what the server's own
+        tools returned, only the server knows."""
+        return not any(holds_file(block) or is_server_tool(block) for block in self.blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -144,6 +150,13 @@ def block_text(block: Block) -> str:
 def is_file(block: Block) -> bool:
     """Whether a block is a file, with its bytes or as a reference."""
     return block.get("type") in ("image", "document")
+
+
+def holds_file(block: Block) -> bool:
+    """Whether a block is a file, or the result of a tool that returned one."""
+    content = block.get("content")
+    parts = content if isinstance(content, list) else []
+    return is_file(block) or any(isinstance(part, dict) and is_file(part) for part in parts)
 
 
 def file_name(block: Block) -> str:

@@ -45,6 +45,8 @@ LEARNING_WINDOW = 20
 HOUR_PREMIUM = 2 / 1.25 - 1
 # Below this, fixed overhead dominates the ratio.
 LEARNING_MINIMUM = 100
+# A report of less than this share of the estimate is not believed.
+BELIEVED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,21 @@ class Factor:
     def learn(self, raw: RawTokens, reported: int) -> "Factor":
         """Move towards one reply's ratio: the mean at first, then a moving average.
 
-        A ratio outside 0.5 to 4 does not come from a tokenizer: the server counted something else.
+        Not from what is not believed. A ratio outside 0.5 to 4 does not come from a tokenizer: the
+        server counted something else.
         """
-        if raw < LEARNING_MINIMUM or not 0.5 <= reported / raw <= 4:
+        believed = is_believable(reported, self.apply(raw))
+        if raw < LEARNING_MINIMUM or not believed or not 0.5 <= reported / raw <= 4:
             return self
         samples = self.samples + 1
         step = 1 / min(samples, LEARNING_WINDOW)
         return Factor(self.value + (reported / raw - self.value) * step, samples)
+
+
+def is_believable(reported: int, estimate: RealTokens) -> bool:
+    """Whether a prompt can have had so few tokens: some servers report only what their cache did
+    not hold."""
+    return reported >= BELIEVED_SHARE * estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ class Fault(StrEnum):
     REQUEST_REPAIRED = "request_repaired"
     REQUEST_REFUSED = "request_refused"
     NOT_DRAWN = "not_drawn"
+    USAGE_NOT_BELIEVED = "usage_not_believed"
 
 
 WORDS = {
     Fault.REQUEST_REPAIRED: "Requests that broke a rule of the API and went out as text.",
     Fault.REQUEST_REFUSED: "Requests that broke a rule of the API and did not go out.",
     Fault.NOT_DRAWN: "Content that was shown as its source, because drawing it failed.",
+    Fault.USAGE_NOT_BELIEVED: "Answers for which the server reported too few tokens to be true.",
 }
 
 _lock = Lock()

@@ -71,6 +71,7 @@ class Size:
     summary: RealTokens
     conversation: RealTokens
     tools: RealTokens = RealTokens(0)
+    uncertain: RealTokens = RealTokens(0)  # of the conversation: see `Message.is_countable`
 
     @property
     def fixed(self) -> RealTokens:
@@ -81,6 +82,11 @@ class Size:
     def total(self) -> RealTokens:
         return RealTokens(self.fixed + self.conversation)
 
+    @property
+    def certain(self) -> RealTokens:
+        """What no server's count can be far from."""
+        return RealTokens(self.total - self.uncertain)
+
 
 def measure(context: Context, counter: TokenCounter) -> Size:
     """Estimate a context's size. Messages carry their counts, so the cost is two short texts and
@@ -88,7 +94,7 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     factor = context.limits.factor
     messages = prune_messages(context, counter)
     opening = [message for message in (context.first, context.prompt) if message]
-    conversation = sum(count_sent_tokens(m, context.limits) for m in [*opening, *messages])
+    sent = [(m, count_sent_tokens(m, context.limits)) for m in [*opening, *messages]]
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
@@ -97,8 +103,9 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
-        RealTokens(conversation),
+        RealTokens(sum(tokens for _, tokens in sent)),
         tools=factor.apply(RawTokens(tools)),
+        uncertain=RealTokens(sum(tokens for m, tokens in sent if not m.is_countable)),
     )
 
 

@@ -23,6 +23,11 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
     return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
 
+def is_previewed(message: Message, limits: Limits) -> bool:
+    """Whether a request holds only a part of a message, because it is oversized."""
+    return limits.factor.apply(message.tokens) > preview_limit(message, limits)
+
+
 def preview_limit(message: Message, limits: Limits) -> int:
     """Tokens above which a message is sent as a preview: a share of the budget, and for the results
     of one round no more than `RESULT_TOKENS`; read_messages reads on."""
@@ -41,10 +46,9 @@ def preview_message(message: Message, limits: Limits) -> Message:
     """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
     stands at its end), attachments by their names, calls of the server's tools with their results
     as text, since neither may go without the other. Others unchanged."""
-    limit = preview_limit(message, limits)
-    size = limits.factor.apply(message.tokens)
-    if size <= limit:
+    if not is_previewed(message, limits):
         return message
+    limit, size = preview_limit(message, limits), limits.factor.apply(message.tokens)
     texts = locate_texts(message.blocks)
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
     counted = sum(map(_counted, message.blocks, sizes))

@@ -4,12 +4,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.messages import Usage
+from agent.messages import RawTokens, Usage
+from agent.tokens import UNKNOWN_FACTOR, Factor, is_believable
 from chat.admin.base import (
     ModelFilter,
     OwnerFilter,
@@ -27,6 +29,7 @@ from chat.queries.conversation import load_state
 MAX_COMPACTIONS = 50  # on a conversation's page
 # How far back from the newest message a reply's usage is looked for.
 NEAR_THE_END = 10
+DOUBTED = "; the model's server reported far too few tokens"
 
 
 class CompactedFilter(admin.SimpleListFilter):
@@ -102,8 +105,9 @@ class ConversationAdmin(ReadOnlyAdmin):
     )
 
     def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        """With the usage of the last reply, where it still describes the context, and the model's
-        window: subqueries of a few index entries each."""
+        """With the usage of the last reply, where it still describes the context, the raw tokens of
+        what follows the summary, without files, and the model's window and factor: subqueries that
+        read an index range each."""
         replies = Message.objects.filter(
             Q(number__gte=OuterRef("next_number") - NEAR_THE_END),
             Q(number__gte=OuterRef("meter_valid_from")),
@@ -111,13 +115,21 @@ class ConversationAdmin(ReadOnlyAdmin):
             active=True,
             usage__isnull=False,
         ).order_by("-number")
+        through = Coalesce(OuterRef("compressed_through__position"), -1)
+        tail = Message.objects.filter(
+            conversation=OuterRef("pk"), active=True, position__gt=through, attachments=None
+        )
         profiles = ModelProfile.objects.filter(name=OuterRef("model"))
         return (
             super()
             .for_list(queryset)
             .annotate(
                 last_usage=Subquery(replies.values("usage")[:1]),
+                tail_tokens=Subquery(
+                    tail.order_by().values("conversation").values_list(Sum("tokens"))
+                ),
                 window=Subquery(profiles.values("context_window")[:1]),
+                factor=Subquery(profiles.values("token_factor")[:1]),
             )
         )
 
@@ -136,15 +148,19 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Context")
     def context(self, row: Any) -> str:
-        """The size after the last reply or compaction, and its share of the budget."""
-        used = Usage.from_api(row.last_usage).total
-        if not used and row.compaction:
-            used = row.compaction.tokens_after
+        """The size after the last reply, and its share of the budget. Where no report can be
+        believed, about what the messages count, or what was left by the last compaction."""
+        used, about = Usage.from_api(row.last_usage).total, ""
+        factor = Factor(row.factor or UNKNOWN_FACTOR, 0)
+        estimate = factor.apply(RawTokens(row.tail_tokens or 0))
+        if not used or not is_believable(used, estimate):
+            left = row.compaction.tokens_after if row.compaction else 0
+            used, about = max(estimate, left), "about "
         if not used:
             return "–"
         budget = row.context_budget or settings.CONTEXT_BUDGET
         budget = min(budget, row.window or budget)
-        return f"{format_tokens(used)} · {used / budget:.0%}"
+        return f"{about}{format_tokens(used)} · {used / budget:.0%}"
 
     @admin.display(description="Tokens in / out", ordering="input_tokens")
     def tokens(self, row: Conversation) -> str:
@@ -199,7 +215,8 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
             "Context",
             f"{'about ' if state.estimated else ''}{used:,} tokens, "
             f"{used / limits.budget:.0%} of "
-            f"the budget of {limits.budget:,} (window {limits.window:,})",
+            f"the budget of {limits.budget:,} (window {limits.window:,})"
+            f"{DOUBTED if state.doubted else ''}",
         ),
         (
             "Of that",

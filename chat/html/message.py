@@ -55,7 +55,8 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
         state = f"{turn.status}:{turn.notice}:{crc32(turn.notice_about.encode())}" if turn else ""
         # The neighbours too: one of them may be deleted, and another one written.
         among = ":".join(str(each) for each in astuple(variants)) if variants else ""
-        key = f"message:{VERSION}:{get_language()}:{message.pk}:{message.status}:{state}:{among}"
+        shown = f"{message.status}:{message.sent_in_part}:{state}:{among}"
+        key = f"message:{VERSION}:{get_language()}:{message.pk}:{shown}"
         if html := cache.get(key):
             return mark_safe(html)
 

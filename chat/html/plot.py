@@ -27,7 +27,9 @@ class Plot:
 
 
 def render_context_plot(state: RequestState) -> str:
-    """The SVG for a conversation; "" where nothing was reported yet."""
+    """The SVG for a conversation; "" where nothing was reported yet that can be believed."""
+    if state.doubted:
+        return ""
     trigger = state.policy.trigger_tokens(state.limits)
     return draw_safely("plot", lambda: _svg(state.conversation, trigger), str)
 

@@ -196,7 +196,7 @@ class AnswerSteps:
         if context is state.context:
             return context, state.size.total
         turn_id = self._live.turn_id
-        if context.omitted:
+        if context != state.context:  # it may have got shorter by the first message alone
             await in_db_with_retries(turns.mark_trimmed, turn_id)
             log.warning("request trimmed", turn=turn_id, omitted=context.omitted)
         tokens = measure(context, model_server.get_counter()).total

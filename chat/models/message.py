@@ -50,6 +50,9 @@ class Message(models.Model):
     tokens = models.PositiveIntegerField(
         default=0, help_text="Raw cl100k_base count, before the model's factor."
     )
+    sent_in_part = models.BooleanField(
+        default=False, help_text="It was too long for a request, which held a preview of it."
+    )
     calls = models.JSONField(
         default=dict,
         blank=True,

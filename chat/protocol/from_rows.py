@@ -121,9 +121,6 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
 def context_usage(state: RequestState) -> ContextUsage:
     conversation, limits = state.conversation, state.limits
     priced = conversation.cost > 0 or has_prices(state.profile)
-    note = ""
-    if get_counter().encoding is None:
-        note = gettext("The token vocabulary is missing: counts are estimated from bytes.")
     return ContextUsage(
         used=state.used,
         budget=limits.budget,
@@ -133,7 +130,7 @@ def context_usage(state: RequestState) -> ContextUsage:
         estimated=state.estimated,
         automatic=state.policy.enabled,
         held=state.policy.held,
-        note=note,
+        note=_explain_estimate(state),
         breakdown={
             "system": state.size.system,
             "tools": state.size.tools,
@@ -149,3 +146,15 @@ def context_usage(state: RequestState) -> ContextUsage:
             "compaction_cost": conversation.compaction_cost if priced else None,
         },
     )
+
+
+def _explain_estimate(state: RequestState) -> str:
+    """What the reader should know of an estimate besides that it is one; or ""."""
+    notes = []
+    if state.doubted:
+        notes.append(
+            gettext("The model's server reported far too few tokens, so everything is estimated.")
+        )
+    if get_counter().encoding is None:
+        notes.append(gettext("The token vocabulary is missing: counts are estimated from bytes."))
+    return " ".join(notes)

@@ -35,6 +35,7 @@ _FIELDS = (
     "blocks",
     "tokens",
     "pasted",
+    "sent_in_part",
     "status",
     "stop_reason",
     "model",
@@ -72,6 +73,10 @@ class RequestState:
     @property
     def estimated(self) -> bool:
         return self.metered.estimated
+
+    @property
+    def doubted(self) -> bool:
+        return self.metered.doubted
 
     @property
     def fits(self) -> bool:

@@ -25,6 +25,7 @@ from chat.services import attachments
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)
+_IN_REQUEST = {"model", "system_prompt", "tool_settings", "keep_first_message"}
 OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
 
 
@@ -130,7 +131,7 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
         row = Conversation.objects.select_for_update().get(pk=conversation.pk)
         refuse_if_busy(row)
         changed = {name: value for name, value in values.items() if getattr(row, name) != value}
-        if {"model", "system_prompt", "tool_settings"} & changed.keys():
+        if _IN_REQUEST & changed.keys():
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.tokens import Factor
+from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
@@ -85,6 +86,8 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
                 message = append_answer(conversation, find_head(conversation), turn)
             store_answer(conversation, profile, message, ending, tokens)
         state = load_state_for(conversation, profile)
+        if state.doubted and state.last_reply == message:
+            transaction.on_commit(lambda: _report_doubt(turn, state), robust=True)
         group = conversation_group(conversation.pk)
         emit_later(group, lambda: from_rows.turn_finished(turn, message))
         emit(group, from_rows.context_usage(state))
@@ -152,6 +155,19 @@ def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:
         rounds=len(answers),
         compacted=compressed_at is not None and compressed_at > turn.created_at,
     )
+
+
+def _report_doubt(turn: Turn, state: RequestState) -> None:
+    """A server that reports too little does so with every reply: once a turn is enough."""
+    reply = state.last_reply
+    log.warning(
+        "reported usage not believed",
+        turn=turn.pk,
+        model=state.conversation.model,
+        reported=Usage.from_api(reply.usage if reply else None).prompt,
+        estimated=state.used,
+    )
+    metrics.count_fault(metrics.Fault.USAGE_NOT_BELIEVED)
 
 
 def store_answer(

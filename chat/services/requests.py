@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
+from agent.context.previews import is_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
@@ -196,12 +197,31 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     if message is None:
         head = state.rows[-1] if state.rows else find_head(state.conversation)
         message = append_answer(state.conversation, head, turn)
+        _mark_previewed(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
             emit(group, from_rows.context_usage(state))
     Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
     return AnswerStart(turn, state, message)
+
+
+def _mark_previewed(state: RequestState) -> None:
+    """Note which messages the request holds only in part. The page is told of the last one: older
+    ones may not be on it, and say so when they are loaded."""
+    pairs = zip(state.rows, state.context.messages, strict=True)
+    new = {
+        row.pk: row
+        for row, sent in pairs
+        if not row.sent_in_part and is_previewed(sent, state.limits)
+    }
+    if not new:
+        return
+    Message.objects.filter(pk__in=new).update(sent_in_part=True)
+    if state.rows[-1].pk in new:
+        last = Message.objects.get(pk=state.rows[-1].pk)
+        group = conversation_group(last.conversation_id)
+        emit_later(group, lambda: from_rows.message_created(last))
 
 
 def _make_room(turn: Turn, state: RequestState) -> tuple[RequestState, Trigger | None]:

@@ -1,5 +1,6 @@
 """The one order of steps before a request, and the meter that it starts from."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context
+from agent.context.previews import preview_limit
 from agent.engine import (
     BreakerOpen,
     Compact,
@@ -24,16 +26,19 @@ from agent.engine import (
     send_or_trim,
     trim_if_needed,
 )
-from agent.messages import Usage
+from agent.messages import Block, Usage
 from tests.agent.conversations import (
     COUNTER,
     LIMITS,
+    assistant,
     call,
     context,
     contexts,
     exchanges,
+    image,
     message,
     result,
+    text,
     user,
 )
 
@@ -232,6 +237,41 @@ def test_thinking_counts_only_while_its_turn_runs() -> None:
     asks = message(2, "assistant", [call("t1")], 100)
     running = context(user(1), asks, message(3, "user", [result("t1")], 100))
     assert meter(running, COUNTER, UsageReport(2, usage, thinking=40)).used == 1_150
+
+
+@pytest.mark.parametrize(
+    ("share", "doubted"), [(0.0005, True), (0.49, True), (0.5, False), (3.0, False)]
+)
+def test_a_report_under_half_of_the_estimate_is_not_believed(share: float, doubted: bool) -> None:
+    made = context(*exchanges(10, 1_000))
+    asked = meter(context(*made.messages[:-1]), COUNTER).used
+    # What it wrote is no part of what it was asked with.
+    reported = Usage(math.ceil(share * asked), output_tokens=20_000)
+    seen = meter(made, COUNTER, UsageReport(20, reported))
+    assert (seen.doubted, seen.estimated) == (doubted, doubted)
+    assert seen.used == (seen.size.total if doubted else reported.total)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        image(),
+        result("t1", [image()]),
+        {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+    ],
+)
+def test_what_only_the_server_can_count_is_no_reason_to_doubt_it(block: Block) -> None:
+    pages = message(1, "user", [block, text("What is on it?")], 70_000)
+    made = context(pages, assistant(2, tokens=100))
+    told = meter(made, COUNTER, UsageReport(2, Usage(3_000, 100)))
+    assert (told.used, told.doubted) == (3_100, False)
+    assert meter(made, COUNTER, UsageReport(2, Usage(1, 100))).doubted
+
+
+def test_what_is_newer_counts_as_it_is_sent() -> None:
+    made = context(*exchanges(2, 100), user(5, tokens=300_000))
+    seen = meter(made, COUNTER, UsageReport(4, Usage(1_000, 50)))
+    assert seen.used == 1_050 + preview_limit(made.messages[-1], LIMITS)
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,9 @@ def test_learn_ignores_short_prompts_and_ratios_that_are_no_tokenizers(
     raw: int, reported: int
 ) -> None:
     assert Factor(1.3, 7).learn(raw, reported) == Factor(1.3, 7)
+
+
+def test_learn_ignores_a_report_under_half_of_the_estimate() -> None:
+    factor = Factor(1.42, 7)
+    assert factor.learn(10_000, 7_099) == factor
+    assert factor.learn(10_000, 7_100) != factor

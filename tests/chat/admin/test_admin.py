@@ -24,6 +24,7 @@ from chat.db import in_db
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries import model_server
+from chat.queries.conversation import load_state
 from chat.services import compaction_jobs, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
@@ -157,6 +158,22 @@ def test_context_is_the_compactions_until_the_next_reply(staff: Client) -> None:
     compaction = make_compaction(conversation)
     Compaction.objects.filter(pk=compaction.pk).update(tokens_after=7_000)
     assert "7k · 4%" in html(staff.get(list_url("conversation")))
+
+
+@pytest.mark.parametrize("reported", [{}, {"input_tokens": 8, "output_tokens": 1}])
+def test_context_is_what_the_messages_count_where_no_report_can_be_believed(
+    staff: Client, reported: dict[str, int]
+) -> None:
+    make_profile("large", context_window=100_000, token_factor=1.5)
+    conversation = make_conversation(make_user(), messages=["Read it.", "Yes."], model="large")
+    add_messages(conversation, ["lorem ipsum " * 6_000])
+    add_messages(conversation, ["I did."], usage=reported)
+    state = load_state(conversation.pk)
+    (shown,) = re.findall(r"about ([\d.]+)k · ", html(staff.get(list_url("conversation"))))
+    assert float(shown) * 1_000 == pytest.approx(state.used, rel=0.1)
+    page = html(staff.get(page_url(conversation)))
+    assert f"about {state.used:,} tokens" in page
+    assert ("far too few tokens" in page) == bool(reported)
 
 
 def test_search_finds_title_owner_and_id(staff: Client) -> None:

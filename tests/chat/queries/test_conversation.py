@@ -75,8 +75,8 @@ def test_usage_is_stale_after_a_compaction(measured: Conversation) -> None:
 def test_usage_reported_after_a_compaction_counts_again(measured: Conversation) -> None:
     make_compaction(measured, through=2)
     add_messages(measured, ["Next", ("assistant", "Yes.")])
-    measured.messages.filter(number=6).update(usage={"input_tokens": 300, "output_tokens": 5})
-    assert meter(measured) == (305, False)
+    measured.messages.filter(number=6).update(usage={"input_tokens": 1_300, "output_tokens": 5})
+    assert meter(measured) == (1_305, False)
 
 
 def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_is_kept_4(
@@ -105,7 +105,12 @@ def test_an_answer_that_failed_without_usage_leaves_the_meter_to_the_one_before_
 
 
 @pytest.mark.parametrize(
-    "values", [{"model": "another-model"}, {"system_prompt": "Answer in rhyme."}]
+    "values",
+    [
+        {"model": "another-model"},
+        {"system_prompt": "Answer in rhyme."},
+        {"keep_first_message": False},
+    ],
 )
 def test_usage_is_stale_after_a_change_of_the_request(
     measured: Conversation, values: dict[str, Any]

@@ -17,6 +17,7 @@ from chat.importers.pi import parse_session
 from chat.management.commands import import_session
 from chat.models import Conversation, Message, Turn
 from chat.queries.conversation import load_state
+from chat.queries.model_server import get_counter
 from tests.chat.factories import make_profile, make_user
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db]
@@ -231,13 +232,25 @@ def test_a_session_becomes_one_conversation(file: Path) -> None:
     assert conversation.cost == 2.0
 
 
-def test_the_meter_is_the_last_true_usage(file: Path) -> None:
+@pytest.mark.parametrize("reported", [60, 1_103, 50_000])
+def test_the_meter_counts_what_the_next_request_holds_not_what_pi_had_sent(
+    tmp_path: Path, reported: int
+) -> None:
+    """pi sent its own prompt and tools, and after its compactions less than all messages."""
     make_user()
     make_profile(MODEL)
-    conversation, *_ = run(file)
+    talk = [entry("user", "Read this. " * 300), answer(text("I did. " * 300), read=900)] * 4
+    end = [{"type": "compaction", "summary": "pi's own"}, entry("user", "And now?")]
+    path = tmp_path / "compacted.jsonl"
+    path.write_bytes(b"".join(lines([*talk, *end, answer(text("Done."), read=reported - 103)])))
+    conversation, *_ = run(path)
     state = load_state(conversation.pk)
-    assert (state.used, state.estimated) == (3 + 100 + 1_000 + 20, False)
-    assert find_violations(assemble(state.context).body()) == []
+    request = assemble(state.context)
+    held = sum(get_counter().count_blocks(m["content"]) for m in request.messages)
+    fixed = state.size.system + state.size.tools
+    assert state.used == pytest.approx(state.limits.factor.apply(held) + fixed, rel=0.05)
+    assert (state.estimated, state.warm) == (True, False)
+    assert find_violations(request.body()) == []
 
 
 def test_unfinished_answers_say_how_they_ended(file: Path, client: Client) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.on_both
 Listen = Callable[[Conversation], Listener]
 
 ANSWER = [{"type": "text", "text": "Hi! How can I help?"}]
-USAGE = {"input_tokens": 30, "cache_read_input_tokens": 70, "output_tokens": 20}
+USAGE = {"input_tokens": 30, "cache_read_input_tokens": 970, "output_tokens": 20}
 
 
 def post(
@@ -290,17 +290,17 @@ def test_a_finished_turn_stores_answer_usage_cost_and_totals(
     assert message.blocks == ANSWER
     assert message.text == "Hi! How can I help?"
     assert (message.status, message.stop_reason, message.usage) == ("complete", "end_turn", USAGE)
-    cost = (30 * 2.0 + 70 * 0.2 + 20 * 10.0) / 1e6
+    cost = (30 * 2.0 + 970 * 0.2 + 20 * 10.0) / 1e6
     assert message.cost == pytest.approx(cost)
     conversation.refresh_from_db()
-    assert (conversation.input_tokens, conversation.output_tokens) == (100, 20)
+    assert (conversation.input_tokens, conversation.output_tokens) == (1_000, 20)
     assert conversation.cost == pytest.approx(cost)
     finished, usage = heard.events()
     assert finished["type"] == "turn.finished"
     assert (finished["status"], finished["message_id"]) == ("completed", message.pk)
     assert "Hi! How can I help?" in finished["html"]
     assert usage["type"] == "context.usage"
-    assert (usage["used"], usage["estimated"]) == (120, False)
+    assert (usage["used"], usage["estimated"]) == (1_020, False)
 
 
 def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, listen: Listen) -> None:
@@ -319,7 +319,7 @@ def test_a_turn_ends_once_under_racing_threads(conversation: Conversation, liste
     assert finished["status"] == turn.status
     assert conversation.messages.get(number=6).text == f"ended as {turn.status}"
     conversation.refresh_from_db()
-    assert conversation.input_tokens == 100
+    assert conversation.input_tokens == 1_000
 
 
 def test_a_turn_that_failed_before_its_request_still_shows_why(conversation: Conversation) -> None:
