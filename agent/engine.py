@@ -76,7 +76,8 @@ def meter(
     if report is None:
         return MeteredContext(context, size, size.total, estimated=True)
     after = [m for m in context.messages if m.number >= report.number]
-    if not is_believable(report.usage.prompt, _certain_before(context, size, after)):
+    certain = _certain_before(context, size, after)
+    if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
     newer = _count_sent(context, [m for m in after if m.number > report.number])
     if report.complete:

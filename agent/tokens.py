@@ -129,7 +129,7 @@ class Factor:
         Not from what is not believed. A ratio outside 0.5 to 4 does not come from a tokenizer: the
         server counted something else.
         """
-        believed = is_believable(reported, self.apply(raw))
+        believed = is_believable(reported, self.apply(raw), self)
         if raw < LEARNING_MINIMUM or not believed or not 0.5 <= reported / raw <= 4:
             return self
         samples = self.samples + 1
@@ -137,9 +137,12 @@ class Factor:
         return Factor(self.value + (reported / raw - self.value) * step, samples)
 
 
-def is_believable(reported: int, estimate: RealTokens) -> bool:
-    """Whether a prompt can have had so few tokens: some servers report only what their cache did
-    not hold."""
+def is_believable(reported: int, estimate: RealTokens, factor: Factor) -> bool:
+    """Whether a prompt can have had so few tokens: no estimate of text is twice too high, but there
+    are servers that report only what their cache did not hold. A `factor` that was not learned yet
+    may be too high itself."""
+    if not factor.samples:
+        estimate = min(estimate, RealTokens(factor.raw(estimate)))
     return reported >= BELIEVED_SHARE * estimate
 
 

@@ -153,7 +153,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         used, about = Usage.from_api(row.last_usage).total, ""
         factor = Factor(row.factor or UNKNOWN_FACTOR, 0)
         estimate = factor.apply(RawTokens(row.tail_tokens or 0))
-        if not used or not is_believable(used, estimate):
+        if not used or not is_believable(used, estimate, factor):
             left = row.compaction.tokens_after if row.compaction else 0
             used, about = max(estimate, left), "about "
         if not used:

@@ -119,6 +119,12 @@ def test_learn_ignores_short_prompts_and_ratios_that_are_no_tokenizers(
     assert Factor(1.3, 7).learn(raw, reported) == Factor(1.3, 7)
 
 
+def test_only_a_learned_factor_is_a_reason_to_doubt_a_report() -> None:
+    """The assumed one is high: some tokenizers need half as many tokens."""
+    assert Factor(1.5, 0).learn(1_000, 600) == Factor(0.6, 1)
+    assert Factor(1.5, 7).learn(1_000, 600) == Factor(1.5, 7)
+
+
 def test_learn_ignores_a_report_under_half_of_the_estimate() -> None:
     factor = Factor(1.42, 7)
     assert factor.learn(10_000, 7_099) == factor
