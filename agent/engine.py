@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.compaction.job import Job, WrittenSummary
-from agent.compaction.ladder import summarise
+from agent.compaction.ladder import rewrite, summarise
 from agent.compaction.plan import (
     Plan,
     apply_compaction,
@@ -283,3 +283,9 @@ async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> C
     if tokens >= max(job.used, before):
         raise SummaryRejected("it would not have made the context smaller")
     return CompactedContext(result, summary, context, tokens)
+
+
+async def rewrite_chapter(job: Job) -> WrittenSummary:
+    """Write a chapter again in its place, from those of its messages that are left: the last one of
+    the result. Stores nothing. Raises AgentError, and SummaryRejected where no text came of it."""
+    return await rewrite(job)

@@ -157,7 +157,7 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     summary models, not all of them do."""
     limits = job.writer.limits
     room = int(limits.prompt_limit * PREVIOUS_SHARE)
-    texts, work = combine([chapter.text for chapter in chapters])
+    texts, work = combine([chapter.text for chapter in chapters if not chapter.gap])
     room -= limits.factor.apply(job.counter.count(work))
     fitting: list[str] = []
     for text in reversed(texts):

@@ -10,6 +10,7 @@ from agent.attachments import with_texts
 from agent.compaction.chapters import Chapter, cut_to_tokens, find_chapters_to_merge, limit_chapters
 from agent.compaction.choice import (
     MARGIN,
+    Choice,
     choose,
     choose_max_tokens,
     explain_why_not,
@@ -64,6 +65,21 @@ async def summarise(job: Job) -> WrittenSummary:
     there is nothing to read, or every rung failed and no extract is wanted: switched off, or
     nobody waits and the next reply tries again.
     """
+    job, choice, result = await _begin(job)
+    merged = find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job))
+    # A gap has nothing to merge: it is written again first.
+    if merged and not any(chapter.gap for chapter in job.chapters[merged]):
+        await _merge(job, result, merged)
+    return await _write(job, choice, result)
+
+
+async def rewrite(job: Job) -> WrittenSummary:
+    """A chapter of messages that a summary covers already, after `job.chapters`, those before it:
+    the last one of the result. Raises SummaryRejected as `summarise` does."""
+    return await _write(*await _begin(job))
+
+
+async def _begin(job: Job) -> tuple[Job, Choice, WrittenSummary]:
     if not job.plan.summarise:
         raise SummaryRejected("there is nothing to summarise")
     job = await _with_files(job)
@@ -75,8 +91,11 @@ async def summarise(job: Job) -> WrittenSummary:
         choice.dollars,
         failures=list(choice.skipped),
     )
-    if merged := find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
-        await _merge(job, result, merged)
+    return job, choice, result
+
+
+async def _write(job: Job, choice: Choice, result: WrittenSummary) -> WrittenSummary:
+    """Add the plan's chapter, by the first rung that can."""
     for engine in list_engines_from(choice.engine):
         if engine != choice.engine and (why := explain_why_not(job, engine)):
             result.failures.append(Failure(engine, REASON_WORDS[why]))

@@ -22,6 +22,7 @@ class Trigger(StrEnum):
     TOOL = "tool"  # the model asked for it
     MODEL_SWITCH = "model_switch"
     EDIT = "edit"  # by the user's own hand
+    REBUILT = "rebuilt"  # in the background, a chapter whose message was deleted
 
 
 class Engine(StrEnum):

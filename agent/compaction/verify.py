@@ -14,6 +14,8 @@ from agent.messages import Block, Message, file_text, is_file, plain_text
 from agent.search.values import find_identifiers, normalise, simplify_numbers
 
 UNVERIFIED = "(unverified)"
+# A line that may say what only an earlier chapter said.
+_FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
 MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
 _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
@@ -169,6 +171,24 @@ def _check(line: str, source: Source, findings: Findings) -> str:
         findings.unverified.append(line.strip())
         suffix += f" {UNVERIFIED}"
     return body.replace(UNVERIFIED, "").rstrip() + suffix
+
+
+def rests_on(text: str, message: Message) -> bool:
+    """Whether a summary's text, written from other messages, may say what a message says: a line
+    cites it, or shares a value or content words with it and tells of what came earlier, or of what
+    no message supports."""
+    support = Support(plain_text(message.blocks))
+    return any(
+        message.number in find_citations(line)
+        or (
+            _FROM_EARLIER.search(line)
+            and support.backs(
+                find_identifiers(strip_citations(line)),
+                find_content_words(line.replace(UNVERIFIED, "")),
+            )
+        )
+        for line in text.splitlines()
+    )
 
 
 def find_citations(line: str) -> list[int]:

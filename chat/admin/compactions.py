@@ -103,8 +103,8 @@ def _tokens(row: Compaction) -> str:
 
 
 def _saved(row: Compaction) -> str:
-    edited = row.trigger == Compaction.Trigger.EDIT
-    if row.status != Compaction.Status.COMPLETED or not row.tokens_before or edited:
+    frees_nothing = row.trigger in (Compaction.Trigger.EDIT, Compaction.Trigger.REBUILT)
+    if row.status != Compaction.Status.COMPLETED or not row.tokens_before or frees_nothing:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
 

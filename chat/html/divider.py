@@ -73,6 +73,7 @@ TRIGGER_WORDS = {
     Trigger.TOOL: gettext_lazy("asked for by the assistant"),
     Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
     Trigger.EDIT: gettext_lazy("edited by you"),
+    Trigger.REBUILT: gettext_lazy("a chapter written again"),
 }
 
 

@@ -11,20 +11,21 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from agent.compaction.job import Job
+from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error
+from agent.compaction.policy import Trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext
+from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Message as AgentMessage
 from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
-from chat.models import Conversation, Message
+from chat.models import Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import to_agent_message
-from chat.services import compaction_jobs, compactions
+from chat.services import compaction_jobs, compactions, gaps
 
 log = structlog.get_logger(__name__)
 
@@ -37,12 +38,13 @@ class Unwanted(Exception):
     """The compaction was cancelled, or was ended because its worker seemed to be dead."""
 
 
-def write_summary(compaction_id: int) -> None:
-    """Write the summary of a compaction that was begun and hand it in, or say why there is none."""
+def write_summary(compaction_id: int) -> bool:
+    """Write the summary of a compaction that was begun and hand it in, or say why there is none:
+    False."""
     task = compaction_jobs.claim(compaction_id, os.getpid())
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
-        return
+        return False
     spent: Spent = []
     try:
         try:
@@ -60,12 +62,17 @@ def write_summary(compaction_id: int) -> None:
         )
         raise
     else:
-        compaction_jobs.complete(task, written)
+        if isinstance(written, WrittenSummary):
+            return gaps.fill(task, written)
+        return compaction_jobs.complete(task, written)
+    return False
 
 
-async def ask_for_summary(task: compaction_jobs.SummaryTask, spent: Spent) -> CompactedContext:
-    """The new version, not stored yet. `spent` gets what each model call cost, also for a summary
-    that is no longer wanted or that fails."""
+async def ask_for_summary(
+    task: compaction_jobs.SummaryTask, spent: Spent
+) -> CompactedContext | WrittenSummary:
+    """The new version, or the chapter that is written again; not stored yet. `spent` gets what each
+    model call cost, also for a summary that is no longer wanted or that fails."""
     own = model_server.new_client(spent)
     writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
@@ -78,7 +85,7 @@ async def ask_for_summary(task: compaction_jobs.SummaryTask, spent: Spent) -> Co
 
 async def _write(
     task: compaction_jobs.SummaryTask, own: Client, writer: Client
-) -> CompactedContext:
+) -> CompactedContext | WrittenSummary:
     async def count(context: Context) -> int | None:
         request = assemble(context)
         counted = await own.count_tokens(request)
@@ -87,6 +94,8 @@ async def _write(
         return counted
 
     job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
+    if task.compaction.trigger == Trigger.REBUILT:
+        return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await compact_context(job, before=task.compaction.tokens_before, count=count)
 
@@ -97,8 +106,11 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     async def originals(first: int, through: int) -> list[AgentMessage]:
         return await in_db(_originals, state.conversation, first, through)
 
+    # Of a summary whose middle is written again, what comes later would only mislead.
+    begins = task.plan.summarise[0].number
+    earlier = [chapter for chapter in task.chapters if chapter.through < begins]
     job = summaries.make_job(
-        state, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
+        state, task.plan, earlier, model=compaction.model, focus=compaction.focus
     )
     return replace(
         job,
@@ -110,10 +122,8 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
 
 
 def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:
-    rows = Message.objects.filter(
-        conversation=conversation, active=True, number__range=(first, through)
-    )
-    return [to_agent_message(row) for row in rows.order_by("position")]
+    rows = summaries.load_numbered(conversation, first, through)
+    return [to_agent_message(row) for row in rows]
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:

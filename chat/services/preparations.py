@@ -132,6 +132,7 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
         trigger__in=(Trigger.MANUAL, Trigger.EDIT)
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
+    ended = ended.exclude(trigger=Trigger.REBUILT, status=Compaction.Status.COMPLETED)
     if not unseen:
         ended = ended.exclude(status=Compaction.Status.FAILED, turn=None)
     attempts = [
