@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 import structlog
 from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import BACKGROUND, Trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
@@ -22,7 +23,7 @@ from agent.errors import AgentError
 from agent.messages import Message as AgentMessage
 from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
-from chat.models import Conversation
+from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import to_agent_message
 from chat.services import compaction_jobs, compactions, gaps
@@ -112,13 +113,47 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     job = summaries.make_job(
         state, task.plan, earlier, model=compaction.model, focus=compaction.focus
     )
+    seconds = state.policy.deadline_seconds
     return replace(
         job,
         originals=originals,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
         waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
+        time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
+
+
+class Deadline:
+    """When nobody should wait for a compaction any longer: `seconds` after it locked the page. A
+    preparation has none until a turn adopts it."""
+
+    def __init__(self, compaction: Compaction, seconds: float) -> None:
+        self._compaction = compaction
+        self._seconds = seconds
+        self._locked_at: float | None = None  # by the loop's clock
+
+    async def pass_by(self) -> None:
+        """Return when it has passed."""
+        now = asyncio.get_running_loop().time
+        while self._locked_at is None:
+            if await self._is_waited_for():
+                self._locked_at = now() - self._age()
+            else:
+                await asyncio.sleep(BEAT_SECONDS)
+        await asyncio.sleep(max(0.0, self._locked_at + self._seconds - now()))
+
+    async def _is_waited_for(self) -> bool:
+        try:
+            return await in_db(compaction_jobs.is_waited_for, self._compaction.pk)
+        except UNAVAILABLE:  # the heartbeat tells of it
+            return False
+
+    def _age(self) -> float:
+        """For how long it has been waited for, when that is first seen."""
+        if self._compaction.trigger in BACKGROUND:
+            return 0.0
+        return (timezone.now() - self._compaction.created_at).total_seconds()
 
 
 def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:

@@ -20,7 +20,7 @@ from chat.queries.conversation import RequestState, load_state, policy_for, to_a
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.services import compactions
 from chat.services.compaction_jobs import SummaryTask, covers_the_same
-from chat.services.preparations import is_breaker_open
+from chat.services.preparations import is_breaker_open, is_over_budget
 
 # Lists of an audit that quote a summary.
 _QUOTING = ("dropped", "unverified")
@@ -108,7 +108,7 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         if gap is None or not conversation.owner.is_active or _is_occupied(conversation):
             return None
         state = load_state(conversation_id)
-        if is_breaker_open(state, unseen=True):
+        if is_breaker_open(state, unseen=True) or is_over_budget(state):
             return None
         covered = summaries.load_numbered(conversation, gap.first, gap.through)
         planned = Plan([to_agent_message(row) for row in covered], state.context.messages)
