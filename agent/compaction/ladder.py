@@ -40,6 +40,7 @@ from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
 from agent.compaction.requests import Form, Part, build_merge_request, split_messages
 from agent.compaction.rungs import RUNGS
+from agent.compaction.verify import Findings
 from agent.compaction.write import MOST_REJECTED, SummaryRejected, write_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
@@ -100,6 +101,7 @@ async def _write(job: Job, *, merging: bool) -> WrittenSummary:
         if not job.policy.extract_on_failure or not await _waited_for(job):
             raise SummaryRejected(str(result.failures[-1]))
         result.engine = Engine.EXTRACT
+    result.findings += _find_unread(job)
     tokens = convert_to_raw(job, choose_form(job, result.chapters).tokens)
     return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
 
@@ -137,6 +139,14 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
             result.findings = before
             raise
     return None
+
+
+def _find_unread(job: Job) -> Findings:
+    """All that an extract covers: it quotes a few words of it."""
+    covered = job.plan.summarise
+    tokens = sum(job.context.limits.factor.apply(message.tokens) for message in covered)
+    ends = f"#{covered[0].number}–#{covered[-1].number}"
+    return Findings(left_out=[ends], unread_messages=len(covered), unread_tokens=tokens)
 
 
 async def _waited_for(job: Job) -> bool:

@@ -98,7 +98,7 @@ class Policy:
     index_tokens: int = 2_000
     pin_tokens: int = 1_000
     engine: Engine = Engine.AUTO  # what to begin with
-    input_characters: int = 0  # of the serialised text, for a cheap model; 0: what fits
+    input_characters: int = 0  # of one request's text, for a cheap model; 0: what fits
     extract_on_failure: bool = True
     # Somebody waits for at most so long; then the extract. 0: as long as it takes.
     deadline_seconds: float = 60.0

@@ -40,12 +40,23 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 @dataclass
 class Findings:
     """What the audit did, for the administrator: texts as they were written. `left_out` are the
-    numbers of messages that the model was not given."""
+    numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
+    they are and what it has not read of them."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
     bullets: int = 0
     left_out: list[str] = field(default_factory=list)
+    unread_messages: int = 0
+    unread_tokens: int = 0
+
+    @classmethod
+    def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
+        """Tokens that were not read, by the numbers of their messages."""
+        numbers = [f"#{number}" for number in unread]
+        return cls(
+            left_out=numbers, unread_messages=len(unread), unread_tokens=sum(unread.values())
+        )
 
     def __add__(self, other: "Findings") -> "Findings":
         """Those of several texts; what came up in two of them counts once."""
@@ -54,6 +65,8 @@ class Findings:
             list(dict.fromkeys([*self.unverified, *other.unverified])),
             self.bullets + other.bullets,
             list(dict.fromkeys([*self.left_out, *other.left_out])),
+            self.unread_messages + other.unread_messages,
+            self.unread_tokens + other.unread_tokens,
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -62,6 +75,8 @@ class Findings:
             "dropped": self.dropped,
             "unverified": self.unverified,
             "left_out": self.left_out,
+            "unread_messages": self.unread_messages,
+            "unread_tokens": self.unread_tokens,
         }
 
 

@@ -50,7 +50,7 @@ FINDINGS = {
     "failures": "What was tried before, and why it failed",
     "dropped": "Statements whose exact values are not in any message",
     "unverified": "Unverified statements: no message that they name supports them",
-    "left_out": "Messages that the model was not given: its input is capped",
+    "left_out": "Messages that no model has read whole",
 }
 # The columns of a compaction in a table.
 SUMMARY_ROW = (

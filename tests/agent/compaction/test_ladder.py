@@ -519,32 +519,45 @@ async def test_one_message_larger_than_the_window_is_shortened(
     assert "characters left out" in prompt(request)
 
 
-async def test_a_cheap_models_input_is_cut_in_the_middle_on_messages(
-    client: Client, server: DemoServer
-) -> None:
-    history = [user(n, f"Start {n}. " + "word " * 400) for n in range(1, 10)]
-    server.script.reply(chapter())
-    policy = Policy(input_characters=10_000)
-    written = await summarise(job(client, history, cut=8, policy=policy))
-    text = prompt(server.script.requests[0])
-    assert "Start 1." in text
-    assert "Start 8." in text
-    assert "Start 4." not in text
-    assert "[messages #3–#6 left out]" in text
-    assert written.audit["left_out"] == ["#3–#6"]
-
-
-async def test_parts_read_no_more_than_a_cheap_models_cap(
+async def test_a_cheap_models_cap_is_one_of_requests_and_all_is_read_in_parts(
     client: Client, server: DemoServer
 ) -> None:
     history = [user(n, f"Start {n}. " + "word " * 400) for n in range(1, 10)]
     server.script.reply(chapter(), always=True)
-    policy = Policy(engine="chunks", input_characters=10_000)
-    written = await summarise(job(client, history, cut=8, policy=policy))
-    assert written.engine == "chunks"
+    capped = job(client, history, cut=8, policy=Policy(input_characters=10_000))
+    choice = choose(capped)
+    written = await summarise(capped)
+    assert (written.engine, choice.engine) == ("chunks", "chunks")
+    *parts, merge = map(prompt, server.script.requests)
+    assert len(parts) == 2
+    assert all("".join(parts).count(f"Start {n}.") == 1 for n in range(1, 9))
+    assert all(len(part) < len(parts[0]) + 3_000 for part in parts)
+    whole = choose(job(client, history, cut=8))
+    assert choice.price > whole.price, "all parts, their records, and the instruction three times"
+    assert written.audit["unread_messages"] == 0
+
+
+async def test_what_is_read_of_a_message_over_the_cap_is_told(
+    client: Client, server: DemoServer
+) -> None:
+    long = user(1, "Start. " + "word " * 6_000 + "End.")
+    server.script.reply(chapter(), always=True)
+    policy = Policy(input_characters=10_000)
+    written = await summarise(job(client, [long, *HISTORY[1:]], policy=policy))
     read = "".join(map(prompt, server.script.requests))
-    assert "Start 4." not in read
-    assert "[messages #3–#6 left out]" in read
+    assert "Start. " in read
+    assert "End." in read
+    assert (written.audit["left_out"], written.audit["unread_messages"]) == (["#1"], 1)
+    held = COUNTER.count("word " * 2_000)
+    assert written.audit["unread_tokens"] == pytest.approx(long.tokens - held, rel=0.1)
+
+
+async def test_nothing_of_an_extract_was_read(client: Client, server: DemoServer) -> None:
+    server.script.error(401)
+    written = await summarise(job(client))
+    assert written.audit["left_out"] == ["#1–#4"]
+    assert written.audit["unread_messages"] == 4
+    assert written.audit["unread_tokens"] == sum(m.tokens for m in HISTORY[:4])
 
 
 async def test_eight_chapters_are_merged_from_their_originals(
