@@ -127,11 +127,14 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
             active=True, position__gt=gone[-1].position
         ).exists()
         sibling = tree.find_nearest_sibling(message) if last else None
+        summarised = False
         for doomed in reversed(gone):
-            gaps.forget_message(conversation, doomed)
+            summarised |= gaps.forget_message(conversation, doomed)
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
-        gaps.show_current(conversation)
+        current = compactions.restate_current(conversation)
+        if summarised and current:
+            gaps.redraw(current)
         if sibling:
             _show(conversation, tree.find_newest_leaf(sibling))
             _settle(conversation)

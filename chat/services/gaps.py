@@ -13,8 +13,7 @@ from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Trigger
 from chat.models import Compaction, Conversation, Message
 from chat.protocol import from_rows
-from chat.protocol.broadcast import conversation_group, emit_later
-from chat.protocol.events import CompressionCompleted
+from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries import model_server, summaries, tree
 from chat.queries.conversation import RequestState, load_state, policy_for, to_agent_message
 from chat.queries.model_profiles import limits_for, load_profile
@@ -26,10 +25,11 @@ from chat.services.preparations import is_breaker_open, is_over_budget
 _QUOTING = ("dropped", "unverified")
 
 
-def forget_message(conversation: Conversation, message: Message) -> None:
+def forget_message(conversation: Conversation, message: Message) -> bool:
     """Take a message of the shown branch, which is about to be deleted, out of every version of the
     summary: of those that rest on it only the chapters that do lose their text, and all that the
-    audit quotes goes. `show_current` then tells the conversation."""
+    audit quotes goes. Whether the current one rests on it; `compactions.restate_current` is called
+    when it is deleted."""
     with transaction.atomic():
         compactions.discard_preparations(conversation)
         resting = [
@@ -40,6 +40,7 @@ def forget_message(conversation: Conversation, message: Message) -> None:
         for version in resting:
             _forget(version, message)
         _restate(conversation, resting, "audit", "first", "through")
+    return any(version.pk == conversation.compaction_id for version in resting)
 
 
 def _forget(version: Compaction, message: Message) -> None:
@@ -71,20 +72,12 @@ def _restate(conversation: Conversation, versions: list[Compaction], *fields: st
     Compaction.objects.bulk_update(versions, ["chapters", "summary", *fields])
 
 
-def show_current(conversation: Conversation) -> None:
-    """Tell the conversation, and the page, of its summary after chapters were emptied or filled."""
-    current = compactions.restate_current(conversation)
-    group = conversation_group(conversation.pk)
-    if current is not None:
-        emit_later(
-            group, lambda: replace(from_rows.compaction_completed(current), trigger=Trigger.REBUILT)
-        )
-    emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))
-
-
-def _redrawn(current: Compaction) -> CompressionCompleted:
-    """The current version's divider in place of the one that shows what was deleted."""
-    return replace(from_rows.compaction_completed(current), trigger=Trigger.REBUILT)
+def redraw(current: Compaction) -> None:
+    """Show the current version's divider in place of the one that shows it as it was."""
+    group = conversation_group(current.conversation_id)
+    emit_later(
+        group, lambda: replace(from_rows.compaction_completed(current), trigger=Trigger.REBUILT)
+    )
 
 
 # --- Written again --------------------------------------------------------------------------------
@@ -141,8 +134,11 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             )
         ):
             _restate(conversation, lacking)
-            show_current(conversation)
-            task.compaction.tokens_after = load_state(conversation.pk).used
+            if current := compactions.restate_current(conversation):
+                redraw(current)
+            state = load_state(conversation.pk)
+            emit(conversation_group(conversation.pk), from_rows.context_usage(state))
+            task.compaction.tokens_after = state.used
             task.compaction.save(update_fields=["tokens_after"])
             compactions.announce_end(task.compaction)
             return True
