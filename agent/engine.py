@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.job import Job, WrittenSummary
-from agent.compaction.ladder import summarise
+from agent.compaction.ladder import rewrite, summarise
 from agent.compaction.plan import (
     Plan,
     apply_compaction,
@@ -279,8 +280,21 @@ async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> C
     result = await summarise(job)
     summary = render_chapters(result.chapters, job.policy, job.context.limits, job.counter)
     context = apply_compaction(job.context, job.plan, summary, job.policy)
-    counted = await count(context) if count else None
+    counted = await _count_in_time(job, count(context)) if count else None
     tokens = RealTokens(counted) if counted else measure(context, job.counter).total
     if tokens >= max(job.used, before):
         raise SummaryRejected("it would not have made the context smaller")
     return CompactedContext(result, summary, context, tokens)
+
+
+async def _count_in_time(job: Job, counted: Awaitable[int | None]) -> int | None:
+    try:
+        return await finish_in_time(counted, job.time_up)
+    except OutOfTime:
+        return None
+
+
+async def rewrite_chapter(job: Job) -> WrittenSummary:
+    """Write a chapter again in its place, from those of its messages that are left: the last one of
+    the result. Stores nothing. Raises AgentError, and SummaryRejected where no text came of it."""
+    return await rewrite(job)

@@ -6,12 +6,13 @@ from threading import Lock
 
 
 class Fault(StrEnum):
-    """A defect that did not stop the process."""
+    """A defect that did not stop the process, or a limit that something came up against."""
 
     REQUEST_REPAIRED = "request_repaired"
     REQUEST_REFUSED = "request_refused"
     NOT_DRAWN = "not_drawn"
     USAGE_NOT_BELIEVED = "usage_not_believed"
+    NOT_PREPARED = "not_prepared"
 
 
 WORDS = {
@@ -19,6 +20,7 @@ WORDS = {
     Fault.REQUEST_REFUSED: "Requests that broke a rule of the API and did not go out.",
     Fault.NOT_DRAWN: "Content that was shown as its source, because drawing it failed.",
     Fault.USAGE_NOT_BELIEVED: "Answers for which the server reported too few tokens to be true.",
+    Fault.NOT_PREPARED: "Summaries that were not prepared: over the tokens of a day.",
 }
 
 _lock = Lock()

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
-from chat.services import preparations
+from chat.services import gaps, preparations
 
 
 @shared_task
@@ -21,6 +21,14 @@ def use_pause(conversation_id: str, head: int) -> None:
     compaction_id = preparations.prepare_in_pause(UUID(conversation_id), head)
     if compaction_id is not None:
         write_summary(compaction_id)
+
+
+@shared_task
+def rebuild(conversation_id: str) -> None:
+    """Write the chapters that lost their text with a deleted message again, one after another."""
+    while (compaction_id := gaps.begin_rebuild(UUID(conversation_id))) is not None:
+        if not write_summary(compaction_id):
+            break
 
 
 @shared_task

@@ -10,12 +10,18 @@ from typing import Any
 
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin
+from agent.compaction.verify import rests_on
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
-from agent.messages import RawTokens
+from agent.messages import Message, RawTokens
 from agent.search.values import IndexEntry, keep_newest, normalise
 from agent.tokens import TokenCounter
 
 BETWEEN = " · "  # values of one message in the index
+# In place of a gap's text, under the line with the numbers of its messages.
+GAP = (
+    "One of these messages was deleted. The others are being summarised again; until then, search "
+    "has them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Chapter:
     """A part of the conversation in the model's words, and the user's pins and values in it.
 
     `depth` counts how often its oldest fact was written, `level` how often chapters were merged
-    to come to it.
+    to come to it. A `gap` has lost its text with a deleted message, and is to be written again.
     """
 
     text: str
@@ -33,6 +39,7 @@ class Chapter:
     level: int = 1
     pins: tuple[Pin, ...] = ()
     index: tuple[IndexEntry, ...] = ()
+    gap: bool = False
 
     @classmethod
     def join(cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int) -> "Chapter":
@@ -59,6 +66,7 @@ class Chapter:
             data.get("level", 1),
             tuple(Pin(*pin) for pin in data.get("pins", ())),
             tuple(IndexEntry(*entry) for entry in data.get("index", ())),
+            data.get("gap", False),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,6 +79,7 @@ class Chapter:
             "level": self.level,
             "pins": [[pin.number, pin.text] for pin in self.pins],
             "index": [[entry.value, entry.number, entry.words] for entry in self.index],
+            "gap": self.gap,
         }
 
 
@@ -135,13 +144,39 @@ def limit_chapters(
     excess = sum(sizes) - tokens
     kept = []
     for chapter, size in zip(chapters, sizes, strict=True):
-        if excess > 0:
+        if excess > 0 and not chapter.gap:
             chapter = replace(
                 chapter, text=cut_to_tokens(chapter.text, RawTokens(size - excess), counter)
             )
             excess -= size - counter.count(chapter.text)
         kept.append(chapter)
     return kept
+
+
+def forget_message(
+    chapters: Sequence[Chapter], gone: Message, *, before: int, after: int
+) -> list[Chapter]:
+    """The chapters without anything of a message that is deleted: those that rest on it become
+    gaps, and one that covered nothing else is left out. `before` and `after`: the numbers of the
+    messages beside it, whether they exist or not."""
+    left = [_forget(chapter, gone, before, after) for chapter in chapters]
+    return [chapter for chapter in left if chapter.first <= chapter.through]
+
+
+def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
+    number = gone.number
+    covered = chapter.first <= number <= chapter.through
+    if not covered and not rests_on(chapter.text, gone):
+        return chapter
+    return replace(
+        chapter,
+        text=GAP,
+        gap=True,
+        first=after if chapter.first == number else chapter.first,
+        through=before if chapter.through == number else chapter.through,
+        pins=tuple(pin for pin in chapter.pins if pin.number != number),
+        index=tuple(entry for entry in chapter.index if entry.number != number),
+    )
 
 
 def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> list[str]:

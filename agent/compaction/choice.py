@@ -3,6 +3,7 @@ preview shows what will really run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import (
@@ -15,18 +16,18 @@ from agent.compaction.job import (
 from agent.compaction.newer import combine, join_current_work
 from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
+    NOTES_CHARACTERS,
     PROMPT,
     Form,
     Part,
     build_serialised_request,
-    cap_messages,
     shorten_message,
     split_messages,
     write_warm_instruction,
 )
 from agent.context.assemble import measure
 from agent.context.request import Request
-from agent.messages import Message, RealTokens, Usage, plain_text
+from agent.messages import RealTokens, Usage, plain_text
 
 # The ways to ask a model, from the best to the last resort.
 LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED)
@@ -157,7 +158,7 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     summary models, not all of them do."""
     limits = job.writer.limits
     room = int(limits.prompt_limit * PREVIOUS_SHARE)
-    texts, work = combine([chapter.text for chapter in chapters])
+    texts, work = combine([chapter.text for chapter in chapters if not chapter.gap])
     room -= limits.factor.apply(job.counter.count(work))
     fitting: list[str] = []
     for text in reversed(texts):
@@ -168,16 +169,14 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     return join_current_work("\n\n".join(fitting), work)
 
 
-def select_messages_to_read(job: Job) -> tuple[list[Message], str]:
-    """What a serialised request or its parts may hold of the messages, and the numbers of what is
-    left out: a cheap model's input is capped."""
-    return cap_messages(job.plan.summarise, job.policy.input_characters or 2**62)
-
-
 def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
-    """What each request of an engine reads. `share`: of the prompt limit, for one chunk."""
+    """What each request of an engine reads: together all messages, of which only those are cut that
+    alone are too large. `share`: of the prompt limit, for one chunk."""
     limits = job.writer.limits
-    messages, _ = select_messages_to_read(job)
+    cap = job.policy.input_characters or inf  # of a request, where a cheap model reads
+    messages = list(job.plan.summarise)
+    if cap != inf:
+        messages = [shorten_message(each, int(cap) - NOTES_CHARACTERS) for each in messages]
     room = limits.prompt_limit * share / MARGIN
     if engine == Engine.SERIALISED:
         previous = job.counter.count(choose_previous_chapters(job, job.chapters))
@@ -187,7 +186,7 @@ def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -
         most = int(limits.prompt_limit * CHUNK_SHARES[-1])
         messages = [shorten_message(message, most // 2) for message in messages]
         room = most / MARGIN
-    return split_messages(messages, int(room), limits.factor, job.counter)
+    return split_messages(messages, int(room), limits.factor, job.counter, cap)
 
 
 def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:

@@ -27,7 +27,8 @@ class Job:
     to the summary model and `ask_own` to the conversation's; without them a job can be looked at
     (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier
     chapters back, for a merge, and `read` the bytes of attached files. `waited_for` tells whether
-    anybody waits for the summary by now; without it, somebody does.
+    anybody waits for the summary by now; without it, somebody does. `time_up` returns when nobody
+    should wait any longer; without it, there is time.
     """
 
     context: Context
@@ -46,6 +47,7 @@ class Job:
     progress: Callable[[str], Awaitable[None]] | None = None
     read: Read | None = None
     waited_for: Callable[[], Awaitable[bool]] | None = None
+    time_up: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class WrittenSummary:
     reason: Reason
     dollars: Mapping[Engine, float] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
+    rejected: int = 0  # replies for this chapter that could not be used
     failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 

@@ -3,6 +3,7 @@
 Each rung writes a chapter and checks it; what fails falls to the next. Nothing is stored here.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,11 +11,14 @@ from agent.attachments import with_texts
 from agent.compaction.chapters import Chapter, cut_to_tokens, find_chapters_to_merge, limit_chapters
 from agent.compaction.choice import (
     MARGIN,
+    Choice,
     choose,
     choose_max_tokens,
     explain_why_not,
     list_engines_from,
+    split_into_parts,
 )
+from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.extract import extract
 from agent.compaction.job import (
     Failure,
@@ -34,9 +38,10 @@ from agent.compaction.newer import (
 from agent.compaction.pins import find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
-from agent.compaction.requests import Form, build_merge_request, split_messages
+from agent.compaction.requests import Form, Part, build_merge_request, split_messages
 from agent.compaction.rungs import RUNGS
-from agent.compaction.write import SummaryRejected, write_text
+from agent.compaction.verify import Findings
+from agent.compaction.write import MOST_REJECTED, SummaryRejected, write_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
@@ -60,10 +65,20 @@ HOPELESS = frozenset(
 async def summarise(job: Job) -> WrittenSummary:
     """The next state: chapters merged where there are too many, and a new one for the plan.
 
-    Falls from rung to rung down to the extract, which cannot fail. Raises SummaryRejected where
-    there is nothing to read, or every rung failed and no extract is wanted: switched off, or
-    nobody waits and the next reply tries again.
+    Falls from rung to rung down to the extract, which cannot fail, and at once when time is up.
+    Raises SummaryRejected where there is nothing to read, or every rung failed and no extract is
+    wanted: switched off, or nobody waits and the next reply tries again.
     """
+    return await _write(job, merging=True)
+
+
+async def rewrite(job: Job) -> WrittenSummary:
+    """A chapter of messages that a summary covers already, after `job.chapters`, those before it:
+    the last one of the result. Raises SummaryRejected as `summarise` does."""
+    return await _write(job, merging=False)
+
+
+async def _write(job: Job, *, merging: bool) -> WrittenSummary:
     if not job.plan.summarise:
         raise SummaryRejected("there is nothing to summarise")
     job = await _with_files(job)
@@ -75,30 +90,63 @@ async def summarise(job: Job) -> WrittenSummary:
         choice.dollars,
         failures=list(choice.skipped),
     )
-    if merged := find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job)):
-        await _merge(job, result, merged)
-    for engine in list_engines_from(choice.engine):
-        if engine != choice.engine and (why := explain_why_not(job, engine)):
-            result.failures.append(Failure(engine, REASON_WORDS[why]))
-            continue
-        before = result.findings
-        try:
-            text = await RUNGS[engine](job, result)
-        except (AgentError, SummaryRejected) as error:
-            result.findings = before
-            result.failures.append(Failure(engine, describe_error(error)))
-            result.reason = Reason.FAILURE
-            if isinstance(error, AgentError) and error.code in HOPELESS:
-                break
-            continue
-        result.engine = engine
+    try:
+        text = await finish_in_time(_ask(job, choice, result, merging=merging), job.time_up)
+    except OutOfTime:
+        text, result.reason = None, Reason.TIME_UP
+        result.failures.append(Failure(result.engine, REASON_WORDS[Reason.TIME_UP]))
+    if text is not None:
         return _append(job, result, text)
     if choice.skipped or choice.engine != Engine.EXTRACT:  # not by setting
         if not job.policy.extract_on_failure or not await _waited_for(job):
             raise SummaryRejected(str(result.failures[-1]))
         result.engine = Engine.EXTRACT
+    result.findings += _find_unread(job)
     tokens = convert_to_raw(job, choose_form(job, result.chapters).tokens)
     return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
+
+
+async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: bool) -> str | None:
+    """The plan's chapter by the first rung that can, after the merge that is due; None where none
+    can. What cannot be used is asked for at most `MOST_REJECTED` times, and never twice in the same
+    words, except to have it corrected."""
+    merged = find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job))
+    # A gap has nothing to merge: it is written again first.
+    if merging and merged and not any(chapter.gap for chapter in job.chapters[merged]):
+        await _merge(job, result, merged)
+        result.rejected = 0
+    failed: list[Sequence[Part]] = []
+    for engine in list_engines_from(choice.engine):
+        parts = [] if engine == Engine.WARM_PREFIX else split_into_parts(job, engine)
+        if parts in failed:
+            continue
+        if engine != choice.engine and (why := explain_why_not(job, engine)):
+            result.failures.append(Failure(engine, REASON_WORDS[why]))
+            continue
+        result.engine, before = engine, result.findings
+        try:
+            return await RUNGS[engine](job, result)
+        except (AgentError, SummaryRejected) as error:
+            result.findings = before
+            result.failures.append(Failure(engine, describe_error(error)))
+            result.reason = Reason.FAILURE
+            code = error.code if isinstance(error, AgentError) else None
+            if code in HOPELESS or result.rejected >= MOST_REJECTED:
+                break
+            if code != ErrorCode.TOO_LONG:  # smaller parts may do
+                failed.append(parts)
+        except asyncio.CancelledError:
+            result.findings = before
+            raise
+    return None
+
+
+def _find_unread(job: Job) -> Findings:
+    """All that an extract covers: it quotes a few words of it."""
+    covered = job.plan.summarise
+    tokens = sum(job.context.limits.factor.apply(message.tokens) for message in covered)
+    ends = f"#{covered[0].number}–#{covered[-1].number}"
+    return Findings(left_out=[ends], unread_messages=len(covered), unread_tokens=tokens)
 
 
 async def _waited_for(job: Job) -> bool:

@@ -22,6 +22,11 @@ class Trigger(StrEnum):
     TOOL = "tool"  # the model asked for it
     MODEL_SWITCH = "model_switch"
     EDIT = "edit"  # by the user's own hand
+    REBUILT = "rebuilt"  # in the background, a chapter whose message was deleted
+
+
+# Begun where nobody waits.
+BACKGROUND = (Trigger.PREPARED, Trigger.IDLE, Trigger.REBUILT)
 
 
 class Engine(StrEnum):
@@ -47,6 +52,7 @@ class Reason(StrEnum):
     TOO_MANY_PARTS = "too many parts"
     PRICE = "price"
     FAILURE = "failure"
+    TIME_UP = "time up"
 
 
 REASON_WORDS: dict[str, str] = {
@@ -58,6 +64,7 @@ REASON_WORDS: dict[str, str] = {
     Reason.TOO_MANY_PARTS: gettext_noop("The records of so many parts would not fit."),
     Reason.PRICE: gettext_noop("It costs less."),
     Reason.FAILURE: gettext_noop("The way before it failed."),
+    Reason.TIME_UP: gettext_noop("The time that anybody waits for a summary was up."),
 }
 # What a site can set.
 ENGINES = tuple(engine for engine in Engine if engine != Engine.EDITED)
@@ -91,11 +98,15 @@ class Policy:
     index_tokens: int = 2_000
     pin_tokens: int = 1_000
     engine: Engine = Engine.AUTO  # what to begin with
-    input_characters: int = 0  # of the serialised text, for a cheap model; 0: what fits
+    input_characters: int = 0  # of one request's text, for a cheap model; 0: what fits
     extract_on_failure: bool = True
+    # Somebody waits for at most so long; then the extract. 0: as long as it takes.
+    deadline_seconds: float = 60.0
 
     prepare_ratio: float = 0.85  # of the trigger: summarise in the background from here on; 0: off
     idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
+    # Tokens that a day's preparations may take, in budgets of the context; 0: no limit.
+    prepare_budgets: float = 20.0
 
     overflow_tries: int = 3
     breaker_failures: int = 3
@@ -122,6 +133,10 @@ class Policy:
     def idle_tokens(self, limits: Limits) -> int:
         """Context tokens from which a pause is used for a summary."""
         return int(self.idle_ratio * self.trigger_tokens(limits))
+
+    def prepare_tokens_a_day(self, limits: Limits) -> int | None:
+        """Tokens that the preparations of a day may take; None: as many as there are."""
+        return int(self.prepare_budgets * limits.budget) or None
 
     def total_tokens(self, limits: Limits) -> int:
         """All chapters together: at most 15 % of the budget."""

@@ -6,6 +6,7 @@ Nothing in the material can leave its place: closing tags are defused, and code 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from agent.context.request import Request
 from agent.messages import (
     Block,
     Message,
+    RawTokens,
     block_text,
     file_name,
     file_text,
@@ -36,7 +38,7 @@ WORDS_PER_TOKEN = 0.6
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
 OUTLINE_CHARACTERS = 80
 MESSAGE_CHARACTERS = 100_000
-NOTES_CHARACTERS = 300  # of what is capped: headers, and notes of what was left out
+NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 
 # Tags that fence the material, and the line that begins a message in it.
 _FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus|outline)\b)", re.I)
@@ -85,8 +87,12 @@ def defuse(text: str) -> str:
 def serialise(message: Message, limit: int = MESSAGE_CHARACTERS) -> str:
     """One message as the summariser reads it: numbered, tool results as previews, at most `limit`
     characters; no text in it can leave the transcript or pass for another message."""
-    body = preview_text(_read_of(message.blocks), limit // 2, limit // 2)
-    return f"[#{message.number} {message.role}]\n{_HEADER.sub(_ESCAPED, defuse(body))}"
+    body = _HEADER.sub(_ESCAPED, defuse(_shortened(message, limit)))
+    return f"[#{message.number} {message.role}]\n{body}"
+
+
+def _shortened(message: Message, limit: int) -> str:
+    return preview_text(_read_of(message.blocks), limit // 2, limit // 2)
 
 
 def _read_of(blocks: Sequence[Block]) -> str:
@@ -192,41 +198,34 @@ class Part(NamedTuple):
 
 
 def split_messages(
-    messages: Sequence[Message], room: int, factor: Factor, counter: TokenCounter
+    messages: Sequence[Message],
+    room: int,
+    factor: Factor,
+    counter: TokenCounter,
+    characters: float = inf,
 ) -> list[Part]:
-    """Runs of messages of at most `room` tokens once serialised, each of at least one message; a
-    call stays with its results."""
+    """Runs of messages of at most `room` tokens and so many characters once serialised, each of at
+    least one message; a call stays with its results."""
     parts = [Part([], 0)]
+    length = 0
     for message in messages:
-        size = factor.apply(counter.count(serialise(message)))
+        text = serialise(message)
+        size = factor.apply(counter.count(text))
         run, used = parts[-1]
-        if run and used + size > room and not message.holds_tool_results:
+        full = used + size > room or length + len(text) > characters
+        if run and full and not message.holds_tool_results:
             parts.append(Part([message], size))
+            length = len(text)
         else:
             parts[-1] = Part([*run, message], used + size)
+            length += len(text)
     return parts
 
 
-def cap_messages(messages: Sequence[Message], characters: int) -> tuple[list[Message], str]:
-    """The messages in at most so many characters once serialised, and the numbers of those that
-    are left out for it, "" for none. What takes more than half alone is shortened; then whole
-    messages from the middle give way, never the first or the last. A line tells the model."""
-    if sum(len(serialise(message)) for message in messages) <= characters:
-        return list(messages), ""
-    short = [shorten_message(message, characters // 2 - NOTES_CHARACTERS) for message in messages]
-    sizes = [len(serialise(message)) for message in short]
-    excess = sum(sizes) - (characters - NOTES_CHARACTERS)
-    first, last = 0, len(short)  # what is left out: a run that grows from the middle
-    middle = (len(short) - 1) / 2
-    for index in sorted(range(1, len(short) - 1), key=lambda i: abs(i - middle)):
-        if excess <= 0:
-            break
-        first, last = (min(first, index), max(last, index + 1)) if first else (index, index + 1)
-        excess -= sizes[index]
-    if not first:
-        return short, ""
-    ends = dict.fromkeys([messages[first].number, messages[last - 1].number])
-    gap = "–".join(f"#{number}" for number in ends)
-    note = text_block(f"[messages {gap} left out]")
-    before = replace(short[first - 1], blocks=[*short[first - 1].blocks, note])
-    return [*short[: first - 1], before, *short[last:]], gap
+def count_unread_tokens(message: Message, read: Message, counter: TokenCounter) -> RawTokens:
+    """Tokens of a message that a request does not hold, where `read` is what was made of it to fit.
+    Results and files are previews in any case, and do not count."""
+    whole, part = _read_of(message.blocks), _shortened(read, MESSAGE_CHARACTERS)
+    if whole == part:
+        return RawTokens(0)
+    return RawTokens(max(0, counter.count(whole) - counter.count(part)))

@@ -6,14 +6,20 @@ from agent.compaction.choice import (
     CHUNK_SHARES,
     choose_max_tokens,
     choose_part_form,
-    select_messages_to_read,
     split_into_parts,
 )
 from agent.compaction.job import Job, WrittenSummary, choose_form
 from agent.compaction.policy import Engine
-from agent.compaction.requests import Form, Part, build_merge_request, build_warm_request
+from agent.compaction.requests import (
+    Form,
+    Part,
+    build_merge_request,
+    build_warm_request,
+    count_unread_tokens,
+)
 from agent.compaction.verify import Findings
 from agent.compaction.write import SummaryRejected, write_checked_text, write_part, write_text
+from agent.context.previews import count_sent_tokens
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 
@@ -24,14 +30,42 @@ async def _warm(job: Job, result: WrittenSummary) -> str:
     def build(form: Form) -> Request:
         return build_warm_request(job.context, job.plan.summarise, form)
 
-    return await write_checked_text(job, result, job.ask_own, build, form, job.plan.summarise)
+    text = await write_checked_text(job, result, job.ask_own, build, form, job.plan.summarise)
+    result.findings += _find_previewed(job)
+    return text
+
+
+def _find_previewed(job: Job) -> Findings:
+    """The messages that the conversation's own request holds as previews; results are, as far as
+    they are too long, in any request."""
+    limits = job.context.limits
+    unread = {
+        message.number: limits.factor.apply(message.tokens) - count_sent_tokens(message, limits)
+        for message in job.plan.summarise
+        if not message.holds_tool_results
+    }
+    return Findings.of_unread({number: tokens for number, tokens in unread.items() if tokens > 0})
+
+
+def _find_unread(job: Job, parts: Sequence[Part]) -> Findings:
+    """The messages of which the parts hold less than what they say."""
+    read = [message for part in parts for message in part.messages]
+    unread = {
+        message.number: job.context.limits.factor.apply(tokens)
+        for message, shown in zip(job.plan.summarise, read, strict=True)
+        if (tokens := count_unread_tokens(message, shown, job.counter))
+    }
+    return Findings.of_unread(unread)
 
 
 async def _in_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
     """A record of each part on message boundaries, and the records merged."""
-    _, left_out = select_messages_to_read(job)
-    if left_out:
-        result.findings += Findings(left_out=[left_out])
+    text = await _read_parts(job, result, parts)
+    result.findings += _find_unread(job, parts)
+    return text
+
+
+async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
     form = choose_part_form(job, result.chapters, len(parts))
     if form is None:
         raise SummaryRejected("the records of so many parts would not fit")
@@ -59,12 +93,14 @@ async def _serialised(job: Job, result: WrittenSummary) -> str:
 
 async def _chunks(job: Job, result: WrittenSummary) -> str:
     """In smaller parts where the server says that these are too long."""
+    before = result.findings
     for share in CHUNK_SHARES:
         try:
             return await _in_parts(job, result, split_into_parts(job, Engine.CHUNKS, share))
         except AgentError as error:
             if error.code != ErrorCode.TOO_LONG or share == CHUNK_SHARES[-1]:
                 raise
+            result.findings = before
     raise AssertionError  # the loop returns or raises
 
 

@@ -14,6 +14,8 @@ from agent.messages import Block, Message, file_text, is_file, plain_text
 from agent.search.values import find_identifiers, normalise, simplify_numbers
 
 UNVERIFIED = "(unverified)"
+# A line that may say what only an earlier chapter said.
+_FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
 MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
 _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
@@ -38,12 +40,23 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 @dataclass
 class Findings:
     """What the audit did, for the administrator: texts as they were written. `left_out` are the
-    numbers of messages that the model was not given."""
+    numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
+    they are and what it has not read of them."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
     bullets: int = 0
     left_out: list[str] = field(default_factory=list)
+    unread_messages: int = 0
+    unread_tokens: int = 0
+
+    @classmethod
+    def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
+        """Tokens that were not read, by the numbers of their messages."""
+        numbers = [f"#{number}" for number in unread]
+        return cls(
+            left_out=numbers, unread_messages=len(unread), unread_tokens=sum(unread.values())
+        )
 
     def __add__(self, other: "Findings") -> "Findings":
         """Those of several texts; what came up in two of them counts once."""
@@ -52,6 +65,8 @@ class Findings:
             list(dict.fromkeys([*self.unverified, *other.unverified])),
             self.bullets + other.bullets,
             list(dict.fromkeys([*self.left_out, *other.left_out])),
+            self.unread_messages + other.unread_messages,
+            self.unread_tokens + other.unread_tokens,
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -60,6 +75,8 @@ class Findings:
             "dropped": self.dropped,
             "unverified": self.unverified,
             "left_out": self.left_out,
+            "unread_messages": self.unread_messages,
+            "unread_tokens": self.unread_tokens,
         }
 
 
@@ -169,6 +186,24 @@ def _check(line: str, source: Source, findings: Findings) -> str:
         findings.unverified.append(line.strip())
         suffix += f" {UNVERIFIED}"
     return body.replace(UNVERIFIED, "").rstrip() + suffix
+
+
+def rests_on(text: str, message: Message) -> bool:
+    """Whether a summary's text, written from other messages, may say what a message says: a line
+    cites it, or shares a value or content words with it and tells of what came earlier, or of what
+    no message supports."""
+    support = Support(plain_text(message.blocks))
+    return any(
+        message.number in find_citations(line)
+        or (
+            _FROM_EARLIER.search(line)
+            and support.backs(
+                find_identifiers(strip_citations(line)),
+                find_content_words(line.replace(UNVERIFIED, "")),
+            )
+        )
+        for line in text.splitlines()
+    )
 
 
 def find_citations(line: str) -> list[int]:

@@ -15,8 +15,16 @@ from agent.model.reply import Reply
 CUT = ("max_tokens", "model_context_window_exceeded")
 
 
+# Replies of a chapter, or of a merge, that cannot be used before no model is asked any more.
+MOST_REJECTED = 3
+
+
 class SummaryRejected(Exception):
     """What the model wrote cannot be used, or it cannot be asked: the text says why."""
+
+
+class Declined(SummaryRejected):
+    """The model refused or wrote nothing: the same request would bring the same again."""
 
 
 async def write_part(
@@ -57,7 +65,7 @@ async def write_checked_text(
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited, with one corrective retry where it is not a
-    summary."""
+    summary, but none where the model declined."""
     assert ask, "a job without `ask` can only be looked at"
     for attempt in range(2):
         reply = await ask(build(form))
@@ -65,7 +73,8 @@ async def write_checked_text(
         try:
             text = verify(reply, source, previous)
         except SummaryRejected as error:
-            if attempt:
+            result.rejected += 1
+            if attempt or isinstance(error, Declined) or result.rejected >= MOST_REJECTED:
                 raise
             form = replace(form, correction=str(error))
             continue
@@ -79,12 +88,12 @@ def verify(reply: Reply, source: Sequence[Message], previous: str = "") -> str:
     """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
     or not smaller than what it replaces: the source, and in a merge the `previous` chapters."""
     if reply.stop_reason == "refusal":
-        raise SummaryRejected("the model refused to summarise this part")
+        raise Declined("the model refused to summarise this part")
     if any(block["type"] == "tool_use" for block in reply.blocks):
         raise SummaryRejected("it calls a tool instead of being a summary")
     text = "\n\n".join(b["text"] for b in reply.blocks if b["type"] == "text").strip()
     if not text:
-        raise SummaryRejected("it is empty")
+        raise Declined("it is empty")
     found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
     missing = [heading for heading in HEADINGS if heading.casefold() not in found]
     # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.

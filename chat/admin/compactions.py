@@ -50,7 +50,7 @@ FINDINGS = {
     "failures": "What was tried before, and why it failed",
     "dropped": "Statements whose exact values are not in any message",
     "unverified": "Unverified statements: no message that they name supports them",
-    "left_out": "Messages that the model was not given: its input is capped",
+    "left_out": "Messages that no model has read whole",
 }
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
@@ -103,8 +103,8 @@ def _tokens(row: Compaction) -> str:
 
 
 def _saved(row: Compaction) -> str:
-    edited = row.trigger == Compaction.Trigger.EDIT
-    if row.status != Compaction.Status.COMPLETED or not row.tokens_before or edited:
+    frees_nothing = row.trigger in (Compaction.Trigger.EDIT, Compaction.Trigger.REBUILT)
+    if row.status != Compaction.Status.COMPLETED or not row.tokens_before or frees_nothing:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
 

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext, gettext_lazy
+from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
 
 from agent.compaction.chapters import BETWEEN
 from agent.compaction.newer import drop_empty_sections
@@ -73,11 +73,39 @@ TRIGGER_WORDS = {
     Trigger.TOOL: gettext_lazy("asked for by the assistant"),
     Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
     Trigger.EDIT: gettext_lazy("edited by you"),
+    Trigger.REBUILT: gettext_lazy("a chapter written again"),
 }
 
 
 def explain_compaction(compaction: Compaction) -> str:
-    """Where a summary was not written the usual way: how, and why; else ""."""
+    """Where a summary was not written the usual way, how and why, and what no model has read;
+    else ""."""
+    return " ".join(filter(None, [_explain_way(compaction), _explain_unread(compaction)]))
+
+
+def _explain_unread(compaction: Compaction) -> str:
+    messages = compaction.audit.get("unread_messages") or 0
+    if not messages:
+        return ""
+    tokens = format_tokens(compaction.audit.get("unread_tokens") or 0)
+    if compaction.engine == Engine.EXTRACT:
+        text = ngettext(
+            "No model has read its {messages} message ({tokens} tokens); search has it.",
+            "No model has read its {messages} messages ({tokens} tokens); search has them.",
+            messages,
+        )
+    else:
+        text = ngettext(
+            "{messages} very long message was read without its middle ({tokens} tokens); search "
+            "has it.",
+            "{messages} very long messages were read without their middle ({tokens} tokens); "
+            "search has them.",
+            messages,
+        )
+    return text.format(messages=messages, tokens=tokens)
+
+
+def _explain_way(compaction: Compaction) -> str:
     by_rule = compaction.engine == Engine.EXTRACT
     if by_rule and compaction.engine_reason == Reason.BY_SETTING:
         return gettext("Written by rule, as the settings say.")

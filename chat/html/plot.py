@@ -75,7 +75,7 @@ def _plot(conversation: Conversation, trigger: int) -> Plot | None:
         reverted=False,
         through__active=True,
         finished_at__isnull=False,
-    ).exclude(trigger=Compaction.Trigger.EDIT)
+    ).exclude(trigger__in=(Compaction.Trigger.EDIT, Compaction.Trigger.REBUILT))
     ends = list(compacted.order_by("-pk").values_list("finished_at", flat=True)[:MOST])
     times = dict(rows.values_list("position", "created_at")[:MOST])
     marks = []

@@ -9,22 +9,24 @@ from typing import Any, TypeVar
 import structlog
 from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from agent.compaction.job import Job
+from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error
+from agent.compaction.policy import BACKGROUND, Trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
-from agent.engine import CompactedContext
+from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Message as AgentMessage
 from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
-from chat.models import Conversation, Message
+from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import to_agent_message
-from chat.services import compaction_jobs, compactions
+from chat.services import compaction_jobs, compactions, gaps
 
 log = structlog.get_logger(__name__)
 
@@ -37,12 +39,13 @@ class Unwanted(Exception):
     """The compaction was cancelled, or was ended because its worker seemed to be dead."""
 
 
-def write_summary(compaction_id: int) -> None:
-    """Write the summary of a compaction that was begun and hand it in, or say why there is none."""
+def write_summary(compaction_id: int) -> bool:
+    """Write the summary of a compaction that was begun and hand it in, or say why there is none:
+    False."""
     task = compaction_jobs.claim(compaction_id, os.getpid())
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
-        return
+        return False
     spent: Spent = []
     try:
         try:
@@ -60,12 +63,17 @@ def write_summary(compaction_id: int) -> None:
         )
         raise
     else:
-        compaction_jobs.complete(task, written)
+        if isinstance(written, WrittenSummary):
+            return gaps.fill(task, written)
+        return compaction_jobs.complete(task, written)
+    return False
 
 
-async def ask_for_summary(task: compaction_jobs.SummaryTask, spent: Spent) -> CompactedContext:
-    """The new version, not stored yet. `spent` gets what each model call cost, also for a summary
-    that is no longer wanted or that fails."""
+async def ask_for_summary(
+    task: compaction_jobs.SummaryTask, spent: Spent
+) -> CompactedContext | WrittenSummary:
+    """The new version, or the chapter that is written again; not stored yet. `spent` gets what each
+    model call cost, also for a summary that is no longer wanted or that fails."""
     own = model_server.new_client(spent)
     writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
     try:
@@ -78,7 +86,7 @@ async def ask_for_summary(task: compaction_jobs.SummaryTask, spent: Spent) -> Co
 
 async def _write(
     task: compaction_jobs.SummaryTask, own: Client, writer: Client
-) -> CompactedContext:
+) -> CompactedContext | WrittenSummary:
     async def count(context: Context) -> int | None:
         request = assemble(context)
         counted = await own.count_tokens(request)
@@ -87,6 +95,8 @@ async def _write(
         return counted
 
     job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
+    if task.compaction.trigger == Trigger.REBUILT:
+        return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await compact_context(job, before=task.compaction.tokens_before, count=count)
 
@@ -97,23 +107,58 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     async def originals(first: int, through: int) -> list[AgentMessage]:
         return await in_db(_originals, state.conversation, first, through)
 
+    # Of a summary whose middle is written again, what comes later would only mislead.
+    begins = task.plan.summarise[0].number
+    earlier = [chapter for chapter in task.chapters if chapter.through < begins]
     job = summaries.make_job(
-        state, task.plan, task.chapters, model=compaction.model, focus=compaction.focus
+        state, task.plan, earlier, model=compaction.model, focus=compaction.focus
     )
+    seconds = state.policy.deadline_seconds
     return replace(
         job,
         originals=originals,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
         waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
+        time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
+
+
+class Deadline:
+    """When nobody should wait for a compaction any longer: `seconds` after it locked the page. A
+    preparation has none until a turn adopts it."""
+
+    def __init__(self, compaction: Compaction, seconds: float) -> None:
+        self._compaction = compaction
+        self._seconds = seconds
+        self._locked_at: float | None = None  # by the loop's clock
+
+    async def pass_by(self) -> None:
+        """Return when it has passed."""
+        now = asyncio.get_running_loop().time
+        while self._locked_at is None:
+            if await self._is_waited_for():
+                self._locked_at = now() - self._age()
+            else:
+                await asyncio.sleep(BEAT_SECONDS)
+        await asyncio.sleep(max(0.0, self._locked_at + self._seconds - now()))
+
+    async def _is_waited_for(self) -> bool:
+        try:
+            return await in_db(compaction_jobs.is_waited_for, self._compaction.pk)
+        except UNAVAILABLE:  # the heartbeat tells of it
+            return False
+
+    def _age(self) -> float:
+        """For how long it has been waited for, when that is first seen."""
+        if self._compaction.trigger in BACKGROUND:
+            return 0.0
+        return (timezone.now() - self._compaction.created_at).total_seconds()
 
 
 def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:
-    rows = Message.objects.filter(
-        conversation=conversation, active=True, number__range=(first, through)
-    )
-    return [to_agent_message(row) for row in rows.order_by("position")]
+    rows = summaries.load_numbered(conversation, first, through)
+    return [to_agent_message(row) for row in rows]
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:

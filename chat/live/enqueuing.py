@@ -10,10 +10,14 @@ from chat.outages import QUEUE
 
 
 async def enqueue(task: Task, *args: Any, countdown: float | None = None) -> bool:
-    """Hand a task to the workers, on a thread as the queue is on the network; False where it could
-    not be reached."""
+    """`hand_over` on a thread, as the queue is on the network."""
+    return await asyncio.to_thread(hand_over, task, *args, countdown=countdown)
+
+
+def hand_over(task: Task, *args: Any, countdown: float | None = None) -> bool:
+    """Hand a task to the workers; False where the queue could not be reached."""
     try:
-        await asyncio.to_thread(task.apply_async, args, countdown=countdown)
+        task.apply_async(args, countdown=countdown)
     except OperationalError as error:
         QUEUE.note_failure(error)
         return False

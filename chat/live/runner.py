@@ -41,7 +41,7 @@ from chat.outages import DATABASE
 from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries.conversation import RequestState
-from chat.services import compactions, endings, preparations, summaries, sweep, turns
+from chat.services import compactions, endings, gaps, preparations, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
 from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
@@ -231,6 +231,8 @@ class Runner:
         if prepared := await in_db(preparations.prepare_if_due, state):
             if not await enqueue(tasks.compact, prepared):
                 await in_db(compactions.fail, prepared, compactions.NO_QUEUE)
+        elif gaps.has_gap(state):
+            await enqueue(tasks.rebuild, str(conversation_id))
         elif pause := preparations.find_pause(state):
             head, seconds = pause
             await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)

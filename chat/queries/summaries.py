@@ -73,10 +73,9 @@ def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:
 
 
 def find_running(conversation: Conversation) -> Compaction | None:
-    """The compaction that is being written."""
-    return Compaction.objects.filter(
-        conversation=conversation, status=Compaction.Status.RUNNING
-    ).first()
+    """The compaction that is being written; not a rebuilt chapter, which frees nothing."""
+    running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
+    return running.exclude(trigger=Trigger.REBUILT).first()
 
 
 def find_ready(conversation: Conversation) -> Compaction | None:
@@ -113,6 +112,13 @@ def load_covered(compaction: Compaction) -> QuerySet[Message]:
     return load_messages_between(
         compaction.conversation_id, compaction.first.position, compaction.through.position
     )
+
+
+def load_numbered(conversation: Conversation, first: int, last: int) -> QuerySet[Message]:
+    """The branch's messages from one number through another."""
+    return Message.objects.filter(
+        conversation=conversation, active=True, number__range=(first, last)
+    ).order_by("position")
 
 
 def load_messages_between(conversation_id: UUID, first: int, last: int) -> QuerySet[Message]:

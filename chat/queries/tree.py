@@ -65,6 +65,17 @@ def leads_through(message: Message, tip: Message) -> bool:
     return joint.active and joint.position >= message.position
 
 
+def find_next_towards(message: Message, tip: Message) -> Message | None:
+    """The message after `message`, an active one, on the way to `tip`; None where it is the tip."""
+    way = [tip] if tip.active else load_path_to_active(tip)
+    if way[-1].pk == message.pk:
+        return way[-2] if len(way) > 1 else None
+    later = Message.objects.filter(
+        conversation=message.conversation_id, active=True, position__gt=message.position
+    )
+    return later.order_by("position").first()
+
+
 def find_variants(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Variants]:
     """Those of the messages that have siblings, by id. One query, or none where they end with the
     newest message and nothing was ever branched off."""

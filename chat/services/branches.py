@@ -21,7 +21,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
 from chat.queries.conversation import load_state, to_agent_message
-from chat.services import attachments, compactions, requests, summaries, turns
+from chat.services import attachments, compactions, gaps, requests, turns
 from chat.services.conversations import load_owned, refuse_if_busy
 
 
@@ -112,8 +112,9 @@ def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
 
 def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
-    followed it now follows the message before it, and summaries that rest on it are blanked. If it
-    was the last message, its nearest sibling is shown: nothing else would lead there."""
+    followed it now follows the message before it, and chapters of summaries that rest on it lose
+    their text (`chat.services.gaps`). If it was the last message, its nearest sibling is shown:
+    nothing else would lead there."""
     with transaction.atomic():
         conversation, message = _locked(user, conversation_id, message_id)
         if not message.active:
@@ -126,12 +127,14 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
             active=True, position__gt=gone[-1].position
         ).exists()
         sibling = tree.find_nearest_sibling(message) if last else None
+        summarised = False
         for doomed in reversed(gone):
-            summaries.blank_versions(conversation, doomed)
-            conversation.refresh_from_db()
+            summarised |= gaps.forget_message(conversation, doomed)
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
-        Conversation.objects.filter(pk=conversation.pk).update(meter_valid_from=F("next_number"))
+        current = compactions.restate_current(conversation)
+        if summarised and current:
+            gaps.redraw(current)
         if sibling:
             _show(conversation, tree.find_newest_leaf(sibling))
             _settle(conversation)
@@ -199,12 +202,7 @@ def _settle(conversation: Conversation, *, before: int | None = None) -> None:
 
 def _remove(message: Message) -> None:
     """Take a message out of the tree: its children become its parent's."""
-    # Blanked versions stay for their costs; what they covered is told by the neighbours.
-    neighbour = message.parent or message.children.first()
     message.children.update(parent=message.parent)
-    if neighbour:
-        for end in "first", "through":
-            Compaction.objects.filter(**{end: message}).update(**{end: neighbour})
     files = list(message.attachments.values_list("pk", flat=True))
     message.delete()
     attachments.discard(Attachment.objects.filter(pk__in=files))

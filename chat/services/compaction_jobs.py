@@ -126,8 +126,8 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
         rows = Compaction.objects.select_for_update(of=("self",)).select_related("first", "through")
         compaction = rows.get(pk=task.compaction.pk)
         waited_for = compaction.turn_id is not None
-        numbers = [message.number for message in task.plan.summarise]
-        if _unchanged(compaction, conversation, numbers) and end(
+        unchanged = conversation.compaction_id == compaction.replaces_id and covers_the_same(task)
+        if unchanged and end(
             compaction,
             Compaction.Status.COMPLETED if waited_for else Compaction.Status.READY,
             chapters=[chapter.as_dict() for chapter in result.chapters],
@@ -149,7 +149,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
     return False
 
 
-def _unchanged(compaction: Compaction, conversation: Conversation, numbers: list[int]) -> bool:
-    """Whether the version that it replaces and the messages that it read are still the same."""
-    now = [row.number for row in load_covered(compaction).only("number")]
-    return conversation.compaction_id == compaction.replaces_id and now == numbers
+def covers_the_same(task: SummaryTask) -> bool:
+    """Whether the messages that were read are still those of the compaction's range."""
+    now = [row.number for row in load_covered(task.compaction).only("number")]
+    return now == [message.number for message in task.plan.summarise]

@@ -166,7 +166,10 @@ def end(
 
 def announce_end(compaction: Compaction) -> None:
     """Tell the page, the hooks and the log of an end."""
-    if compaction.turn_id is not None or compaction.status == Compaction.Status.COMPLETED:
+    swapped_in = (
+        compaction.status == Compaction.Status.COMPLETED and compaction.trigger != Trigger.REBUILT
+    )
+    if compaction.turn_id is not None or swapped_in:
         group = conversation_group(compaction.conversation_id)
         emit_later(group, lambda: from_rows.compaction_completed(compaction))
     transaction.on_commit(
@@ -248,15 +251,33 @@ def make_current(
 ) -> None:
     """Point a conversation at a version of its summary, or at none; `new` counts it."""
     Conversation.objects.filter(pk=conversation.pk).update(
-        compaction=compaction,
-        compressed_context=compaction.summary if compaction else None,
-        compressed_at=compaction.finished_at if compaction else None,
-        compressed_through=compaction.through if compaction else None,
+        **_as_compressed(compaction),
         compaction_held=False,
         compactions_completed=F("compactions_completed") + int(new),
-        # Usage reported so far was of another context.
-        meter_valid_from=F("next_number"),
     )
+
+
+def restate_current(conversation: Conversation) -> Compaction | None:
+    """Say again what a conversation's summary is, after its versions lost or got back a part: the
+    current one, or if nothing is left of that, the newest before it that holds something."""
+    current = conversation.compaction
+    if current is not None:
+        current.refresh_from_db()
+    while current is not None and not current.chapters:
+        current = current.previous
+    Conversation.objects.filter(pk=conversation.pk).update(**_as_compressed(current))
+    return current
+
+
+def _as_compressed(compaction: Compaction | None) -> dict[str, Any]:
+    return {
+        "compaction": compaction,
+        "compressed_context": compaction.summary if compaction else None,
+        "compressed_at": compaction.finished_at if compaction else None,
+        "compressed_through": compaction.through if compaction else None,
+        # Usage reported so far was of another context.
+        "meter_valid_from": F("next_number"),
+    }
 
 
 def _mark_compacting(turn_id: int) -> None:

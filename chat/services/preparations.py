@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from uuid import UUID
 
@@ -9,9 +10,11 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.policy import Attempt, Trigger, find_breaker_end
+from agent.compaction.policy import BACKGROUND, Attempt, Trigger, find_breaker_end
 from agent.context.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
+from agent.messages import Usage
+from chat import metrics
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import summaries
 from chat.queries.conversation import RequestState, load_state
@@ -60,6 +63,7 @@ def _begin(state: RequestState, trigger: Trigger) -> int | None:
             or summaries.find_running(conversation)
             or summaries.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
+            or is_over_budget(state)
         ):
             return None
         planned = summaries.plan_for(state)
@@ -69,6 +73,29 @@ def _begin(state: RequestState, trigger: Trigger) -> int | None:
             state, planned, trigger, turn_id=None, previous=conversation.compaction
         )
     return compaction.pk
+
+
+def is_over_budget(state: RequestState) -> bool:
+    """Whether what was written in the background in the last 24 hours has used up the tokens for
+    it: nothing is prepared then, and log and metric say so."""
+    most = state.policy.prepare_tokens_a_day(state.limits)
+    if most is None:
+        return False
+    day_ago = timezone.now() - timedelta(days=1)
+    rows = Compaction.objects.filter(
+        conversation=state.conversation, trigger__in=BACKGROUND, created_at__gt=day_ago
+    )
+    used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
+    if used < most:
+        return False
+    metrics.count_fault(metrics.Fault.NOT_PREPARED)
+    log.warning(
+        "nothing prepared: over the tokens of a day",
+        conversation=str(state.conversation.pk),
+        used=used,
+        most=most,
+    )
+    return True
 
 
 @dataclass(frozen=True)
@@ -132,6 +159,7 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
         trigger__in=(Trigger.MANUAL, Trigger.EDIT)
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
+    ended = ended.exclude(trigger=Trigger.REBUILT, status=Compaction.Status.COMPLETED)
     if not unseen:
         ended = ended.exclude(status=Compaction.Status.FAILED, turn=None)
     attempts = [

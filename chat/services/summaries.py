@@ -17,11 +17,11 @@ from agent.compaction.verify import Source, audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
-from chat.models import Compaction, Conversation, Message, Turn
+from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
-from chat.queries import model_server, summaries, tree
+from chat.queries import model_server, summaries
 from chat.queries.conversation import load_state, to_agent_message
 from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
@@ -202,8 +202,10 @@ def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
         level = max(chapter.level for chapter in chapters)
         parts = [text.replace(SEPARATOR, "\n\n")]
         chapters = [Chapter.join(chapters, text, depth=depth, level=level)]
+    texts = [part.strip() for part in parts]
     return [
-        replace(chapter, text=part.strip()) for chapter, part in zip(chapters, parts, strict=True)
+        replace(chapter, text=text, gap=chapter.gap and text == chapter.text)
+        for chapter, text in zip(chapters, texts, strict=True)
     ]
 
 
@@ -218,7 +220,7 @@ def revert(compaction_id: int) -> None:
         current, conversation = _current(compaction_id)
         compactions.discard_preparations(conversation)
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
-        compactions.make_current(conversation, current.replaces)
+        compactions.make_current(conversation, _find_unblanked(current.replaces))
         if current.trigger != Trigger.EDIT:  # to undo one's own edit asks for no other summary
             Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
         state = load_state(conversation.pk)
@@ -234,24 +236,11 @@ def revert(compaction_id: int) -> None:
         emit(conversation_group(conversation.pk), from_rows.context_usage(state))
 
 
-def blank_versions(conversation: Conversation, message: Message) -> None:
-    """Blank every version of the summary that rests on a message that is about to be deleted, and
-    go back to the newest one that does not."""
-    with transaction.atomic():
-        resting = [
-            version.pk
-            for version in conversation.compactions.select_related("through")
-            if tree.leads_through(message, version.through)
-        ]
-        current = conversation.compaction
-        while current is not None and current.pk in resting:
-            current = current.previous
-        compactions.discard_preparations(conversation)
-        Compaction.objects.filter(pk__in=resting).update(
-            chapters=[], summary="", audit={"blanked": "a message was deleted"}
-        )
-        if conversation.compaction_id != (current.pk if current else None):
-            compactions.make_current(conversation, current)
+def _find_unblanked(version: Compaction | None) -> Compaction | None:
+    """The version, or the newest before it of which something is left."""
+    while version is not None and not version.chapters:
+        version = version.replaces
+    return version
 
 
 def _current(compaction_id: int) -> tuple[Compaction, Conversation]:

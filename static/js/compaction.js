@@ -90,8 +90,9 @@ export class Compaction {
   }
 
   completed(frame) {
-    this.#unlock();
-    if (frame.success && frame.trigger === "edit") {
+    const redrawn = frame.trigger === "rebuilt"; // perhaps while a compaction runs
+    if (!redrawn) this.#unlock();
+    if (frame.success && (redrawn || frame.trigger === "edit")) {
       announce(gettext("Summary changed"));
       this.transcript.putDivider(frame.html, frame.after_message_id);
     } else if (frame.success) this.#showSuccess(frame);

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
-from agent.compaction.requests import cap_messages, serialise, split_messages
+from agent.compaction.requests import serialise, split_messages
 from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import count_sent_tokens
@@ -252,22 +252,6 @@ def test_parts_of_a_transcript_fit_and_lose_nothing(
         counts = [limits.factor.apply(COUNTER.count(serialise(m))) for m in part]
         assert sum(counts) == tokens
         assert sum(counts[: movable + 1]) <= room or movable == 0
-
-
-@given(histories, sizes(2_000, 60_000))
-@settings(max_examples=100)
-def test_under_a_cap_the_first_and_the_last_message_are_read_and_what_is_missing_is_named(
-    history: list[Message], characters: int
-) -> None:
-    capped, left_out = cap_messages(history, characters)
-    numbers = [m.number for m in capped]
-    assert [m.number for m in history[:1]] == numbers[:1]
-    assert [m.number for m in history[-1:]] == numbers[-1:]
-    missing = [m.number for m in history if m.number not in numbers]
-    assert left_out == "–".join(f"#{n}" for n in sorted({*missing[:1], *missing[-1:]}))
-    size = sum(len(serialise(m).replace("<\\/", "</")) for m in capped)
-    assert size <= characters
-    event("left out" if missing else "shortened" if capped != history else "as it is")
 
 
 # --- Folding --------------------------------------------------------------------------------------

@@ -82,15 +82,17 @@ SETS = [
     ("COMPACTION_ENGINE", "chunks", "engine"),
     ("SUMMARY_INPUT_CHARACTERS", "50000", "input_characters"),
     ("COMPACTION_EXTRACT", "false", "extract_on_failure"),
+    ("COMPACTION_DEADLINE_SECONDS", "5", "deadline_seconds"),
     ("COMPACTION_PREPARE", "0.5", "prepare_ratio"),
+    ("COMPACTION_PREPARE_BUDGETS", "0", "prepare_budgets"),
     ("COMPACTION_IDLE", "0", "idle_ratio"),
     ("COMPACTION_OVERFLOW_TRIES", "1", "overflow_tries"),
     ("COMPACTION_BREAKER_FAILURES", "2", "breaker_failures"),
     ("COMPACTION_BREAKER_TURNS", "9", "breaker_turns"),
     ("COMPACTION_BREAKER_SECONDS", "60", "breaker_seconds"),
 ]
-# A function of the policy, and its results without and with that value. What the last four do is
-# seen in whole compactions: `test_ladder`, `test_socket_compaction`.
+# A function of the policy, and its results without and with that value. What the last five do is
+# seen in whole compactions: `test_ladder`, `test_socket_compaction`, `test_summary`.
 EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "enabled": (triggered(170_000), "auto", None),
     "threshold_ratio": (triggered(170_000), "auto", None),
@@ -106,6 +108,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "pin_tokens": (lambda p: p.pins_and_index(LIMITS)[0], 1_000, 200),
     "index_tokens": (lambda p: p.pins_and_index(LIMITS)[1], 2_000, 300),
     "prepare_ratio": (lambda p: wants_preparation(100_000, LIMITS, p), False, True),
+    "prepare_budgets": (lambda p: p.prepare_tokens_a_day(LIMITS), 4_000_000, None),
     "idle_ratio": (
         lambda p: find_pause_to_use(100_000, LIMITS, p, pauses=[600], cached=300),
         270,
@@ -118,6 +121,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "input_characters": (attrgetter("input_characters"), 0, 50_000),
     "extract_on_failure": (attrgetter("extract_on_failure"), True, False),
     "overflow_tries": (attrgetter("overflow_tries"), 3, 1),
+    "deadline_seconds": (attrgetter("deadline_seconds"), 60.0, 5.0),
 }
 # Has an effect only where tool rounds compact.
 OF_ROUNDS = ("iterations_minimum", "keep_recent_iterations")

@@ -16,7 +16,7 @@ from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.requests import HEADINGS
-from agent.compaction.write import SummaryRejected
+from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.summary import Summary
 from agent.messages import Block, Message
@@ -302,27 +302,94 @@ async def test_one_corrective_retry_names_what_was_wrong(
     assert "“Decisions” is missing" in prompt(server.script.requests[1])
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        pytest.param("No headings at all.", id="no headings"),
-        pytest.param(chapter(missing=["Overview"]), id="one heading missing"),
-        pytest.param("## Overview", id="one heading only"),
-        pytest.param(refusal("cyber", "No."), id="a refusal"),
-        pytest.param([tool_use("search", {"query": "x"})], id="a tool call"),
-        pytest.param(chapter("- " + "long " * 2_000), id="longer than the source"),
-    ],
-)
-async def test_two_bad_replies_fall_to_the_next_rungs_and_end_in_the_extract(
-    client: Client, server: DemoServer, bad: Any
+BAD = [
+    pytest.param("No headings at all.", 2, id="no headings"),
+    pytest.param(chapter(missing=["Overview"]), 2, id="one heading missing"),
+    pytest.param("## Overview", 2, id="one heading only"),
+    pytest.param(refusal("cyber", "No."), 1, id="a refusal"),
+    pytest.param("", 1, id="nothing"),
+    pytest.param([tool_use("search", {"query": "x"})], 2, id="a tool call"),
+    pytest.param(chapter("- " + "long " * 2_000), 2, id="longer than the source"),
+]
+
+
+@pytest.mark.parametrize(("bad", "calls"), BAD)
+async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_other_request_is_left(
+    client: Client, server: DemoServer, bad: Any, calls: int
 ) -> None:
+    """The chunks of what fits one request, and what has no oversized messages, would be the same
+    request again. Nor is a model that declined asked the same."""
     server.script.reply(bad, always=True)
     written = await summarise(job(client))
     assert written.engine == "extract"
-    assert failed_rungs(written) == ["serialised", "chunks", "without oversized messages"]
-    assert len(server.script.requests) == 6
+    assert failed_rungs(written) == ["serialised"]
+    assert len(server.script.requests) == calls
     assert NOTE in written.chapters[0].text
     assert "docs/notes.md" in written.chapters[0].text
+
+
+@pytest.mark.parametrize(("bad", "_"), BAD[:-1])
+async def test_no_bad_summariser_is_asked_more_than_three_times_beside_the_merge(
+    client: Client, server: DemoServer, bad: Any, _: int
+) -> None:
+    """Where all four rungs ask differently, and eight chapters are to be merged."""
+    small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
+    reader = Model("claude-test", small, Prices(input=0.001))
+    long = [user(n, f"Part {n}. " + "word " * 5_000) for n in range(9, 13)]
+    history = [*long, assistant(13, "ok"), user(14)]
+    chapters = [Chapter(chapter(), n, n) for n in range(1, 9)]
+    server.script.reply(bad, always=True)
+    policy = Policy(engine=Engine.WARM_PREFIX)
+    wanted = job(client, history, cut=5, chapters=chapters, writer=reader, policy=policy)
+    written = await summarise(replace(wanted, used=25_000))
+    assert written.engine == "extract"
+    assert len(written.chapters) == 9
+    assert failed_rungs(written)[:2] == ["merge", "warm prefix"]
+    assert len(server.script.requests) <= 2 + MOST_REJECTED
+
+
+# --- When time is up ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("merging", [False, True])
+async def test_when_time_is_up_the_extract_is_written_at_once(
+    client: Client, server: DemoServer, merging: bool
+) -> None:
+    """Whether it runs out in a rung or in the merge before."""
+    gate = server.script.stall(GOOD[:50], then=GOOD[50:])
+    chapters = [Chapter(chapter(), n, n) for n in range(1, 9)] if merging else []
+    cut = 4 if not merging else 2
+    later = [user(9, "More. " + "word " * 500), assistant(10, "word " * 500), user(11)]
+    history = later if merging else HISTORY
+    late = job(client, history, cut=cut, chapters=chapters, time_up=gate.wait_reached)
+    written = await summarise(late)
+    assert (written.engine, written.reason) == (Engine.EXTRACT, Reason.TIME_UP)
+    assert NOTE in written.chapters[-1].text
+    assert "time" in written.failures[-1].cause
+    assert len(server.script.requests) == 1
+    server.script.wait_for_disconnects(1)
+
+
+async def test_what_was_found_in_parts_that_came_to_nothing_is_not_told(
+    client: Client, server: DemoServer
+) -> None:
+    small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
+    history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
+    server.script.reply(chapter("- The port is 48151 [#1]"))
+    gate = server.script.stall(None)
+    late = job(client, history, cut=18, limits=small, time_up=gate.wait_reached)
+    written = await summarise(late)
+    assert written.engine == "extract"
+    assert written.findings.dropped == []
+
+
+async def test_without_the_extract_a_compaction_out_of_time_fails(
+    client: Client, server: DemoServer
+) -> None:
+    gate = server.script.stall(None)
+    policy = Policy(extract_on_failure=False)
+    with pytest.raises(SummaryRejected, match="time"):
+        await summarise(job(client, policy=policy, time_up=gate.wait_reached))
 
 
 async def test_a_key_that_is_not_accepted_is_not_tried_again(
@@ -452,32 +519,45 @@ async def test_one_message_larger_than_the_window_is_shortened(
     assert "characters left out" in prompt(request)
 
 
-async def test_a_cheap_models_input_is_cut_in_the_middle_on_messages(
-    client: Client, server: DemoServer
-) -> None:
-    history = [user(n, f"Start {n}. " + "word " * 400) for n in range(1, 10)]
-    server.script.reply(chapter())
-    policy = Policy(input_characters=10_000)
-    written = await summarise(job(client, history, cut=8, policy=policy))
-    text = prompt(server.script.requests[0])
-    assert "Start 1." in text
-    assert "Start 8." in text
-    assert "Start 4." not in text
-    assert "[messages #3–#6 left out]" in text
-    assert written.audit["left_out"] == ["#3–#6"]
-
-
-async def test_parts_read_no_more_than_a_cheap_models_cap(
+async def test_a_cheap_models_cap_is_one_of_requests_and_all_is_read_in_parts(
     client: Client, server: DemoServer
 ) -> None:
     history = [user(n, f"Start {n}. " + "word " * 400) for n in range(1, 10)]
     server.script.reply(chapter(), always=True)
-    policy = Policy(engine="chunks", input_characters=10_000)
-    written = await summarise(job(client, history, cut=8, policy=policy))
-    assert written.engine == "chunks"
+    capped = job(client, history, cut=8, policy=Policy(input_characters=10_000))
+    choice = choose(capped)
+    written = await summarise(capped)
+    assert (written.engine, choice.engine) == ("chunks", "chunks")
+    *parts, merge = map(prompt, server.script.requests)
+    assert len(parts) == 2
+    assert all("".join(parts).count(f"Start {n}.") == 1 for n in range(1, 9))
+    assert all(len(part) < len(parts[0]) + 3_000 for part in parts)
+    whole = choose(job(client, history, cut=8))
+    assert choice.price > whole.price, "all parts, their records, and the instruction three times"
+    assert written.audit["unread_messages"] == 0
+
+
+async def test_what_is_read_of_a_message_over_the_cap_is_told(
+    client: Client, server: DemoServer
+) -> None:
+    long = user(1, "Start. " + "word " * 6_000 + "End.")
+    server.script.reply(chapter(), always=True)
+    policy = Policy(input_characters=10_000)
+    written = await summarise(job(client, [long, *HISTORY[1:]], policy=policy))
     read = "".join(map(prompt, server.script.requests))
-    assert "Start 4." not in read
-    assert "[messages #3–#6 left out]" in read
+    assert "Start. " in read
+    assert "End." in read
+    assert (written.audit["left_out"], written.audit["unread_messages"]) == (["#1"], 1)
+    held = COUNTER.count("word " * 2_000)
+    assert written.audit["unread_tokens"] == pytest.approx(long.tokens - held, rel=0.1)
+
+
+async def test_nothing_of_an_extract_was_read(client: Client, server: DemoServer) -> None:
+    server.script.error(401)
+    written = await summarise(job(client))
+    assert written.audit["left_out"] == ["#1–#4"]
+    assert written.audit["unread_messages"] == 4
+    assert written.audit["unread_tokens"] == sum(m.tokens for m in HISTORY[:4])
 
 
 async def test_eight_chapters_are_merged_from_their_originals(

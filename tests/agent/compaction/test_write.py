@@ -19,9 +19,10 @@ from agent.compaction.requests import (
     Form,
     build_merge_request,
     build_serialised_request,
-    cap_messages,
+    count_unread_tokens,
     render_outline_line,
     serialise,
+    shorten_message,
     split_messages,
 )
 from agent.compaction.write import SummaryRejected, verify
@@ -234,46 +235,44 @@ def test_split_leaves_a_call_with_its_results() -> None:
     assert [[m.number for m in part.messages] for part in parts] == [[1], [2, 3], [4]]
 
 
-def read_with(history: Sequence[Message], characters: int) -> tuple[list[int], str]:
-    """The numbers of the messages under a cap, which holds, and of those that are left out."""
-    capped, left_out = cap_messages(history, characters)
-    assert sum(len(serialise(message)) for message in capped) <= characters
-    return [message.number for message in capped], left_out
-
-
-def test_a_cap_drops_whole_messages_from_the_middle_and_says_so_in_their_place() -> None:
+def test_split_cuts_at_characters_too_and_leaves_nothing_out() -> None:
     history = [user(n, "x" * 1_000) for n in range(1, 10)]
-    assert cap_messages(history, 20_000) == (history, "")
-    assert read_with(history, 5_500) == ([1, 2, 7, 8, 9], "#3–#6")
-    capped, _ = cap_messages(history, 5_500)
-    request = build_serialised_request(capped, "", Form(1_000), model="m", max_tokens=99)
-    assert "x\n[messages #3–#6 left out]\n\n[#7 user]" in request.messages[0]["content"][0]["text"]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "kept", "left_out"),
-    [
-        ([300_000, 10], [1, 2], ""),
-        ([10, 300_000], [1, 2], ""),
-        ([300_000], [1], ""),
-        ([60_000, 60_000, 60_000], [1, 3], "#2"),
-        ([60_000, 10, 60_000], [1, 2, 3], ""),
-        ([10, 10, 300_000, 10, 10], [1, 2, 3, 4, 5], ""),
-        ([30_000, 30_000, 30_000, 30_000], [1, 3, 4], "#2"),
-    ],
-)
-def test_a_cap_never_drops_the_first_or_the_last_message_but_shortens_what_is_too_big(
-    sizes: list[int], kept: list[int], left_out: str
-) -> None:
-    history = [user(n, "x" * size) for n, size in enumerate(sizes, 1)]
-    assert read_with(history, 100_000) == (kept, left_out)
+    parts = split_messages(history, 10**9, FACTOR, COUNTER, 3_500)
+    assert [[m.number for m in part.messages] for part in parts] == [
+        [1, 2, 3],
+        [4, 5, 6],
+        [7, 8, 9],
+    ]
 
 
 def test_a_shortened_message_keeps_its_files() -> None:
     """Their numbers may be cited, whatever is left out of the text beside them."""
     long = message(1, "user", [text("x" * 300_000), image()])
-    (short,), _ = cap_messages([long], 10_000)
-    assert short.blocks[1] == image()
+    assert shorten_message(long, 5_000).blocks[1] == image()
+
+
+@pytest.mark.parametrize(
+    ("written", "characters", "unread"),
+    [
+        ("word " * 400, 100_000, False),
+        ("word " * 4_000, 5_000, True),
+        ("word " * 40_000, 500_000, True),  # serialised as a preview
+    ],
+)
+def test_what_a_request_does_not_hold_of_a_message_is_counted(
+    written: str, characters: int, unread: bool
+) -> None:
+    long = user(1, written)
+    shown = shorten_message(long, characters)
+    tokens = count_unread_tokens(long, shown, COUNTER)
+    assert (tokens > 0) == unread
+    left = COUNTER.count(written) - COUNTER.count(serialise(shown))
+    assert tokens == pytest.approx(max(0, left), abs=10)
+
+
+def test_results_are_previews_in_any_case() -> None:
+    log = message(1, "user", [result("a", "line " * 5_000)])
+    assert count_unread_tokens(log, log, COUNTER) == 0
 
 
 # --- Verifying ------------------------------------------------------------------------------------

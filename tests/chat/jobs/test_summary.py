@@ -2,25 +2,39 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Event
 from typing import Any
 
 import pytest
 
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Engine, Reason
+from agent.compaction.write import MOST_REJECTED
 from agent.context.request import Request
 from agent.errors import AgentError
 from chat import metrics, tasks
-from chat.models import Compaction, Conversation
+from chat.html.divider import explain_compaction
+from chat.jobs import summary as jobs
+from chat.models import Compaction, Conversation, Turn
 from chat.queries import model_server as llm
 from chat.queries import preview
 from chat.queries.conversation import load_state
-from chat.services import compactions, preparations, summaries
+from chat.queries.summaries import plan_for
+from chat.services import compaction_jobs, compactions, preparations, summaries
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.chat.factories import OWNER, add_messages, make_conversation, make_profile, work
+from tests.chat.factories import (
+    OWNER,
+    add_messages,
+    make_conversation,
+    make_profile,
+    make_turn,
+    work,
+)
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, long_text
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both
 
@@ -62,7 +76,7 @@ def test_a_rejected_summary_is_charged_with_all_its_calls(
     assert compaction.status == Status.FAILED
     assert compaction.usage is not None
     calls = len(model_server.script.requests)
-    assert calls > 2, "a corrective retry, and the next rungs"
+    assert calls == MOST_REJECTED
     assert compaction.usage["input_tokens"] > 3_000 * calls
     cost, total = books(talk, pk)
     assert cost == total > 0
@@ -107,6 +121,73 @@ def test_a_summary_of_what_has_changed_is_charged(
     assert (compaction.status, compaction.error) == (Status.FAILED, compactions.CHANGED)
     cost, total = books(talk, pk)
     assert cost == total > 0
+
+
+# --- The deadline ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(talk: Conversation) -> Conversation:
+    """Whoever waits for a summary waits for a fifth of a second."""
+    values = PLAIN | {"extract_on_failure": True, "deadline_seconds": 0.2}
+    Conversation.objects.filter(pk=talk.pk).update(compaction_settings=values)
+    talk.refresh_from_db()
+    return talk
+
+
+def test_a_model_that_takes_too_long_is_not_waited_for(
+    impatient: Conversation, model_server: DemoServer
+) -> None:
+    gate = model_server.script.stall(SUMMARY[:200], when=is_summary)
+    pk = opened(impatient)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.EXTRACT)
+    assert compaction.engine_reason == Reason.TIME_UP
+    assert "The time" in explain_compaction(compaction)
+    assert gate.reached.is_set()
+
+
+def test_a_server_that_does_not_count_in_time_is_not_waited_for(
+    impatient: Conversation, model_server: DemoServer
+) -> None:
+    model_server.script.reply(SUMMARY, when=is_summary)
+    model_server.script.stall(endpoint="count_tokens")
+    pk = opened(impatient)
+    work(pk)
+    compaction = Compaction.objects.get(pk=pk)
+    assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.SERIALISED)
+
+
+def test_a_preparation_has_time_until_a_turn_waits_for_it(
+    impatient: Conversation, model_server: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "BEAT_SECONDS", 0.01)
+    gate = model_server.script.stall(SUMMARY[:200], when=is_summary)
+    state = load_state(impatient.pk)
+    planned = plan_for(state, Compaction.Trigger.MANUAL)
+    assert planned is not None
+    prepared = compactions.begin(
+        state, planned, Compaction.Trigger.PREPARED, turn_id=None, previous=None
+    )
+    looks, is_waited_for = count(1), compaction_jobs.is_waited_for
+    long_enough = Event()
+
+    def look(pk: int) -> bool:
+        if next(looks) > 40:  # each a beat after the last: longer than a turn would have waited
+            long_enough.set()
+        return is_waited_for(pk)
+
+    monkeypatch.setattr(compaction_jobs, "is_waited_for", look)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, prepared.pk)
+        assert gate.reached.wait(PATIENCE)
+        assert long_enough.wait(PATIENCE)
+        assert not done.done()
+        assert compactions.adopt(prepared, make_turn(impatient, kind=Turn.Kind.COMPACT).pk)
+        done.result(PATIENCE)
+    row = Compaction.objects.get(pk=prepared.pk)
+    assert (row.status, row.engine) == (Status.COMPLETED, Engine.EXTRACT)
 
 
 # --- Counting -------------------------------------------------------------------------------------

@@ -598,3 +598,28 @@ async def test_the_context_after_a_compaction_is_what_was_announced(chat: Chat) 
 
 def test_texts_are_what_the_tests_take_them_for() -> None:
     assert text(HISTORY[0])["text"].startswith("Message 1: ")
+
+
+# --- A deleted message ----------------------------------------------------------------------------
+
+
+async def test_the_page_shows_what_is_left_at_once_and_the_chapter_when_it_is_back(
+    chat: Chat,
+) -> None:
+    conversation = await chat.start([long_text(number) for number in range(1, 7)])
+    await in_db(make_compaction, conversation, "- The xylophone [#2]", through=4)
+    tab = await chat.open()
+    deleted = await in_db(conversation.messages.get, number=2)
+    gate = chat.script.stall(SUMMARY[:200], then=SUMMARY[200:], when=is_summary)
+    response = await chat.http.post(f"/c/{conversation.pk}/messages/{deleted.pk}/delete/")
+    assert response.status_code == 204
+    gap = await tab.next("CompressionCompleted", trigger="rebuilt")
+    assert "being summarised again" in gap["html"]
+    assert "xylophone" not in gap["html"]
+    await asyncio.to_thread(gate.reached.wait, 10)
+    assert (await tab.sync())["compaction"] is None, "nothing is locked"
+    gate.release()
+    back = await tab.next("CompressionCompleted", trigger="rebuilt")
+    assert "Lorem ipsum" in back["html"]
+    assert back["compaction_id"] == gap["compaction_id"]
+    assert not tab.all("CompressionStarted")

@@ -12,6 +12,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
+from chat import metrics
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -397,6 +398,28 @@ def test_pruning_makes_room_without_a_summary(user: User) -> None:
     conversation.refresh_from_db()
     assert conversation.pruned_through > 0
     assert log in conversation.messages.get(number=3).blocks[0]["content"], "only requests change"
+
+
+# --- The tokens of a day --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spent", "hours", "prepares"), [(18_000, 1, True), (19_000, 1, False), (19_000, 25, True)]
+)
+def test_nothing_is_prepared_over_the_tokens_of_a_day_and_that_is_counted(
+    user: User, spent: int, hours: int, prepares: bool
+) -> None:
+    conversation = filled(user, 0.70, compaction_settings={"prepare_budgets": 2})
+    used = Usage(cache_read_input_tokens=spent, output_tokens=1_000).as_dict()
+    turn = make_turn(conversation)
+    for trigger in ("prepared", "rebuilt", "auto"):  # the last one does not count
+        make_row(conversation, turn, trigger, 2)
+    Turn.objects.update(status=Turn.Status.COMPLETED)
+    ago = timezone.now() - timedelta(hours=hours)
+    Compaction.objects.update(usage=used, created_at=ago, status=Status.CANCELLED)
+    before = metrics.read_fault_count(metrics.Fault.NOT_PREPARED)
+    assert (preparations.prepare_if_due(load_state(conversation.pk)) is not None) == prepares
+    assert metrics.read_fault_count(metrics.Fault.NOT_PREPARED) - before == (not prepares)
 
 
 # --- The breaker ----------------------------------------------------------------------------------

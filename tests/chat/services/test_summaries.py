@@ -179,28 +179,3 @@ def test_a_switch_to_a_model_that_fits_compacts_nothing(long: Conversation) -> N
     conversations.change_settings(long, {"model": "large"})
     assert summaries.open_model_switch(long.pk, old_model="x", owner=OWNER) is None
     assert not Compaction.objects.exists()
-
-
-# --- Deletion -------------------------------------------------------------------------------------
-
-
-def test_deleting_a_covered_message_blanks_every_version_that_rests_on_it(
-    long: Conversation,
-) -> None:
-    first = make_compaction(long, "First.", through=4)
-    second = make_compaction(long, "Second.", through=8)
-    summaries.blank_versions(long, long.messages.get(position=5))
-    long.refresh_from_db()
-    second.refresh_from_db()
-    first.refresh_from_db()
-    assert long.compaction == first
-    assert "Second." not in (long.compressed_context or "")
-    assert (second.summary, second.chapters) == ("", [])
-    assert "First." in first.summary
-
-
-def test_deleting_a_message_of_the_tail_leaves_the_summary_alone(long: Conversation) -> None:
-    first = make_compaction(long, "First.", through=4)
-    summaries.blank_versions(long, long.messages.get(position=10))
-    long.refresh_from_db()
-    assert long.compaction == first

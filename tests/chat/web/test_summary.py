@@ -455,6 +455,14 @@ DOWN = "The server is not reachable."
         ),
         ({"engine": "chunks", "audit": failed("serialised")}, "Read in several parts"),
         (
+            {"engine": "serialised", "audit": {"unread_messages": 1, "unread_tokens": 41_200}},
+            "1 very long message was read without its middle (41k tokens); search has it.",
+        ),
+        (
+            {"engine": "extract", "audit": {"unread_messages": 8, "unread_tokens": 900}},
+            "No model has read its 8 messages (900 tokens); search has them.",
+        ),
+        (
             {"engine": "without oversized messages", "audit": failed("chunks")},
             "Very long messages were read only in part",
         ),
