@@ -22,6 +22,7 @@ from agent.context.summary import Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits
+from demo.api.prompt_cache import PromptCache
 from tests.agent.conversations import (
     COUNTER,
     LIMITS,
@@ -132,11 +133,48 @@ def test_breakpoints_stand_after_the_static_prompt_the_last_chapter_and_the_last
 
 def test_there_are_never_more_than_four_breakpoints() -> None:
     many = Summary(tuple(f"Part {n}." for n in range(20)), "Index.")
-    body = assemble(context(user(5, "Hi."), summary=many, summary_through=4, tools=TOOLS)).body()
-    assert len(breakpoints(body)) == 3
+    messages = [user(5, "Hi."), assistant(6), user(7, "And?"), assistant(8), user(9, "Now?")]
+    body = assemble(context(*messages, summary=many, summary_through=4, tools=TOOLS)).body()
+    assert breakpoints(body)[2:] == ["And?", "Now?"]
+    assert len(breakpoints(body)) == 4
     bare = Request("claude-test", 100, [], [{"role": "user", "content": [text("Hi.")]}])
     assert bare.body()["system"] == []
     assert "Part 19." in breakpoints(body)[1]
+
+
+def parallel_rounds(rounds: int, calls: int) -> list[Message]:
+    """A turn of so many rounds, each of so many calls at once with a page of results each."""
+    made = [user(1)]
+    for n in range(2, 2 * rounds + 2, 2):
+        ids = [f"c{n}-{i}" for i in range(calls)]
+        made.append(message(n, "assistant", [call(i, path=i) for i in ids]))
+        made.append(message(n + 1, "user", [result(i, "A line. " * 250) for i in ids]))
+    return made
+
+
+@pytest.mark.parametrize("calls", [1, 9, 12, 40])
+@pytest.mark.parametrize("summary", [Summary(), RECORD])
+def test_a_request_reads_all_of_the_one_before_however_many_calls_came_between(
+    calls: int, summary: Summary
+) -> None:
+    """The API looks back over 20 blocks from a breakpoint; a round of ten calls has 20."""
+    cache, before = PromptCache(), 0
+    history = parallel_rounds(5, calls)
+    for end in range(1, len(history) + 1, 2):
+        made = context(*history[:end], summary=summary, tools=TOOLS)
+        body = assemble(made).body()
+        assert not list(find_violations(body))
+        prompt = cache.account(body)
+        assert prompt.cache_read_input_tokens == before
+        before = prompt.total
+
+
+def test_a_paused_reply_is_sent_back_with_a_breakpoint_where_its_request_ended() -> None:
+    request = assemble(context(user(1), assistant(2), user(3, "Search.")))
+    paused = replace(
+        request, messages=[*request.messages, {"role": "assistant", "content": [text("I see.")]}]
+    )
+    assert breakpoints(paused.body()) == [BASE_PROMPT, "Search.", "I see."]
 
 
 def test_a_new_chapter_leaves_the_blocks_before_it_alone() -> None:
