@@ -37,8 +37,8 @@ PAUSE_MARGIN_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class UsageReport:
     """What the server reported with message `number`, of the context as it still is. `thinking`:
-    tokens of its output that are sent again only while its turn runs. `complete`: the report came
-    at the reply's end, and counts its text."""
+    tokens of its output that many models read only while its turn runs. `complete`: the report
+    came at the reply's end, and counts its text."""
 
     number: int
     usage: Usage
@@ -82,7 +82,8 @@ def meter(
     newer = _count_sent(context, [m for m in after if m.number > report.number])
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
-        used = report.usage.total - (0 if in_turn else report.thinking) + newer
+        kept = context.keeps_thinking and report.number >= context.thinking_from
+        used = report.usage.total - (0 if in_turn or kept else report.thinking) + newer
         return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
     used = report.usage.prompt + _count_sent(context, after)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from agent.context.history import THINKING
+from agent.context.thinking import THINKING
 from agent.messages import Block
 
 Ttl = Literal["5m", "1h"]

@@ -78,6 +78,8 @@ class AnswerSteps:
         self._conversation = opening.state.conversation
         if final:
             await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.LAST_ROUND)
+            if opening.state.context.keeps_thinking:  # bound to a note that is not sent again
+                await in_db_with_retries(turns.void_thinking, self._live.turn_id)
         as_text = False
         while True:
             try:
