@@ -22,7 +22,7 @@ from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import count_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
-from agent.context.request import CACHE_SECONDS
+from agent.context.request import find_long_pause
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens, Usage
 from agent.tokens import Limits, TokenCounter, is_believable
@@ -238,7 +238,7 @@ def find_pause_to_use(
     not at all. Only for large contexts of users who came back after `pauses` (seconds) of which one
     outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
     large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
-    returned = any(pause > CACHE_SECONDS["5m"] for pause in pauses)
+    returned = find_long_pause(pauses) is not None
     return cached - PAUSE_MARGIN_SECONDS if policy.enabled and large and returned else None
 
 

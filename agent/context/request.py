@@ -90,5 +90,10 @@ def choose_cache_ttl(pauses: Sequence[float]) -> Ttl:
     To write for an hour costs 1.6 times as much and pays where the user comes back within the
     hour but not within five minutes: all that was sent before is then read, not written anew.
     """
-    outlived = [pause for pause in pauses if pause >= CACHE_SECONDS["5m"]]
-    return "1h" if outlived and outlived[-1] < CACHE_SECONDS["1h"] else "5m"
+    long = find_long_pause(pauses)
+    return "1h" if long and long < CACHE_SECONDS["1h"] else "5m"
+
+
+def find_long_pause(pauses: Sequence[float]) -> float | None:
+    """The newest pause that outlived the shorter lifetime, in seconds; None: there was none."""
+    return next((p for p in reversed(pauses) if p >= CACHE_SECONDS["5m"]), None)

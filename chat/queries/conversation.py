@@ -106,7 +106,7 @@ class RequestState:
     @property
     def pauses(self) -> list[float]:
         """Seconds that the user let pass before each of the newest prompts."""
-        return measure_pauses(self.rows)
+        return _list_pauses(self.conversation, self.rows)
 
     @property
     def rounds(self) -> int:
@@ -174,7 +174,9 @@ def load_state_for(conversation: Conversation, profile: ModelProfile | None = No
         memory=conversation.memory_text,
         thinking_from=_find_own_thinking(conversation, rows),
         show_thinking=profile.show_thinking,
-        cache_ttl=choose_cache_ttl(measure_pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
+        cache_ttl=choose_cache_ttl(_list_pauses(conversation, rows))
+        if settings.CACHE_FOR_AN_HOUR
+        else "5m",
     )
     reply = _last_reply(rows, conversation)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
@@ -194,9 +196,11 @@ def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | Non
     return users.exclude(blocks__0__type="tool_result").order_by("-position").first()
 
 
-def measure_pauses(rows: Sequence[Message]) -> list[float]:
-    """Seconds from the end of a turn to what the user said next."""
-    return [
+def _list_pauses(conversation: Conversation, rows: Sequence[Message]) -> list[float]:
+    """Seconds from the end of a turn to what the user said next: the long one that is remembered
+    from before the last compaction, and those between the rows."""
+    earlier = [] if conversation.long_pause is None else [conversation.long_pause]
+    return earlier + [
         (row.created_at - _ended_at(before)).total_seconds()
         for before, row in pairwise(rows)
         if to_agent_message(row).is_prompt

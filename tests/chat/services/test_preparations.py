@@ -297,6 +297,23 @@ def test_a_pause_is_used_for_large_contexts_of_users_who_have_paused_before(user
     assert preparations.find_pause(load_state(small.pk)) is None
 
 
+def test_a_pause_is_remembered_over_compactions(user: User) -> None:
+    conversation = filled(user, 0.50)
+    with_pause(conversation)
+    assert load_state(conversation.pk).context.cache_ttl == "1h"
+    for through in (14, 16):
+        make_compaction(conversation, through=through)
+        add_messages(conversation, ["z" * int(0.35 * WINDOW * 3.5), "Yes."])
+        after = load_state(conversation.pk)
+        assert after.rows[0].number > 11, "the pause stood before the summary's last message"
+        assert after.context.cache_ttl == "1h"
+        assert preparations.find_pause(after) is not None
+    Message.objects.filter(conversation=conversation, number__lte=20).update(
+        created_at=timezone.now() - timedelta(hours=2)
+    )
+    assert load_state(conversation.pk).context.cache_ttl == "5m", "the newest pause counts"
+
+
 def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
     conversation = filled(user, 0.50)
     now = timezone.now()
