@@ -14,6 +14,8 @@ from agent.tools import Tool
 from chat import metrics
 from chat.db import in_db
 from chat.html.message import render_message
+from chat.live.runner import runner
+from chat.live.waiting import wait_for_compaction
 from chat.models import Conversation, Memory, Message, ModelProfile, SearchEntry, Turn
 from chat.queries import tools
 from chat.queries.search import find_messages
@@ -23,8 +25,9 @@ from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from tests.agent.conversations import flat
 from tests.chat.factories import add_messages
-from tests.chat.sockets import MAX_OUTPUT, SUMMARY, WINDOW, Chat, long_text
+from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, long_text
 from tests.support.job_board import CRITERIA, offer, offers
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both
 
@@ -528,6 +531,40 @@ async def test_one_long_turn_is_compacted_between_its_rounds_and_keeps_its_promp
     assert prompt in str(last.messages[0]["content"])
     assert "# Conversation Summary" in str(last.body["system"])
     assert len(lookup.scopes) == 3
+
+
+async def test_a_long_turn_prepares_between_its_rounds_and_never_waits(
+    chat: Chat, lookup: Lookup, worker: Any
+) -> None:
+    settings = PLAIN | {"prepare_ratio": 0.1}
+    await chat.start([long_text(number) for number in range(1, 7)], compaction_settings=settings)
+    lookup.table["large"] = long_text(9) * 4
+    for key in ("a", "wait", "large"):
+        chat.script.reply(look(key), when=is_chat)
+    chat.script.reply("All read.", when=is_chat)
+    chat.script.reply(SUMMARY, when=is_summary, always=True)
+    tab = await chat.open()
+    tab.say("Read them")
+    await asyncio.wait_for(lookup.waiting.wait(), PATIENCE)
+    live = runner.find_live(chat.conversation.pk)
+    assert live
+    assert live.preparing
+    await live.preparing
+    (begun,) = await chat.compactions()
+    assert (await wait_for_compaction(begun, new=False)).status == "ready"
+    assert not tab.all("CompressionStarted"), "nobody sees it before it is used"
+    await in_db(Conversation.objects.update, compaction_settings=PLAIN)  # one is enough
+    lookup.gate.set()
+    await tab.next("turn.finished", status="completed")
+    swapped = (await chat.compactions())[0]
+    assert (swapped.trigger, swapped.status, swapped.turn_id) == ("prepared", "completed", None)
+    *earlier, last = [request for request in chat.script.requests if is_chat(request)]
+    assert ["# Conversation Summary" in str(request.body["system"]) for request in earlier] == [
+        False
+    ] * 3
+    assert "# Conversation Summary" in str(last.body["system"])
+    assert [r[0] for r in outcome_of(last)] == ["toolu_large"]
+    assert "Read them" in str(last.messages)
 
 
 async def test_iterations_trigger_compacts_and_keeps_the_newest_rounds(

@@ -107,6 +107,18 @@ def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> Non
     assert preparations.prepare_if_due(load_state(conversation.pk)) is None
 
 
+def test_a_turn_prepares_between_its_own_rounds_and_no_other_does(user: User) -> None:
+    conversation = filled(user, 0.70)
+    turn = make_turn(conversation)
+    assert preparations.prepare_within(turn.pk + 1, load_state(conversation.pk)) is None
+    pk = preparations.prepare_within(turn.pk, load_state(conversation.pk))
+    assert pk is not None
+    assert Compaction.objects.get(pk=pk).turn is None
+    assert preparations.prepare_within(turn.pk, load_state(conversation.pk)) is None
+    small = filled(user, 0.60)
+    assert preparations.prepare_within(make_turn(small).pk, load_state(small.pk)) is None
+
+
 def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
     user: User, listen: Listen
 ) -> None:
