@@ -477,6 +477,20 @@ async def test_thinking_of_earlier_turns_that_is_refused_is_not_sent_again(chat:
     assert sent == [[], ["One."], [], []]
 
 
+async def test_thinking_that_followed_the_note_of_the_last_round_is_not_sent_again(
+    chat: Chat, lookup: Lookup, settings: Settings
+) -> None:
+    settings.MAX_TOOL_ROUNDS = 1
+    await chat.start([], model="claude-opus-5")
+    chat.script.reply([thinking("One."), look("a")]).reply([thinking("Two."), text("Done.")])
+    chat.script.reply("Fine.")
+    tab = await chat.open()
+    for words in ("Look", "Sure?"):
+        tab.say(words)
+        await tab.next("turn.finished", status="completed")
+    assert [thoughts(request) for request in chat.script.requests] == [[], ["One."], []]
+
+
 # --- Compaction between rounds --------------------------------------------------------------------
 
 
