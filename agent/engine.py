@@ -23,7 +23,7 @@ from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import count_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
-from agent.context.request import CACHE_SECONDS
+from agent.context.request import find_long_pause
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens, Usage
 from agent.tokens import Limits, TokenCounter, is_believable
@@ -38,8 +38,8 @@ PAUSE_MARGIN_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class UsageReport:
     """What the server reported with message `number`, of the context as it still is. `thinking`:
-    tokens of its output that are sent again only while its turn runs. `complete`: the report came
-    at the reply's end, and counts its text."""
+    tokens of its output that many models read only while its turn runs. `complete`: the report
+    came at the reply's end, and counts its text."""
 
     number: int
     usage: Usage
@@ -83,7 +83,8 @@ def meter(
     newer = _count_sent(context, [m for m in after if m.number > report.number])
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
-        used = report.usage.total - (0 if in_turn else report.thinking) + newer
+        kept = context.keeps_thinking and report.number >= context.thinking_from
+        used = report.usage.total - (0 if in_turn or kept else report.thinking) + newer
         return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
     used = report.usage.prompt + _count_sent(context, after)
@@ -238,7 +239,7 @@ def find_pause_to_use(
     not at all. Only for large contexts of users who came back after `pauses` (seconds) of which one
     outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
     large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
-    returned = any(pause > CACHE_SECONDS["5m"] for pause in pauses)
+    returned = find_long_pause(pauses) is not None
     return cached - PAUSE_MARGIN_SECONDS if policy.enabled and large and returned else None
 
 

@@ -19,13 +19,14 @@ MOST_TOKENS = 10**9  # that one call may report
 class Message:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
     `pasted` are the parts of its text, in characters, that its author did not type; None:
-    unknown."""
+    unknown. `thinking`: what its model reported of its thinking."""
 
     number: int
     role: Role
     blocks: Sequence[Block]
     tokens: RawTokens
     pasted: Sequence[tuple[int, int]] | None = None
+    thinking: RealTokens = RealTokens(0)
 
     @property
     def holds_tool_results(self) -> bool:

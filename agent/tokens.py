@@ -73,8 +73,8 @@ class TokenCounter:
         return RawTokens(sum(len(encoding.encode_ordinary(piece)) for piece in pieces))
 
     def count_blocks(self, blocks: list[Block]) -> RawTokens:
-        """Raw tokens of one message. Thinking does not count: finished turns are sent without
-        it."""
+        """Raw tokens of one message. Without its thinking, of which the text that is shown tells
+        nothing; see `Message.thinking`."""
         return RawTokens(MESSAGE_OVERHEAD + sum(map(self._count_block, blocks)))
 
     def _count_block(self, block: Block) -> int:

@@ -17,6 +17,7 @@ from agent.context.previews import count_sent_tokens, preview_message
 from agent.context.pruning import prune_message
 from agent.context.request import Request, Ttl
 from agent.context.summary import Summary
+from agent.context.thinking import keeps_thinking
 from agent.messages import Message, RawTokens, RealTokens, plain_text
 from agent.tokens import Limits, TokenCounter
 
@@ -58,9 +59,15 @@ class Context:
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
     memory: str = ""  # what the model is told about the user, in every conversation
-    thinking_from: int = 0  # thinking of older messages was written for another request
+    thinking_from: int = 0  # thinking of older messages was written after another prompt
     show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
+
+    @property
+    def keeps_thinking(self) -> bool:
+        """Whether the thinking of finished turns is sent again. Not in a trimmed request: newer
+        models refuse thinking that was written after more than what is left."""
+        return not self.omitted and keeps_thinking(self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,8 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     messages = prune_messages(context, counter)
     opening = [message for message in (context.first, context.prompt) if message]
     sent = [(m, count_sent_tokens(m, context.limits)) for m in [*opening, *messages]]
+    kept = [m.thinking for m in messages if m.number >= context.thinking_from]
+    thinking = sum(kept) if context.keeps_thinking else 0
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
@@ -103,9 +112,9 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
-        RealTokens(sum(tokens for _, tokens in sent)),
+        RealTokens(sum(tokens for _, tokens in sent) + thinking),
         tools=factor.apply(RawTokens(tools)),
-        uncertain=RealTokens(sum(tokens for m, tokens in sent if not m.is_countable)),
+        uncertain=RealTokens(sum(tokens for m, tokens in sent if not m.is_countable) + thinking),
     )
 
 
@@ -164,7 +173,12 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     history = [preview_message(message, limits) for message in prune_messages(context)]
     first = [preview_message(context.first, limits)] if context.first else []
     sent = limit_files([*first, *history])
-    messages = build_api_messages(sent[len(first) :], declared, thinking_from=context.thinking_from)
+    messages = build_api_messages(
+        sent[len(first) :],
+        declared,
+        thinking_from=context.thinking_from,
+        all_turns=context.keeps_thinking,
+    )
     opening = build_api_messages(sent[: len(first)], declared)
     if gap := _gap_note(context):
         opening.append({"role": "user", "content": [text_block(gap)]})

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agent.context.thinking import THINKING, drop_misplaced_thinking
 from agent.messages import Block, Message, block_text, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
@@ -19,7 +20,6 @@ ASSISTANT_KINDS = {
     "tool_search_tool_result",
 }
 USER_KINDS = {"image", "document", "search_result"}
-THINKING = ("thinking", "redacted_thinking")
 
 
 def text_block(text: str) -> Block:
@@ -27,11 +27,17 @@ def text_block(text: str) -> Block:
 
 
 def build_api_messages(
-    history: Sequence[Message], declared: set[str], *, thinking_from: int = 0
+    history: Sequence[Message],
+    declared: set[str],
+    *,
+    thinking_from: int = 0,
+    all_turns: bool = False,
 ) -> list[dict[str, Any]]:
     """API messages for a history that may be broken: no empty blocks, roles merged, every tool
-    call answered next, no thinking outside the running turn or of messages numbered below
-    `thinking_from`, undeclared tools as text."""
+    call answered next, undeclared tools as text. No thinking of messages numbered below
+    `thinking_from`, and unless that of `all_turns` is sent, none outside the running turn."""
+    if all_turns:
+        return _convert(history, declared, thinking_from, all_turns=True)
     messages = _convert(history, declared, thinking_from)
     if not _may_think(messages):
         messages = _convert(history, declared, None)
@@ -39,10 +45,14 @@ def build_api_messages(
 
 
 def _convert(
-    history: Sequence[Message], declared: set[str], thinking_from: int | None
+    history: Sequence[Message],
+    declared: set[str],
+    thinking_from: int | None,
+    *,
+    all_turns: bool = False,
 ) -> list[dict[str, Any]]:
     prompts = [i for i, message in enumerate(history) if message.is_prompt]
-    running = prompts[-1] if prompts else 0
+    running = prompts[-1] if prompts and not all_turns else 0
     names: dict[str, str] = {}
     served = _served(history)
     messages = []
@@ -56,7 +66,10 @@ def _convert(
         ]
         if content := [block for block in sent if block]:
             messages.append({"role": message.role, "content": content})
-    return _pair(merge_neighbours(messages))
+    merged = merge_neighbours(messages)
+    if all_turns:
+        merged = merge_neighbours(drop_misplaced_thinking(merged))
+    return _pair(merged)
 
 
 def _served(history: Sequence[Message]) -> set[tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from agent.context.history import THINKING
+from agent.context.thinking import THINKING
 from agent.messages import Block
 
 Ttl = Literal["5m", "1h"]
@@ -39,7 +39,9 @@ class Request:
 
     def body(self) -> dict[str, Any]:
         """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
-        static system prompt, the last chapter and the last message (3 of the API's 4)."""
+        static system prompt, the last chapter, the end of the request before this one, and the
+        last message: the API's four. From each the server looks back over 20 blocks only, and a
+        round of many calls is longer than that."""
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self.max_tokens,
@@ -60,10 +62,18 @@ class Request:
         for index in self.breakpoints:
             if index < len(self.system):
                 body["system"][index]["cache_control"] = control
-        *before, final = body["messages"][-1]["content"]
-        if final["type"] not in THINKING:
-            body["messages"][-1]["content"] = [*before, final | {"cache_control": control}]
+        for message in (body["messages"][-1], *_find_last_end(body["messages"])):
+            *before, final = message["content"]
+            if final["type"] not in THINKING:
+                message["content"] = [*before, final | {"cache_control": control}]
         return body
+
+
+def _find_last_end(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The message that the request before this one ended with, if there was one: the model's
+    newest words answered it."""
+    said = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    return messages[said[-1] - 1 : said[-1]] if said else ()
 
 
 def encode_body(body: Mapping[str, Any]) -> bytes:
@@ -80,5 +90,10 @@ def choose_cache_ttl(pauses: Sequence[float]) -> Ttl:
     To write for an hour costs 1.6 times as much and pays where the user comes back within the
     hour but not within five minutes: all that was sent before is then read, not written anew.
     """
-    outlived = [pause for pause in pauses if pause >= CACHE_SECONDS["5m"]]
-    return "1h" if outlived and outlived[-1] < CACHE_SECONDS["1h"] else "5m"
+    long = find_long_pause(pauses)
+    return "1h" if long and long < CACHE_SECONDS["1h"] else "5m"
+
+
+def find_long_pause(pauses: Sequence[float]) -> float | None:
+    """The newest pause that outlived the shorter lifetime, in seconds; None: there was none."""
+    return next((p for p in reversed(pauses) if p >= CACHE_SECONDS["5m"]), None)

@@ -37,11 +37,13 @@ TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 @dataclass(frozen=True)
 class Rules:
-    """What the messages are judged against: the names of the declared tools, and whether they may
-    end with the assistant's words, as where a paused reply is sent back."""
+    """What the messages are judged against: the names of the declared tools, whether they may end
+    with the assistant's words, as where a paused reply is sent back, and whether the model reads
+    the thinking of finished turns."""
 
     tool_names: frozenset[str]
     resumed: bool = False
+    keeps_thinking: bool = False
 
 
 @dataclass
@@ -84,7 +86,7 @@ def find_message_violations(messages: Any, rules: Rules) -> list[str]:
         found.append(f"messages.{len(messages) - 1}: prefill: the last message must be the user's")
     found += _pairing(groups, rules)
     found += _server_pairing(groups)
-    return found + list(_thinking(groups))
+    return found + list(_thinking(groups, rules))
 
 
 def _content(place: str, role: str, content: Any, group: _Group) -> Iterator[str]:
@@ -215,8 +217,8 @@ def _results(group: _Group, called: set[str]) -> Iterator[str]:
         yield f"messages.{group.first}: tool_use without a tool_result: {call_id}"
 
 
-def _thinking(groups: list[_Group]) -> Iterator[str]:
-    """Order within a message, and no thinking of turns that are over."""
+def _thinking(groups: list[_Group], rules: Rules) -> Iterator[str]:
+    """Order within a message, and no thinking of turns that are over where the model ignores it."""
     turn_start = max(
         (i for i, g in enumerate(groups) if g.role == "user" and not g.of("tool_result")),
         default=0,
@@ -230,7 +232,7 @@ def _thinking(groups: list[_Group]) -> Iterator[str]:
             call_came = call_came or kind == "tool_use"
             if kind not in THINKING:
                 continue
-            if index < turn_start:
+            if index < turn_start and not rules.keeps_thinking:
                 yield f"{place}: thinking of a finished turn"
             if call_came:
                 yield f"{place}: thinking must come before tool_use"

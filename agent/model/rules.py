@@ -1,8 +1,8 @@
 """Is this a request that the Messages API would accept? Independent of the code that builds one.
 
 Only the standard library is used, so that a mistake in request assembly cannot hide here. Two
-rules are the product's and stricter than some models': no thinking of finished turns, and no
-prefill at all.
+rules are the product's and stricter than some models': no thinking of finished turns for models
+that ignore it, and no prefill at all.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ FIELDS_OF_COUNTING = KNOWN_FIELDS - {"max_tokens", "stream", "metadata", "stop_s
 SAMPLING_FIELDS = ("temperature", "top_p", "top_k")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MODEL_5 = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-5(?:-|$)")
+# Opus since 4.5, Sonnet since 4.6, and all of version 5 and later.
+KEEPS_THINKING = re.compile(
+    r"claude-(?:opus-4-(?:[5-9]|\d\d)|sonnet-4-(?:[6-9]|\d\d)|[a-z]+-(?:[5-9]|\d\d))(?:-|$)"
+)
 
 
 def find_violations(
@@ -65,7 +69,8 @@ def find_violations(
         found += _headers(headers)
     found += _system(request_body.get("system"))
     found += _tools(request_body)
-    rules = Rules(_tool_names(request_body), resumed)
+    keeps_thinking = bool(KEEPS_THINKING.match(str(request_body.get("model"))))
+    rules = Rules(_tool_names(request_body), resumed, keeps_thinking)
     found += find_message_violations(request_body.get("messages"), rules)
     found += _thinking_setting(request_body)
     found += _breakpoints(request_body)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from agent.compaction.chapters import Chapter
@@ -103,6 +102,7 @@ class Conductor:
         self._report: UsageReport | None = None
         self._preparation: Preparation | None = None
         self._pause_at: float | None = None
+        self._pauses: list[float] = []  # before each of the user's messages but the first
         self._attempts: list[tuple[float, bool, int]] = []  # (ended, failed, turn), newest first
         self._turns = 0
 
@@ -111,6 +111,8 @@ class Conductor:
     def play(self, exchange: ReplayExchange, gap: float) -> None:
         """A pause, a user's message, the tools' rounds and the answer."""
         self._advance(gap)
+        if self._turns:
+            self._pauses.append(gap)
         self._turns += 1
         self._add("user", [_text(exchange.user)])
         size: int = self.messages[-1].tokens
@@ -195,13 +197,6 @@ class Conductor:
             pruned_through=self._pruned_through,
             cache_ttl=choose_cache_ttl(self._pauses),
         )
-
-    @property
-    def _pauses(self) -> list[float]:
-        """Seconds before each of the user's messages in the tail, but the first."""
-        times = self.times[self.through :]
-        users = (message.role == "user" for message in self.messages[self.through + 1 :])
-        return [b - a for (a, b), user in zip(pairwise(times), users, strict=False) if user]
 
     @property
     def _cached_seconds(self) -> float:

@@ -26,7 +26,7 @@ from agent.model.reply import Event, Outcome, Reply, read_outcome
 from chat.db import finish_despite_cancel, in_db_with_retries
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
-from chat.live.waiting import compact_within
+from chat.live.waiting import compact_within, prepare_within
 from chat.models import Turn
 from chat.models.notices import Notice
 from chat.queries import model_server
@@ -76,8 +76,11 @@ class AnswerSteps:
         too long, make room and ask again."""
         opening = await self._open()
         self._conversation = opening.state.conversation
+        self._prepare(opening.state)
         if final:
             await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.LAST_ROUND)
+            if opening.state.context.keeps_thinking:  # bound to a note that is not sent again
+                await in_db_with_retries(turns.void_thinking, self._live.turn_id)
         as_text = False
         while True:
             try:
@@ -136,6 +139,12 @@ class AnswerSteps:
         return await in_db_with_retries(
             requests.begin_answer, self._live.turn_id, may_compact=may_compact
         )
+
+    def _prepare(self, state: RequestState) -> None:
+        """After a round of tools: have the next summary written before the turn needs it."""
+        live = self._live
+        if live.rounds and (live.preparing is None or live.preparing.done()):
+            live.preparing = asyncio.create_task(prepare_within(live.turn_id, state))
 
     async def _made_room(self, state: RequestState, error: AgentError) -> bool:
         """Whether the next try is shorter, after the API refused a prompt as too long: because of a

@@ -10,11 +10,11 @@ from chat.outages import QUEUE
 
 
 async def enqueue(task: Task, *args: Any, countdown: float | None = None) -> bool:
-    """`hand_over` on a thread, as the queue is on the network."""
-    return await asyncio.to_thread(hand_over, task, *args, countdown=countdown)
+    """`put_in_queue` on a thread, as the queue is on the network."""
+    return await asyncio.to_thread(put_in_queue, task, *args, countdown=countdown)
 
 
-def hand_over(task: Task, *args: Any, countdown: float | None = None) -> bool:
+def put_in_queue(task: Task, *args: Any, countdown: float | None = None) -> bool:
     """Hand a task to the workers; False where the queue could not be reached."""
     try:
         task.apply_async(args, countdown=countdown)

@@ -34,6 +34,7 @@ class LiveTurn:
     conversation_id: UUID
     kind: str
     task: asyncio.Task[None] | None = None
+    preparing: asyncio.Task[None] | None = None  # a summary, between two rounds
     stopping: bool = False
     ending: bool = False  # its end is being stored: too late to stop it
     message_id: int | None = None

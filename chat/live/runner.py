@@ -34,14 +34,14 @@ from chat.live.answer import AnswerSteps
 from chat.live.enqueuing import enqueue
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import listen_to_peers
-from chat.live.waiting import wait_for_compaction
+from chat.live.waiting import hand_over, wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
 from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries.conversation import RequestState
-from chat.services import compactions, endings, gaps, preparations, summaries, sweep, turns
+from chat.services import endings, gaps, preparations, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
 from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
@@ -216,6 +216,8 @@ class Runner:
 
     async def _follow_up(self, live: LiveTurn, ending: TurnOutcome, state: RequestState) -> None:
         """What follows a finished answer, in the background: a title, a preparation."""
+        if live.preparing:
+            await live.preparing
         if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
             return
         try:
@@ -229,8 +231,7 @@ class Runner:
         if live.opening:
             await enqueue(tasks.suggest_title, str(conversation_id))
         if prepared := await in_db(preparations.prepare_if_due, state):
-            if not await enqueue(tasks.compact, prepared):
-                await in_db(compactions.fail, prepared, compactions.NO_QUEUE)
+            await hand_over(prepared)
         elif gaps.has_gap(state):
             await enqueue(tasks.rebuild, str(conversation_id))
         elif pause := preparations.find_pause(state):

@@ -1,4 +1,5 @@
-"""A turn that waits for its compaction: the web process hands it to a worker and looks after it."""
+"""What the web process does about compactions: hands them to a worker, and waits for those that a
+turn cannot go on without."""
 
 import asyncio
 from contextlib import suppress
@@ -17,7 +18,7 @@ from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import CompressionCompleted
 from chat.queries import summaries
 from chat.queries.conversation import RequestState
-from chat.services import compactions
+from chat.services import compactions, preparations
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +37,22 @@ async def compact_within(
     return ended.status == Compaction.Status.COMPLETED
 
 
+async def prepare_within(turn_id: int, state: RequestState) -> None:
+    """Between two rounds of a turn, which does not wait for it: have a summary written where the
+    context nears its trigger."""
+    try:
+        if prepared := await in_db(preparations.prepare_within, turn_id, state):
+            await hand_over(prepared)
+    except Exception:
+        log.exception("nothing was prepared", turn=turn_id)
+
+
+async def hand_over(compaction_id: int) -> None:
+    """Give a compaction to the workers; it fails where the queue cannot be reached."""
+    if not await enqueue(tasks.compact, compaction_id):
+        await in_db_with_retries(compactions.fail, compaction_id, compactions.NO_QUEUE)
+
+
 async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Compaction:
     """Hand a compaction to a worker and wait for its end: an event, with a look at the row each
     second, so that neither a lost event nor a dead worker holds the conversation."""
@@ -44,8 +61,8 @@ async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Co
     group = conversation_group(compaction.conversation_id)
     await layer.group_add(group, channel)
     try:
-        if new and not await enqueue(tasks.compact, compaction.pk):
-            await in_db_with_retries(compactions.fail, compaction.pk, compactions.NO_QUEUE)
+        if new:
+            await hand_over(compaction.pk)
         taken_up_by = asyncio.get_running_loop().time() + settings.COMPACTION_PICKUP_SECONDS
         while True:
             late = asyncio.get_running_loop().time() > taken_up_by

@@ -173,6 +173,7 @@ class Migration(migrations.Migration):
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),
                 ('next_number', models.PositiveIntegerField(default=1, help_text='Of the next message.')),
                 ('meter_valid_from', models.PositiveIntegerField(default=0, help_text='Usage reported by messages numbered below this no longer describes the context.')),
+                ('long_pause', models.FloatField(blank=True, help_text='Seconds: the newest pause before the last compaction that outlived the shorter lifetime of the prompt cache.', null=True)),
                 ('input_tokens', models.PositiveBigIntegerField(default=0)),
                 ('output_tokens', models.PositiveBigIntegerField(default=0)),
                 ('cost', models.FloatField(default=0.0, help_text='US dollars, compactions included.')),

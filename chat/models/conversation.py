@@ -82,6 +82,12 @@ class Conversation(models.Model):
         default=0,
         help_text="Usage reported by messages numbered below this no longer describes the context.",
     )
+    long_pause = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Seconds: the newest pause before the last compaction that outlived the shorter "
+        "lifetime of the prompt cache.",
+    )
 
     # Running totals: nothing adds up 10,000 messages to show a meter.
     input_tokens = models.PositiveBigIntegerField(default=0)

@@ -41,6 +41,7 @@ _FIELDS = (
     "model",
     "usage",
     "created_at",
+    "turn",
 )
 
 
@@ -105,7 +106,7 @@ class RequestState:
     @property
     def pauses(self) -> list[float]:
         """Seconds that the user let pass before each of the newest prompts."""
-        return measure_pauses(self.rows)
+        return _list_pauses(self.conversation, self.rows)
 
     @property
     def rounds(self) -> int:
@@ -171,13 +172,22 @@ def load_state_for(conversation: Conversation, profile: ModelProfile | None = No
         limits=limits_for(profile, conversation),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
-        thinking_from=conversation.meter_valid_from,
+        thinking_from=_find_own_thinking(conversation, rows),
         show_thinking=profile.show_thinking,
-        cache_ttl=choose_cache_ttl(measure_pauses(rows)) if settings.CACHE_FOR_AN_HOUR else "5m",
+        cache_ttl=choose_cache_ttl(_list_pauses(conversation, rows))
+        if settings.CACHE_FOR_AN_HOUR
+        else "5m",
     )
     reply = _last_reply(rows, conversation)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
     return RequestState(conversation, profile, policy, metered, rows)
+
+
+def _find_own_thinking(conversation: Conversation, rows: Sequence[Message]) -> int:
+    """The number from which on thinking was written after what is sent now. An imported message
+    has no turn: the API took its thinking from another account, after another system prompt."""
+    imported = (r.number for r in rows if r.turn_id is None and r.role == Message.Role.ASSISTANT)
+    return max(conversation.meter_valid_from, max(imported, default=-1) + 1)
 
 
 def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | None:
@@ -186,9 +196,11 @@ def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | Non
     return users.exclude(blocks__0__type="tool_result").order_by("-position").first()
 
 
-def measure_pauses(rows: Sequence[Message]) -> list[float]:
-    """Seconds from the end of a turn to what the user said next."""
-    return [
+def _list_pauses(conversation: Conversation, rows: Sequence[Message]) -> list[float]:
+    """Seconds from the end of a turn to what the user said next: the long one that is remembered
+    from before the last compaction, and those between the rows."""
+    earlier = [] if conversation.long_pause is None else [conversation.long_pause]
+    return earlier + [
         (row.created_at - _ended_at(before)).total_seconds()
         for before, row in pairwise(rows)
         if to_agent_message(row).is_prompt
@@ -204,7 +216,9 @@ def _ended_at(row: Message) -> datetime:
 def to_agent_message(row: Message) -> AgentMessage:
     """A message as requests see it: empty, where the model declined to write it."""
     blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
-    return AgentMessage(row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted)
+    return AgentMessage(
+        row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted, _thinking(row)
+    )
 
 
 def _sent_tokens(row: Message) -> RawTokens:
@@ -212,16 +226,22 @@ def _sent_tokens(row: Message) -> RawTokens:
     return RawTokens(0 if row.stop_reason == Message.REFUSED else row.tokens)
 
 
+def _thinking(row: Message) -> RealTokens:
+    """What was reported of the thinking that is sent of a message."""
+    usage = (row.usage or {}) if row.stop_reason != Message.REFUSED else {}
+    details = usage.get("output_tokens_details") or {}
+    return RealTokens(int(details.get("thinking_tokens") or 0))
+
+
 def _last_reply(rows: Sequence[Message], conversation: Conversation) -> Message | None:
     return next((row for row in reversed(rows) if _reports(row, conversation)), None)
 
 
 def _report(row: Message) -> UsageReport:
-    details = (row.usage or {}).get("output_tokens_details") or {}
     return UsageReport(
         row.number,
         Usage.from_api(row.usage),
-        thinking=int(details.get("thinking_tokens") or 0),
+        thinking=_thinking(row),
         complete=row.status == Message.Status.COMPLETE,
     )
 

@@ -138,7 +138,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             tokens_after=written.tokens,
         ):
             if waited_for:
-                make_current(conversation, compaction, new=True)
+                make_current(conversation, compaction, written_for=task.state)
                 announce_end(compaction)
                 group = conversation_group(conversation.pk)
                 emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))

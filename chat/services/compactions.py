@@ -20,6 +20,7 @@ from django.utils.translation import gettext_noop
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.compaction.requests import PROMPT_VERSION
+from agent.context.request import find_long_pause
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
@@ -126,7 +127,7 @@ def commit_ready(state: RequestState) -> RequestState | None:
             return None
         if not end(compaction, Compaction.Status.COMPLETED, of=(Compaction.Status.READY,)):
             return None
-        make_current(conversation, compaction, new=True)
+        make_current(conversation, compaction, written_for=state)
         after = load_state(conversation.pk)
         compaction.tokens_before, compaction.tokens_after = state.used, after.used
         compaction.save(update_fields=["tokens_before", "tokens_after"])
@@ -247,13 +248,20 @@ def fail_all_of(turn_id: int) -> None:
 
 
 def make_current(
-    conversation: Conversation, compaction: Compaction | None, *, new: bool = False
+    conversation: Conversation,
+    compaction: Compaction | None,
+    *,
+    written_for: RequestState | None = None,
 ) -> None:
-    """Point a conversation at a version of its summary, or at none; `new` counts it."""
+    """Point a conversation at a version of its summary, or at none. A new one comes with the state
+    that it was `written_for`: it counts, and the pauses that it hides are remembered."""
+    new = written_for is not None
+    remembered = {"long_pause": find_long_pause(written_for.pauses)} if written_for else {}
     Conversation.objects.filter(pk=conversation.pk).update(
         **_as_compressed(compaction),
         compaction_held=False,
         compactions_completed=F("compactions_completed") + int(new),
+        **remembered,
     )
 
 

@@ -30,6 +30,14 @@ def prepare_if_due(state: RequestState) -> int | None:
     return _begin(state, Trigger.PREPARED)
 
 
+def prepare_within(turn_id: int, state: RequestState) -> int | None:
+    """Between two rounds of a turn: the same, though the turn holds the conversation. It is swapped
+    in before a later request, of this turn or the next."""
+    if not wants_preparation(state.used, state.limits, state.policy):
+        return None
+    return _begin(state, Trigger.PREPARED, within=turn_id)
+
+
 def find_pause(state: RequestState) -> tuple[int, float] | None:
     """After a reply: whether a pause should be used, as (number of the last message, seconds to
     wait for)."""
@@ -51,12 +59,12 @@ def prepare_in_pause(conversation_id: UUID, head: int) -> int | None:
     return _begin(state, Trigger.IDLE)
 
 
-def _begin(state: RequestState, trigger: Trigger) -> int | None:
+def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | None:
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=state.conversation.pk)
-        busy = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE).exists()
+        active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
         if (
-            busy
+            active.exclude(pk=within).exists()
             or not conversation.owner.is_active
             or not state.policy.enabled
             or state.policy.held

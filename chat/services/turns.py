@@ -155,7 +155,7 @@ def mark_trimmed(turn_id: int) -> None:
 
 
 def void_thinking(turn_id: int) -> None:
-    """Do not send the running turn's thinking again: the API did not take it back."""
+    """Do not send the thinking again that there is by now: the API does not take it back."""
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 

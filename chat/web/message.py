@@ -18,7 +18,7 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.html.message import render_whole_row
 from chat.html.plot import render_context_plot
-from chat.live.enqueuing import hand_over
+from chat.live.enqueuing import put_in_queue
 from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
@@ -124,7 +124,7 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
         context["refusal"] = explain_refusal(refusal)
         return render(request, "chat/dialogs/message_delete.html", context, status=422)
     if context["summarised"]:  # if the queue is away, the next reply asks again
-        hand_over(tasks.rebuild, str(pk))
+        put_in_queue(tasks.rebuild, str(pk))
     return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
 
 

@@ -194,7 +194,7 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
     if first and first.role != "user":
         first = None
     return Context(
-        model="claude-test",
+        model=draw(st.sampled_from(["claude-test", "claude-sonnet-5-5"])),
         limits=draw(limits(smallest)),
         system_prompt=draw(texts),
         summary=draw(summaries) if summarised else Summary(),

@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from agent.compaction.policy import Policy, Trigger
-from agent.context.assemble import Context
+from agent.context.assemble import Context, measure
 from agent.context.previews import preview_limit
 from agent.engine import (
     BreakerOpen,
@@ -26,7 +26,7 @@ from agent.engine import (
     send_or_trim,
     trim_if_needed,
 )
-from agent.messages import Block, Usage
+from agent.messages import Block, RealTokens, Usage
 from tests.agent.conversations import (
     COUNTER,
     LIMITS,
@@ -237,6 +237,18 @@ def test_thinking_counts_only_while_its_turn_runs() -> None:
     asks = message(2, "assistant", [call("t1")], 100)
     running = context(user(1), asks, message(3, "user", [result("t1")], 100))
     assert meter(running, COUNTER, UsageReport(2, usage, thinking=40)).used == 1_150
+
+
+def test_thinking_counts_in_all_turns_of_a_model_that_keeps_it() -> None:
+    usage = Usage(1_000, 50)
+    thoughts = {2: RealTokens(20), 4: RealTokens(60)}
+    history = [replace(m, thinking=thoughts.get(m.number, 0)) for m in exchanges(2, 100)]
+    over = replace(context(*history), model="claude-sonnet-5-5")
+    assert meter(over, COUNTER, UsageReport(4, usage, thinking=60)).used == 1_050
+    assert measure(over, COUNTER).conversation == 4 * 100 + 20 + 60
+    moved_on = replace(over, thinking_from=4)  # the prompt changed before the last reply
+    assert measure(moved_on, COUNTER).conversation == 4 * 100 + 60
+    assert meter(replace(over, thinking_from=5), COUNTER, UsageReport(4, usage, 60)).used == 990
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from agent.context.summary import Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits
+from demo.api.prompt_cache import PromptCache
 from tests.agent.conversations import (
     COUNTER,
     LIMITS,
@@ -132,11 +135,53 @@ def test_breakpoints_stand_after_the_static_prompt_the_last_chapter_and_the_last
 
 def test_there_are_never_more_than_four_breakpoints() -> None:
     many = Summary(tuple(f"Part {n}." for n in range(20)), "Index.")
-    body = assemble(context(user(5, "Hi."), summary=many, summary_through=4, tools=TOOLS)).body()
-    assert len(breakpoints(body)) == 3
+    messages = [user(5, "Hi."), assistant(6), user(7, "And?"), assistant(8), user(9, "Now?")]
+    body = assemble(context(*messages, summary=many, summary_through=4, tools=TOOLS)).body()
+    assert breakpoints(body)[2:] == ["And?", "Now?"]
+    assert len(breakpoints(body)) == 4
     bare = Request("claude-test", 100, [], [{"role": "user", "content": [text("Hi.")]}])
     assert bare.body()["system"] == []
     assert "Part 19." in breakpoints(body)[1]
+
+
+def parallel_rounds(rounds: int, calls: int, start: int = 1, *lead: Block) -> list[Message]:
+    """A turn of so many rounds, each of so many calls at once with a page of results each; `lead`
+    comes before the calls."""
+    made = [user(start)]
+    for n in range(start + 1, start + 2 * rounds, 2):
+        ids = [f"c{n}-{i}" for i in range(calls)]
+        made.append(message(n, "assistant", [*lead, *(call(i, path=i) for i in ids)]))
+        made.append(message(n + 1, "user", [result(i, "A line. " * 250) for i in ids]))
+    return made
+
+
+def assert_each_reads_the_one_before(made: Context, history: Sequence[Message]) -> None:
+    """Send the history as it grows, a request at each message of the user's side."""
+    cache, before = PromptCache(), 0
+    for end, last in enumerate(history, 1):
+        if last.role == "user":
+            body = assemble(replace(made, messages=history[:end], tools=TOOLS)).body()
+            assert not list(find_violations(body))
+            prompt = cache.account(body)
+            assert prompt.cache_read_input_tokens == before
+            before = prompt.total
+
+
+@pytest.mark.parametrize("calls", [1, 9, 12, 40])
+@pytest.mark.parametrize("summary", [Summary(), RECORD])
+def test_a_request_reads_all_of_the_one_before_however_many_calls_came_between(
+    calls: int, summary: Summary
+) -> None:
+    """The API looks back over 20 blocks from a breakpoint; a round of ten calls has 20."""
+    assert_each_reads_the_one_before(context(summary=summary), parallel_rounds(5, calls))
+
+
+def test_a_paused_reply_is_sent_back_with_a_breakpoint_where_its_request_ended() -> None:
+    request = assemble(context(user(1), assistant(2), user(3, "Search.")))
+    paused = replace(
+        request, messages=[*request.messages, {"role": "assistant", "content": [text("I see.")]}]
+    )
+    assert breakpoints(paused.body()) == [BASE_PROMPT, "Search.", "I see."]
 
 
 def test_a_new_chapter_leaves_the_blocks_before_it_alone() -> None:
@@ -371,6 +416,43 @@ def test_thinking_out_of_its_place_is_not_sent() -> None:
         message(3, "user", [result("a")]),
     )
     assert thoughts(made) == 0
+
+
+def kept(*extra: Message, **changes: Any) -> Context:
+    """The same for a model that keeps the thinking of all turns."""
+    return replace(rounds(*extra), model="claude-opus-4-5", **changes)
+
+
+def test_a_model_that_keeps_thinking_gets_that_of_all_turns() -> None:
+    assert sent(kept())[1] == ("assistant", [thinking("Old."), text("Done.")])
+    assert thoughts(kept()) == 3
+    over = [message(8, "assistant", [thinking("Last."), text("Done.")]), user(9)]
+    assert thoughts(kept(*over)) == 4
+    assert thoughts(kept(*over, thinking_from=5)) == 2, "the prompt was another before"
+    assert thoughts(kept(*over, omitted=2)) == 0, "the prompt is another now"
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [thinking("Cut off.")],
+        [thinking("Unsigned.", ""), text("Done.")],
+        [call("c"), thinking("Late."), text("Done.")],
+    ],
+)
+def test_thinking_that_cannot_go_back_takes_no_other_along(blocks: list[Block]) -> None:
+    made = kept(message(8, "assistant", blocks), message(9, "user", [result("c"), text("And?")]))
+    assert thoughts(made) == 3
+
+
+def test_an_agents_session_is_read_from_the_cache_whole_also_after_a_turns_end() -> None:
+    """Thinking, a dozen calls a round, three turns."""
+    history: list[Message] = []
+    for start in (1, 9, 17):
+        history += parallel_rounds(3, 12, start, thinking("A long thought. " * 99))
+        history.append(message(start + 7, "assistant", [thinking("So."), text("Done.")]))
+    made = replace(context(), model="claude-sonnet-4-6")
+    assert_each_reads_the_one_before(made, history)
 
 
 # --- The first message and what is left out -------------------------------------------------------

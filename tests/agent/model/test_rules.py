@@ -119,6 +119,15 @@ GOOD: dict[str, Body] = {
     "a pause in a search": changed(
         messages=[said("Go"), answered(SEARCHED[0], call("a")), said([result("a")])]
     ),
+    "thinking of a finished turn": changed(
+        messages=[
+            said("Hello"),
+            answered(thought(), text("Hi."), call("t0")),
+            said([result("t0")]),
+            answered(thought(), text("Done.")),
+            said("Go on"),
+        ]
+    ),
     "adaptive thinking": changed(thinking={"type": "adaptive"}, tool_choice={"type": "auto"}),
 }
 
@@ -162,6 +171,11 @@ def late_hour(body: Body) -> None:
     body["messages"][4]["content"][0]["cache_control"] = {"type": "ephemeral", "ttl": "1h"}
 
 
+def thinking_for_an_older_model(body: Body) -> None:
+    body["model"] = "claude-sonnet-4-5-20250929"
+    insert(1, 0, thought())(body)
+
+
 def five_breakpoints(body: Body) -> None:
     for place in (body["tools"][0], body["system"][1], body["messages"][4]["content"][0]):
         place["cache_control"] = CACHED
@@ -193,7 +207,7 @@ CORRUPTIONS: dict[str, tuple[Callable[[Body], None], str]] = {
     "tool_name_twice": (top(tools=[tool("search"), tool("search"), tool("read")]), "unique"),
     "bad_tool_name": (top(tools=[tool("search"), tool("read"), tool("a b")]), "name must match"),
     "unsigned_thinking": (block(5, 0, signature=""), "signature"),
-    "thinking_of_a_finished_turn": (insert(1, 0, thought()), "finished turn"),
+    "thinking_that_the_model_ignores": (thinking_for_an_older_model, "finished turn"),
     "thinking_after_a_call": (insert(5, 4, thought()), "before tool_use"),
     "thinking_at_the_end": (message(3, answered(text("Done."), thought())), "last block"),
     "thinking_of_the_user": (insert(4, 0, thought()), "not allowed"),

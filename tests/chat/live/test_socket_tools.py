@@ -14,6 +14,8 @@ from agent.tools import Tool
 from chat import metrics
 from chat.db import in_db
 from chat.html.message import render_message
+from chat.live.runner import runner
+from chat.live.waiting import wait_for_compaction
 from chat.models import Conversation, Memory, Message, ModelProfile, SearchEntry, Turn
 from chat.queries import tools
 from chat.queries.search import find_messages
@@ -21,9 +23,11 @@ from chat.tools import registry
 from chat.tools.scope import Scope
 from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
+from tests.agent.conversations import flat
 from tests.chat.factories import add_messages
-from tests.chat.sockets import MAX_OUTPUT, SUMMARY, WINDOW, Chat, long_text
+from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, long_text
 from tests.support.job_board import CRITERIA, offer, offers
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both
 
@@ -97,10 +101,9 @@ async def test_a_turn_calls_tools_and_answers(chat: Chat, lookup: Lookup) -> Non
 
     first, second = chat.script.requests
     assert [tool["name"] for tool in first.body["tools"]][-1] == "lookup"
-    assert second.messages[:-2] == [
-        *first.messages[:-1],
-        first.messages[-1] | {"content": [without_cache(first.messages[-1]["content"][0])]},
-    ]
+    before = flat(first.body)
+    assert flat(second.body)[: len(before)] == before
+    assert second.messages[-3]["content"][-1] == first.messages[-1]["content"][-1], "a breakpoint"
     assert [b["type"] for b in second.messages[-2]["content"]] == [
         "thinking", "text", "tool_use", "tool_use",
     ]  # fmt: skip
@@ -419,7 +422,9 @@ async def test_thinking_that_the_api_does_not_take_back_goes_as_text_once(
     assert "Value of a" in str(again.messages)
 
 
-async def test_thinking_of_a_finished_turn_is_not_sent(chat: Chat, lookup: Lookup) -> None:
+async def test_thinking_of_a_finished_turn_is_not_sent_to_a_model_that_ignores_it(
+    chat: Chat, lookup: Lookup
+) -> None:
     chat.script.reply([thinking("Hm."), look("a")]).reply("Done.").reply("Yes.")
     tab = await chat.open()
     tab.say("Look")
@@ -428,6 +433,62 @@ async def test_thinking_of_a_finished_turn_is_not_sent(chat: Chat, lookup: Looku
     await tab.next("turn.finished", status="completed")
     assert "thinking" in str(chat.script.requests[1].messages)
     assert "thinking" not in str(chat.script.requests[2].messages)
+
+
+def thoughts(request: Any) -> list[str]:
+    blocks = [block for message in request.messages for block in message["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+async def test_a_model_that_keeps_thinking_gets_that_of_all_turns_until_the_prompt_changes(
+    chat: Chat, lookup: Lookup, worker: Any
+) -> None:
+    """The server checks that each thought follows what it followed when it was written."""
+    await chat.start([long_text(number) for number in range(1, 7)], model="claude-opus-5")
+    chat.script.reply([thinking("One."), look("a")]).reply([thinking("Two."), text("Done.")])
+    chat.script.reply([thinking("Three."), text("Yes.")]).reply("Fine.", when=is_chat)
+    tab = await chat.open()
+    for words in ("Look", "Sure?", "Good"):
+        tab.say(words)
+        await tab.next("turn.finished", status="completed")
+    last = chat.script.requests[-1]
+    assert thoughts(last) == ["One.", "Two.", "Three."]
+    chat.script.reply(SUMMARY, when=is_summary)
+    tab.send("compact")
+    await tab.next("CompressionCompleted", success=True)
+    await tab.next("turn.finished")
+    chat.script.reply([thinking("New."), text("Right.")], when=is_chat).reply("So.", when=is_chat)
+    for words in ("And?", "Then?"):
+        tab.say(words)
+        await tab.next("turn.finished", status="completed")
+    assert [thoughts(request) for request in chat.script.requests[-2:]] == [[], ["New."]]
+
+
+async def test_thinking_of_earlier_turns_that_is_refused_is_not_sent_again(chat: Chat) -> None:
+    await chat.start([], model="claude-opus-5")
+    chat.script.reply([thinking("One."), text("Done.")])
+    chat.script.error(400, message="messages.1: Invalid `signature` in `thinking` block")
+    chat.script.reply([thinking("Two."), text("Yes.")]).reply("Fine.")
+    tab = await chat.open()
+    for words in ("Look", "Sure?", "Good"):
+        tab.say(words)
+        await tab.next("turn.finished", status="completed")
+    sent = [thoughts(request) for request in chat.script.requests]
+    assert sent == [[], ["One."], [], []]
+
+
+async def test_thinking_that_followed_the_note_of_the_last_round_is_not_sent_again(
+    chat: Chat, lookup: Lookup, settings: Settings
+) -> None:
+    settings.MAX_TOOL_ROUNDS = 1
+    await chat.start([], model="claude-opus-5")
+    chat.script.reply([thinking("One."), look("a")]).reply([thinking("Two."), text("Done.")])
+    chat.script.reply("Fine.")
+    tab = await chat.open()
+    for words in ("Look", "Sure?"):
+        tab.say(words)
+        await tab.next("turn.finished", status="completed")
+    assert [thoughts(request) for request in chat.script.requests] == [[], ["One."], []]
 
 
 # --- Compaction between rounds --------------------------------------------------------------------
@@ -484,6 +545,40 @@ async def test_one_long_turn_is_compacted_between_its_rounds_and_keeps_its_promp
     assert prompt in str(last.messages[0]["content"])
     assert "# Conversation Summary" in str(last.body["system"])
     assert len(lookup.scopes) == 3
+
+
+async def test_a_long_turn_prepares_between_its_rounds_and_never_waits(
+    chat: Chat, lookup: Lookup, worker: Any
+) -> None:
+    settings = PLAIN | {"prepare_ratio": 0.1}
+    await chat.start([long_text(number) for number in range(1, 7)], compaction_settings=settings)
+    lookup.table["large"] = long_text(9) * 4
+    for key in ("a", "wait", "large"):
+        chat.script.reply(look(key), when=is_chat)
+    chat.script.reply("All read.", when=is_chat)
+    chat.script.reply(SUMMARY, when=is_summary, always=True)
+    tab = await chat.open()
+    tab.say("Read them")
+    await asyncio.wait_for(lookup.waiting.wait(), PATIENCE)
+    live = runner.find_live(chat.conversation.pk)
+    assert live
+    assert live.preparing
+    await live.preparing
+    (begun,) = await chat.compactions()
+    assert (await wait_for_compaction(begun, new=False)).status == "ready"
+    assert not tab.all("CompressionStarted"), "nobody sees it before it is used"
+    await in_db(Conversation.objects.update, compaction_settings=PLAIN)  # one is enough
+    lookup.gate.set()
+    await tab.next("turn.finished", status="completed")
+    swapped = (await chat.compactions())[0]
+    assert (swapped.trigger, swapped.status, swapped.turn_id) == ("prepared", "completed", None)
+    *earlier, last = [request for request in chat.script.requests if is_chat(request)]
+    assert ["# Conversation Summary" in str(request.body["system"]) for request in earlier] == [
+        False
+    ] * 3
+    assert "# Conversation Summary" in str(last.body["system"])
+    assert [r[0] for r in outcome_of(last)] == ["toolu_large"]
+    assert "Read them" in str(last.messages)
 
 
 async def test_iterations_trigger_compacts_and_keeps_the_newest_rounds(

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from agent.context.assemble import assemble
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message
 from chat.protocol import from_rows
@@ -63,6 +64,31 @@ def test_thinking_of_a_finished_turn_does_not_count(measured: Conversation) -> N
     usage = USAGE | {"output_tokens_details": {"thinking_tokens": 30}}
     measured.messages.filter(number=4).update(usage=usage)
     assert meter(measured) == (1_020, False)
+
+
+def test_thinking_counts_where_the_model_keeps_it(measured: Conversation) -> None:
+    make_profile("claude-opus-5")
+    Conversation.objects.filter(pk=measured.pk).update(model="claude-opus-5")
+    usage = USAGE | {"output_tokens_details": {"thinking_tokens": 30}}
+    rows = measured.messages.filter(number=4)
+    rows.update(usage=usage, model="claude-opus-5", turn=make_turn(measured, status="completed"))
+    assert meter(measured) == (1_050, False)
+    assert load_state(measured.pk).size.conversation == 30 + sum(
+        m.tokens for m in measured.messages.all()
+    )
+
+
+def test_imported_thinking_is_not_sent(measured: Conversation) -> None:
+    """It was written for another account, after another system prompt."""
+    make_profile("claude-opus-5")
+    Conversation.objects.filter(pk=measured.pk).update(model="claude-opus-5")
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    add_messages(measured, ["Well?", [thought, {"type": "text", "text": "Yes."}], "And?"])
+    turn = make_turn(measured, status="completed")
+    (answer,) = add_messages(measured, [[thought, {"type": "text", "text": "No."}]], turn=turn)
+    messages = assemble(load_state(measured.pk).context).messages
+    thinking = [m["content"] for m in messages if m["content"][0]["type"] == "thinking"]
+    assert thinking == [answer.blocks]
 
 
 def test_usage_is_stale_after_a_compaction(measured: Conversation) -> None:

@@ -108,6 +108,18 @@ def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> Non
     assert preparations.prepare_if_due(load_state(conversation.pk)) is None
 
 
+def test_a_turn_prepares_between_its_own_rounds_and_no_other_does(user: User) -> None:
+    conversation = filled(user, 0.70)
+    turn = make_turn(conversation)
+    assert preparations.prepare_within(turn.pk + 1, load_state(conversation.pk)) is None
+    pk = preparations.prepare_within(turn.pk, load_state(conversation.pk))
+    assert pk is not None
+    assert Compaction.objects.get(pk=pk).turn is None
+    assert preparations.prepare_within(turn.pk, load_state(conversation.pk)) is None
+    small = filled(user, 0.60)
+    assert preparations.prepare_within(make_turn(small).pk, load_state(small.pk)) is None
+
+
 def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
     user: User, listen: Listen
 ) -> None:
@@ -296,6 +308,23 @@ def test_a_pause_is_used_for_large_contexts_of_users_who_have_paused_before(user
     small = filled(user, 0.30)
     with_pause(small)
     assert preparations.find_pause(load_state(small.pk)) is None
+
+
+def test_a_pause_is_remembered_over_compactions(user: User) -> None:
+    conversation = filled(user, 0.50)
+    with_pause(conversation)
+    assert load_state(conversation.pk).context.cache_ttl == "1h"
+    for through in (14, 16):
+        make_compaction(conversation, through=through)
+        add_messages(conversation, ["z" * int(0.35 * WINDOW * 3.5), "Yes."])
+        after = load_state(conversation.pk)
+        assert after.rows[0].number > 11, "the pause stood before the summary's last message"
+        assert after.context.cache_ttl == "1h"
+        assert preparations.find_pause(after) is not None
+    Message.objects.filter(conversation=conversation, number__lte=20).update(
+        created_at=timezone.now() - timedelta(hours=2)
+    )
+    assert load_state(conversation.pk).context.cache_ttl == "5m", "the newest pause counts"
 
 
 def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
