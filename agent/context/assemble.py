@@ -78,7 +78,7 @@ class Size:
     summary: RealTokens
     conversation: RealTokens
     tools: RealTokens = RealTokens(0)
-    uncertain: RealTokens = RealTokens(0)  # of the conversation: see `Message.is_countable`
+    uncertain: RealTokens = RealTokens(0)  # thinking, and see `Message.is_countable`
 
     @property
     def fixed(self) -> RealTokens:

@@ -246,6 +246,8 @@ def test_thinking_counts_in_all_turns_of_a_model_that_keeps_it() -> None:
     over = replace(context(*history), model="claude-sonnet-5-5")
     assert meter(over, COUNTER, UsageReport(4, usage, thinking=60)).used == 1_050
     assert measure(over, COUNTER).conversation == 4 * 100 + 20 + 60
+    long = replace(over, messages=[replace(m, thinking=RealTokens(9_000)) for m in history])
+    assert not meter(long, COUNTER, UsageReport(4, usage, 9_000)).doubted
     moved_on = replace(over, thinking_from=4)  # the prompt changed before the last reply
     assert measure(moved_on, COUNTER).conversation == 4 * 100 + 60
     assert meter(replace(over, thinking_from=5), COUNTER, UsageReport(4, usage, 60)).used == 990
