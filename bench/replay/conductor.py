@@ -77,6 +77,7 @@ class Tally:
     tokens_after: list[int] = field(default_factory=list)
     resting: int = 0
     dollars: list[float] = field(default_factory=list)  # in all, after each turn
+    summary_dollars: list[float] = field(default_factory=list)  # of that, the summaries
 
     @property
     def compactions(self) -> int:
@@ -128,6 +129,7 @@ class Conductor:
         self._ask(context, exchange.answer)
         self._follow_up()
         self.tally.dollars.append(self.api.dollars)
+        self.tally.summary_dollars.append(self.api.summary_dollars)
 
     def _opening(self, *, large: bool) -> Context:
         """The engine's steps up to the context to send."""
