@@ -102,6 +102,7 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     )
     return replace(
         job,
+        edited=task.edited,
         originals=originals,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
