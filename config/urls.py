@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from chat.web import attachment, conversation, memory, message, metrics, summary
+from chat.web import attachment, conversation, instructions, memory, message, metrics, summary
 
 message_paths = [
     path("markdown/", message.message_markdown, name="message_markdown"),
@@ -15,6 +15,7 @@ message_paths = [
 ]
 version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),
+    path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("revert/", summary.summary_revert, name="summary_revert"),
 ]
 exports = message.conversation_export

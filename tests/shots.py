@@ -84,6 +84,8 @@ The user moves a booking service from a cron job to a queue and launches on 12 M
 ## Goal and constraints
 - Answers give the trade-offs first [#1]
 - It has to carry 2,000 bookings an hour [#5]
+## Standing instructions
+None.
 ## Decisions
 - Handlers become idempotent first; the claim is a conditional update [#2 #4]
 ## Facts and values

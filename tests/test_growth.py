@@ -17,7 +17,7 @@ from agent.compaction.requests import render_outline_line, serialise
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
-from agent.context.summary import INDEX_HEADING, PINS_HEADING
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
 from agent.search import excerpts, lexical, values
@@ -167,7 +167,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "user_text": render_user_text,
     "summary_parts": divider.render_summary_parts,
     "pins and index": lambda text: divider.render_summary_parts(
-        f"{PINS_HEADING}\n{text}\n{INDEX_HEADING}\n{text}"
+        f"{INDEX_HEADING}\n{text}{SEPARATOR}{PINS_HEADING}\n{text}"
     ),
     "rows": rows,
     "pins": lambda text: pins.find_pins(1, text),

@@ -4,14 +4,15 @@ A compaction appends a chapter, so the bytes before it stay the same and the pro
 Eight of one level are merged into one of the next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
-from agent.compaction.pins import Pin
+from agent.compaction.pins import Pin, PinState
 from agent.compaction.verify import rests_on
-from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
+from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
 from agent.messages import Message, RawTokens
 from agent.search.values import IndexEntry, keep_newest, normalise
 from agent.tokens import TokenCounter
@@ -64,7 +65,7 @@ class Chapter:
             data["through"],
             data.get("depth", 1),
             data.get("level", 1),
-            tuple(Pin(*pin) for pin in data.get("pins", ())),
+            tuple(map(Pin.from_list, data.get("pins", ()))),
             tuple(IndexEntry(*entry) for entry in data.get("index", ())),
             data.get("gap", False),
         )
@@ -77,7 +78,7 @@ class Chapter:
             "through": self.through,
             "depth": self.depth,
             "level": self.level,
-            "pins": [[pin.number, pin.text] for pin in self.pins],
+            "pins": [pin.as_list() for pin in self.pins],
             "index": [[entry.value, entry.number, entry.words] for entry in self.index],
             "gap": self.gap,
         }
@@ -97,12 +98,10 @@ def render_summary(
         for chapter, body in zip(chapters, bodies, strict=True)
     ]
     parts = [f"{CURRENT_WORK}\n{work}"] if work else []
-    pins = list({pin.text.casefold(): pin for c in chapters for pin in c.pins}.values())
-    if lines := _newest_within(pins, pin_tokens, counter):
-        parts.append(PINS_HEADING + "\n" + "\n".join(lines))
     if lines := _index(chapters, index_tokens, counter):
         parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
-    return Summary(tuple(texts), "\n\n".join(parts))
+    instructions = _newest_within(list_standing(chapters), pin_tokens, counter)
+    return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
 
 
 def find_chapters_to_merge(
@@ -159,8 +158,14 @@ def forget_message(
     """The chapters without anything of a message that is deleted: those that rest on it become
     gaps, and one that covered nothing else is left out. `before` and `after`: the numbers of the
     messages beside it, whether they exist or not."""
-    left = [_forget(chapter, gone, before, after) for chapter in chapters]
+    standing = change_pins(chapters, lambda pin: _unretire(pin, gone.number))
+    left = [_forget(chapter, gone, before, after) for chapter in standing]
     return [chapter for chapter in left if chapter.first <= chapter.through]
+
+
+def _unretire(pin: Pin, number: int) -> Pin:
+    """A pin that a message took back, as it was before that."""
+    return replace(pin, state=PinState.STANDING, by=0) if pin.by == number else pin
 
 
 def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
@@ -179,15 +184,73 @@ def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter
     )
 
 
+# --- The user's standing instructions -------------------------------------------------------------
+
+
+def list_pins(chapters: Sequence[Chapter]) -> list[Pin]:
+    """All of them, the latest last; of those that say the same the latest, though an offer takes no
+    other's place."""
+    found: dict[str, Pin] = {}
+    for pin in (pin for chapter in chapters for pin in chapter.pins):
+        if pin.state != PinState.OFFERED or pin.key not in found:
+            found.pop(pin.key, None)
+            found[pin.key] = pin
+    return list(found.values())
+
+
+def list_standing(chapters: Sequence[Chapter]) -> list[Pin]:
+    """Those that hold, the latest last."""
+    return [pin for pin in list_pins(chapters) if pin.state == PinState.STANDING]
+
+
+def retire_pins(chapters: Sequence[Chapter], retired: Sequence[Retirement]) -> list[Chapter]:
+    """The chapters without the force of what the user took back later. What the user did to a pin
+    on the page holds."""
+    by = {each.key: each.by for each in retired}
+
+    def retire(pin: Pin) -> Pin:
+        number = by.get(pin.key, 0)
+        holds = pin.state != PinState.STANDING or pin.edited or pin.number >= number
+        return pin if holds else replace(pin, state=PinState.RETIRED, by=number)
+
+    return change_pins(chapters, retire)
+
+
+def keep_edits(chapters: Sequence[Chapter], edited: Sequence[Pin]) -> list[Chapter]:
+    """The chapters with what the user did to pins on the page before they were written again."""
+    done = {(pin.number, pin.key): pin for pin in edited}
+    there = {(pin.number, pin.key) for chapter in chapters for pin in chapter.pins}
+    changed = change_pins(chapters, lambda pin: done.get((pin.number, pin.key), pin))
+    missing = [pin for place, pin in done.items() if place not in there]
+    return add_pins(changed, missing)
+
+
+def change_pins(chapters: Sequence[Chapter], change: Callable[[Pin], Pin]) -> list[Chapter]:
+    return [replace(chapter, pins=tuple(map(change, chapter.pins))) for chapter in chapters]
+
+
+def add_pins(chapters: Sequence[Chapter], pins: Sequence[Pin]) -> list[Chapter]:
+    """The chapters with more pins, which come after the others."""
+    *before, last = chapters
+    return [*before, replace(last, pins=(*last.pins, *pins))]
+
+
 def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> list[str]:
+    """The latest as lines, and a line that tells how many are left out, "" for none."""
+    budget -= counter.count(LEFT_OUT.format(count=len(pins)))
     lines: list[str] = []
     for pin in reversed(pins):
         line = pin.render()
         budget -= counter.count(line) + 1
         if budget < 0:
             break
-        lines.append(line)
-    return lines[::-1]
+        lines.insert(0, line)
+    if missing := len(pins) - len(lines):
+        lines.insert(0, LEFT_OUT.format(count=missing))
+    return lines
+
+
+# --- The index of values --------------------------------------------------------------------------
 
 
 def _index(chapters: Sequence[Chapter], budget: int, counter: TokenCounter) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from agent.compaction.chapters import Chapter
+from agent.compaction.chapters import Chapter, list_standing
 from agent.compaction.job import (
     Failure,
     Job,
@@ -16,6 +16,7 @@ from agent.compaction.job import (
 from agent.compaction.newer import combine, join_current_work
 from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
+    INSTRUCTIONS,
     NOTES_CHARACTERS,
     PROMPT,
     Form,
@@ -166,6 +167,9 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
         if room < 0:
             break
         fitting.insert(0, text)
+    # What the model may name as taken back.
+    if standing := list_standing(chapters):
+        fitting.append("\n".join([f"## {INSTRUCTIONS}", *(pin.render() for pin in standing)]))
     return join_current_work("\n\n".join(fitting), work)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agent.compaction.pins import read_own_words, read_typed_text
-from agent.compaction.requests import HEADINGS
+from agent.compaction.requests import CHAPTER_HEADINGS
 from agent.context.pruning import shorten_text
 from agent.messages import Message, RawTokens
 from agent.tokens import TokenCounter
@@ -30,7 +30,7 @@ def extract(messages: Sequence[Message], tokens: RawTokens, counter: TokenCounte
 
 
 def _form(asked: Sequence[str], current: Sequence[str]) -> str:
-    sections = dict.fromkeys(HEADINGS, "None.")
+    sections = dict.fromkeys(CHAPTER_HEADINGS, "None.")
     sections["Overview"] = NOTE
     sections["Goal and constraints"] = "\n".join(asked) or "None."
     sections["Current work and next step"] = "\n".join(current) or "None."

@@ -6,6 +6,8 @@ from typing import Any
 
 from agent.attachments import Read
 from agent.compaction.chapters import Chapter
+from agent.compaction.instructions import Named
+from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.requests import PROMPT, Form
@@ -28,7 +30,8 @@ class Job:
     (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier
     chapters back, for a merge, and `read` the bytes of attached files. `waited_for` tells whether
     anybody waits for the summary by now; without it, somebody does. `time_up` returns when nobody
-    should wait any longer; without it, there is time.
+    should wait any longer; without it, there is time. `edited`: pins that the user changed on the
+    page.
     """
 
     context: Context
@@ -48,6 +51,7 @@ class Job:
     read: Read | None = None
     waited_for: Callable[[], Awaitable[bool]] | None = None
     time_up: Callable[[], Awaitable[None]] | None = None
+    edited: Sequence[Pin] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +79,13 @@ class WrittenSummary:
     rejected: int = 0  # replies for this chapter that could not be used
     failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
+    named: Named = field(default_factory=Named)  # of the user's standing instructions
 
     @property
     def audit(self) -> dict[str, Any]:
         return self.findings.as_dict() | {
             "failures": [{"step": each.step, "cause": each.cause} for each in self.failures],
+            "not_pinned": self.named.not_pinned,
             "dollars": dict(self.dollars),
             "calls": self.calls,
         }

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.attachments import with_texts
-from agent.compaction.chapters import Chapter, cut_to_tokens, find_chapters_to_merge, limit_chapters
+from agent.compaction.chapters import (
+    Chapter,
+    cut_to_tokens,
+    find_chapters_to_merge,
+    keep_edits,
+    limit_chapters,
+    retire_pins,
+)
 from agent.compaction.choice import (
     MARGIN,
     Choice,
@@ -20,6 +27,7 @@ from agent.compaction.choice import (
 )
 from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.extract import extract
+from agent.compaction.instructions import Named
 from agent.compaction.job import (
     Failure,
     Job,
@@ -35,7 +43,7 @@ from agent.compaction.newer import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.pins import find_pins_in, read_own_words, read_typed_text
+from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
 from agent.compaction.requests import Form, Part, build_merge_request, split_messages
@@ -127,7 +135,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
         try:
             return await RUNGS[engine](job, result)
         except (AgentError, SummaryRejected) as error:
-            result.findings = before
+            result.findings, result.named = before, Named()
             result.failures.append(Failure(engine, describe_error(error)))
             result.reason = Reason.FAILURE
             code = error.code if isinstance(error, AgentError) else None
@@ -136,7 +144,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
             if code != ErrorCode.TOO_LONG:  # smaller parts may do
                 failed.append(parts)
         except asyncio.CancelledError:
-            result.findings = before
+            result.findings, result.named = before, Named()
             raise
     return None
 
@@ -170,7 +178,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         text,
         first=covered[0].number,
         through=covered[-1].number,
-        pins=tuple(pin for message in prompts for pin in find_pins_in(message)),
+        pins=_pins(result, prompts),
         index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
     )
     request = _last_request(prompts[-1]) if prompts else ""
@@ -178,9 +186,17 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     body, work = split_current_work(cut_to_tokens(drop_empty_sections(text), most, job.counter))
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     chapters = [*result.chapters, replace(chapter, text=text)]
+    chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
     total = convert_to_raw(job, job.policy.total_tokens(job.context.limits))
     result.chapters = limit_chapters(chapters, total, job.counter)
     return result
+
+
+def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:
+    """The user's standing instructions: those that the model named, or by their wording."""
+    if result.engine == Engine.EXTRACT:
+        return tuple(pin for message in prompts for pin in find_pins_in(message))
+    return result.named.in_order
 
 
 def _last_request(message: Message) -> str:
@@ -239,8 +255,9 @@ async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
     before = result.findings
     try:
         text = await write_text(job, result, build, form, originals, joined)
+        result.named = Named()  # the chapters keep their pins
     except (AgentError, SummaryRejected) as error:
-        result.findings = before
+        result.findings, result.named = before, Named()
         result.failures.append(Failure("merge", describe_error(error)))
         return
     # What was written from originals has been written once, whatever it replaces.

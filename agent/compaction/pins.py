@@ -1,49 +1,123 @@
-"""Standing instructions and preferences of the user, found by their wording and kept verbatim.
+"""Standing instructions and preferences of the user, kept word for word.
 
 Search would not find them later (measured: recall@10 of 0.06), so they are pinned. Only what the
-user typed counts: a pasted mail says what its writer wants.
+user typed counts: a pasted mail says what its writer wants. Where a model writes the summary, it
+names them (`agent.compaction.instructions`); here they are found by their wording.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from agent.compaction.quoted import Range, blank_out, find_foreign
+from agent.compaction.wordings import instructs
 from agent.context.pruning import shorten_text
 from agent.messages import Message, block_text, file_name, is_file
 
-_RULE = re.compile(
-    r"""(?:^|[.!?;,]\s+|\b(?:please|and|but|so|also|then|remember|note)\s*,?\s+)
-    (?:(?:you\ (?:must|should|need\ to)\ )?(?:always|never)\ (?!been\b|had\b|have\b|seen\b|mind\b)
-    | do\ not\ ever\ | don't\ ever\ | from\ now\ on\b | in\ (?:the\ )?future\b | going\ forward\b
-    | whenever\ | every\ time\ | each\ time\ | make\ sure\ (?:to|that|you)\ (?:always|never)\b
-    | by\ default\b | keep\ in\ mind\ that\b | remember\ (?:that|to)\b
-    | (?:when|if)\ I\ (?:ask|say|mention)\b)""",
-    re.I | re.X | re.M,
+# A mark ends a sentence before a space, in scripts without spaces anywhere, and a line's end does.
+_STOP = re.compile(
+    r"[.!?؟]+[\"'”’»)\]]*(?=\s|$)|[。！？।॥]+[」』”）]*|\n",
 )
-_PREFERENCE = re.compile(
-    r"\bI(?:'d| would)?(?: really| strongly| always| generally| usually)? prefer\b"
-    r"|\bmy (?:preference|rule|policy|style guide)\b|\bI (?:hate|can't stand|insist)\b"
-    r"|\bI (?:like|want) (?:my|all|every)\b",
+# After these a full stop ends no sentence; after “etc.” it does where a capital follows.
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[^\W\d_]|(?:\w+\.\s?)+\w|vs|cf|approx|incl|Mr|Mrs|Ms|Dr|Prof|St|Nr|No|bzw|ca|ggf"
+    r"|inkl|evtl|ex|ej|Sr|Sra|Ud|Uds|pág|напр|см|стр|etc|usw|usf)$",
     re.I,
 )
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
-SHORTEST, LONGEST = 8, 400  # characters of one pin
+_LONGEST_ABBREVIATION = 12
+_AT_THE_END = re.compile(r"(?:etc|usw|usf)$", re.I)
+_ITEM = re.compile(r"^\s*(?:[-*+•·–—]|\d{1,3}[.)])\s+")
+SHORTEST, LONGEST = 4, 400  # characters of one pin
 FOREIGN_WORDS = 3  # that a sentence of the user's may hold: a pasted name, a path
+# A word, or a character of a script that writes no spaces.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 # Stands for a character that the user did not type: no wording matches it.
 _NOT_TYPED = "\ue000"
 _GAP = re.compile(rf"{_NOT_TYPED}[{_NOT_TYPED}\s]*")
 
 
+class PinState(StrEnum):
+    """Only what stands is sent. The page lists all of them and can let any stand again."""
+
+    STANDING = "standing"
+    RETIRED = "retired"  # taken back by the user, in the message `by`
+    REMOVED = "removed"  # by the user, on the page
+    OFFERED = "offered"  # named by the model, but of others' words: the user has to keep it
+
+
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A sentence of the user's, and the message that it stands in."""
+    """A standing instruction, and the number of the message that it stands in; 0: the user wrote it
+    on the page. `edited`: what the user did to it there holds, whatever a model writes."""
 
     number: int
     text: str
+    state: PinState = PinState.STANDING
+    by: int = 0
+    edited: bool = False
+
+    @classmethod
+    def from_list(cls, data: Sequence[Any]) -> "Pin":
+        """From its stored form."""
+        number, text, *more = data
+        state, by, edited = more or (PinState.STANDING, 0, False)
+        return cls(number, text, PinState(state), by, edited)
+
+    def as_list(self) -> list[Any]:
+        """For storage; `from_list` reads it back."""
+        return [self.number, self.text, self.state.value, self.by, self.edited]
+
+    @property
+    def key(self) -> str:
+        """By which it is told whether two say the same."""
+        return self.text.casefold().rstrip(".!。！।")
 
     def render(self) -> str:
-        return f"- {self.text} [#{self.number}]"
+        return f"- {self.text} [#{self.number}]" if self.number else f"- {self.text}"
+
+
+class TypedText:
+    """One text of a user's message, and which parts of it they typed. `pasted`: see
+    `agent.compaction.quoted.find_foreign`."""
+
+    def __init__(self, text: str, pasted: Sequence[Range] | None = None) -> None:
+        self.text = text
+        self._own = blank_out(text, find_foreign(text, pasted), _NOT_TYPED)
+
+    def sentences(self) -> Iterator[Range]:
+        """Where its sentences are, with what ends them."""
+        start = 0
+        for stop in _STOP.finditer(self.text):
+            if not _ends_sentence(self.text, stop):
+                continue
+            yield start, stop.end()
+            start = stop.end()
+        yield start, len(self.text)
+
+    def read_own(self, part: Range) -> str:
+        """A part on one line, with a mark in place of each character that was not typed."""
+        return " ".join(self._own[slice(*part)].split())
+
+    def is_typed(self, part: Range) -> bool:
+        """Whether a part is the user's own: a pasted name or path in it does not matter."""
+        foreign = "".join(
+            character if own == _NOT_TYPED else " "
+            for character, own in zip(self.text[slice(*part)], self._own[slice(*part)], strict=True)
+        )
+        typed = self._own[slice(*part)].replace(_NOT_TYPED, " ")
+        words = len(_WORD.findall(foreign))
+        return words <= FOREIGN_WORDS and words < len(_WORD.findall(typed))
+
+
+def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
+    if stop[0][0] != ".":
+        return True
+    before = text[max(0, stop.start() - _LONGEST_ABBREVIATION) : stop.start()]
+    if not _ABBREVIATION.search(before):
+        return True
+    return bool(_AT_THE_END.search(before)) and text[stop.end() :][:2].strip().istitle()
 
 
 def read_typed_text(message: Message) -> str:
@@ -53,24 +127,37 @@ def read_typed_text(message: Message) -> str:
     return "\n\n".join(file_name(b) if is_file(b) else block_text(b) for b in written)
 
 
-def find_pins_in(message: Message) -> list[Pin]:
-    """The standing instructions in a message of the user's."""
+def read_texts(message: Message) -> list[TypedText]:
+    """The texts of a user's message; neither files nor results of tools."""
     texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
-    return [pin for text in texts for pin in find_pins(message.number, text, message.pasted)]
+    return [TypedText(text, message.pasted) for text in texts]
+
+
+def find_pins_in(message: Message) -> list[Pin]:
+    """The standing instructions in a message of the user's, by their wording."""
+    return [pin for text in read_texts(message) for pin in _find_pins(message.number, text)]
 
 
 def find_pins(number: int, text: str, pasted: Sequence[Range] | None = None) -> list[Pin]:
-    """The typed sentences of a user's message that are meant to hold beyond their own turn.
-    `pasted`: see `agent.compaction.quoted.find_foreign`."""
-    found = []
-    own = blank_out(text, find_foreign(text, pasted), _NOT_TYPED)
-    for match in _SENTENCE.finditer(text):
-        if len(match[0]) < SHORTEST:
-            continue
-        sentence, typed_part = match[0], own[slice(*match.span())]
-        if _is_typed(sentence, typed_part) and _instructs(" ".join(typed_part.split())):
-            found.append(Pin(number, shorten_text(" ".join(sentence.split()), LONGEST)))
-    return found
+    """The typed sentences of a user's text that are worded like what holds beyond their own
+    turn."""
+    return _find_pins(number, TypedText(text, pasted))
+
+
+def _find_pins(number: int, text: TypedText) -> list[Pin]:
+    return [
+        make_pin(number, text, sentence)
+        for sentence in text.sentences()
+        if sentence[1] - sentence[0] >= SHORTEST
+        and text.is_typed(sentence)
+        and instructs(_ITEM.sub("", text.read_own(sentence))[:LONGEST])
+    ]
+
+
+def make_pin(number: int, text: TypedText, part: Range) -> Pin:
+    """A part of a text as a pin: on one line, without the mark of a list's item."""
+    words = _ITEM.sub("", " ".join(text.text[slice(*part)].split()))
+    return Pin(number, shorten_text(words, LONGEST))
 
 
 def read_own_words(message: Message) -> str:
@@ -82,16 +169,3 @@ def read_own_words(message: Message) -> str:
         for text in texts
     ]
     return "\n\n".join(part for part in typed_parts if part.replace("[…]", "").strip())
-
-
-def _is_typed(sentence: str, typed_part: str) -> bool:
-    """Whether a sentence is the user's own: a pasted name or path in it does not matter."""
-    foreign_part = "".join(
-        character if typed_character == _NOT_TYPED else " "
-        for character, typed_character in zip(sentence, typed_part, strict=True)
-    )
-    return len(foreign_part.split()) <= FOREIGN_WORDS
-
-
-def _instructs(sentence: str) -> bool:
-    return bool(_RULE.search(sentence) or _PREFERENCE.search(sentence))

@@ -13,27 +13,31 @@ Range = tuple[int, int]  # characters of a text: start and end
 
 _MARGIN = re.compile(r"^(?:[>|]| {4}|\t).*$", re.M)  # quoted lines, indented code
 _QUOTES = re.compile(
-    r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»"
+    r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|»[^«»\n]*«|‹[^‹›]*›|「[^「」]*」|『[^『』]*』"
     r'|"(?:[^"\n]|\n(?!\n))*"'
     r"|(?<!\w)['‘](?:[^'’\n]|(?<=\w)['’](?=\w))*['’](?!\w)"
 )
-# In English, German, French and Spanish, as the common mail programs write them.
+# As the common mail programs write them in the ten languages of `agent.compaction.wordings`.
 _NAMES = (
     "From|To|Cc|Bcc|Reply-To|Date|Sent|Subject"
     "|Von|An|Kopie|Datum|Gesendet|Betreff"
-    "|De|À|Envoyé|Objet|Desde|Para|Enviado|Fecha|Asunto"
+    "|De|À|Envoyé|Objet|Desde|Para|Enviado|Fecha|Asunto|Enviada em|Assunto|Data"
+    "|От|Кому|Отправлено|Тема|Дата|发件人|收件人|发送时间|主题|日期|差出人|宛先|送信日時|件名|日時"
+    "|من|إلى|الموضوع|تاريخ الإرسال|التاريخ|प्रेषक|प्रति|विषय|दिनांक"
 )
-_FIELD = rf"^[*_ \t]*(?:{_NAMES})[*_ \t]*:[^\n]*\n"
+_FIELD = rf"^[*_ \t]*(?:{_NAMES})[*_ \t]*[:：][^\n]*\n"
 _MAIL = re.compile(
     rf"(?:{_FIELD}){{2}}"
     r"|^-{2,}[ \t]*(?:Original Message|Forwarded message"
     r"|Ursprüngliche Nachricht|Originalnachricht|Weitergeleitete Nachricht"
     r"|Message d['’]origine|Message (?:transféré|original)"
-    r"|Mensaje (?:original|reenviado))[ \t]*-*[ \t]*$"
+    r"|Mensaje (?:original|reenviado)|Mensagem (?:original|encaminhada)"
+    r"|(?:Исходное|Пересылаемое) сообщение|原始邮件|转发的邮件|元のメッセージ|الرسالة الأصلية"
+    r"|मूल संदेश)[ \t]*-*[ \t]*$"
     r"|^(?:Begin forwarded message|Anfang der weitergeleiteten (?:Nachricht|E-Mail)"
     r"|Début du message (?:réexpédié|transféré)|Inicio del mensaje reenviado)[ \t]*:"
-    r"|^(?:On|Am|Le|El)\b[^\n]{1,200}(?:\n[^\n]{0,200})?"
-    r"\b(?:wrote|schrieb|écrit|escribió)\b[^\n]{0,200}:[ \t]*$",
+    r"|^(?:On|Am|Le|El|Em)\b[^\n]{1,200}(?:\n[^\n]{0,200})?"
+    r"\b(?:wrote|schrieb|écrit|escribió|escreveu)\b[^\n]{0,200}:[ \t]*$",
     re.M | re.I,
 )
 _INTRODUCTION = re.compile(

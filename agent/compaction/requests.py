@@ -32,6 +32,8 @@ _, _FRONT_MATTER, _BODY = _SKILL.split("---\n", 2)
 PROMPT = _BODY.replace("\\\n", "").strip()
 PROMPT_VERSION = "compact-" + "".join(re.findall(r"^version: (\S+)$", _FRONT_MATTER, re.M))
 HEADINGS = tuple(re.findall(r"^## (.+)$", PROMPT, re.M))
+INSTRUCTIONS = "Standing instructions"  # what it names is pinned, and no part of the chapter
+CHAPTER_HEADINGS = tuple(heading for heading in HEADINGS if heading != INSTRUCTIONS)
 
 # English has about three quarters of a word a token; headings and numbers take the rest.
 WORDS_PER_TOKEN = 0.6

@@ -8,6 +8,7 @@ from agent.compaction.choice import (
     choose_part_form,
     split_into_parts,
 )
+from agent.compaction.instructions import Named
 from agent.compaction.job import Job, WrittenSummary, choose_form
 from agent.compaction.policy import Engine
 from agent.compaction.requests import (
@@ -100,7 +101,7 @@ async def _chunks(job: Job, result: WrittenSummary) -> str:
         except AgentError as error:
             if error.code != ErrorCode.TOO_LONG or share == CHUNK_SHARES[-1]:
                 raise
-            result.findings = before
+            result.findings, result.named = before, Named()
     raise AssertionError  # the loop returns or raises
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.instructions import split_instructions
 from agent.compaction.job import Ask, Job, WrittenSummary, convert_to_raw
 from agent.compaction.requests import HEADINGS, Form, build_serialised_request
 from agent.compaction.verify import Source, audit
@@ -78,6 +79,8 @@ async def write_checked_text(
                 raise
             form = replace(form, correction=str(error))
             continue
+        text, named = split_instructions(text)
+        result.named.add(named, job.plan.summarise)
         text, findings = audit(text, Source(source, previous))
         result.findings += findings
         return cut_to_tokens(text, convert_to_raw(job, 2 * form.tokens), job.counter)

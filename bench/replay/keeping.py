@@ -50,7 +50,7 @@ def examine(conductor: Conductor, planted: Sequence[str], instructions: frozense
     in_tail = _holding(values, "\n".join(texts[conductor.through :]))
     users = [m for m in conductor.messages if m.is_prompt]
     found = {m.number for m in users if find_pins(m.number, texts[m.number - 1])}
-    pin_text = Text(appendix.partition(INDEX_HEADING)[0])
+    pin_text = Text(conductor.summary.instructions)
     pinned = {
         number
         for number in instructions
@@ -62,7 +62,13 @@ def examine(conductor: Conductor, planted: Sequence[str], instructions: frozense
         in_index=len(in_index),
         by_lookup=len(by_lookup),
         reachable=len(in_summary | in_index | by_lookup | in_tail),
-        invented=tuple(_invented(f"{chapters}\n{appendix}", "\n".join(texts), planted)),
+        invented=tuple(
+            _invented(
+                f"{chapters}\n{appendix}\n{conductor.summary.instructions}",
+                "\n".join(texts),
+                planted,
+            )
+        ),
         instructions=len(instructions),
         pinned=len(pinned),
         found=len(found & instructions),

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.compaction.pins import find_pins
+from agent.compaction.requests import INSTRUCTIONS
 from bench.replay.values import Text
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
@@ -50,9 +52,14 @@ class Summariser:
         if fate < EMPTY + UNHEADED:
             headings = headings[::2]
         limits = _LIMIT.findall(join_text(messages_of(body)[-1]))
-        lines = self._bullets(body, int(limits[-1]))
-        per_heading = -(-len(lines) // len(headings))
+        named = "\n".join(_instructions(body)) or "None."
+        words = int(limits[-1])
+        lines = self._bullets(body, max(words - len(named.split()), words // 2))
         sections = []
+        if INSTRUCTIONS in headings:
+            headings.remove(INSTRUCTIONS)
+            sections.append(f"## {INSTRUCTIONS}\n{named}")
+        per_heading = -(-len(lines) // len(headings))
         for index, heading in enumerate(headings):
             part = lines[index * per_heading : (index + 1) * per_heading]
             sections.append(f"## {heading}\n" + ("\n".join(part) or "None."))
@@ -119,6 +126,12 @@ class Summariser:
             f"Load{name.capitalize()}{number}Error",
         ]
         return self._dice.choice(kinds)
+
+
+def _instructions(body: Mapping[str, Any]) -> list[str]:
+    """The user's standing ones, which this model knows by their wording."""
+    users = (entry for entry in find_entries(body) if entry.role == "user")
+    return [pin.render() for entry in users for pin in find_pins(entry.number, entry.text)]
 
 
 def split_sentences(text: str) -> list[str]:

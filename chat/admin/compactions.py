@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from agent.compaction.pins import Pin, PinState
 from agent.compaction.policy import REASON_WORDS, Engine
 from chat.admin.actions import RERUN, REVERT, confirm_action
 from chat.admin.base import (
@@ -50,6 +51,7 @@ FINDINGS = {
     "failures": "What was tried before, and why it failed",
     "dropped": "Statements whose exact values are not in any message",
     "unverified": "Unverified statements: no message that they name supports them",
+    "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
 }
 # The columns of a compaction in a table.
@@ -329,7 +331,9 @@ def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:
     return chapter | {
         "depth": chapter.get("depth", 1),
         "level": chapter.get("level", 1),
-        "pins_count": len(chapter.get("pins", ())),
+        "pins_count": sum(
+            Pin.from_list(pin).state == PinState.STANDING for pin in chapter.get("pins", ())
+        ),
         "index_count": len(chapter.get("index", ())),
         "characters": len(text),
         "opening": next(filter(None, lines), "")[:OPENING],

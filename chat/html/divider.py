@@ -14,7 +14,7 @@ from agent.compaction.chapters import BETWEEN
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.verify import UNVERIFIED
-from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
+from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html import markdown
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
@@ -24,9 +24,10 @@ from chat.models import Compaction
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
 _ENTRIES = {
-    "pins": re.compile(r"^- (?P<text>.+) \[#(?P<number>\d+)\]$", re.M),
+    "pins": re.compile(r"^- (?P<text>.+?)(?: \[#(?P<number>\d+)\])?$", re.M),
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
 }
+_LEFT_OUT = re.compile(re.escape(LEFT_OUT).replace(re.escape("{count}"), r"(\d+)"))
 _CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*\n+")
 
 
@@ -132,8 +133,9 @@ def render_summary_parts(text: str) -> list[Part]:
     work, the user's standing instructions and the index of exact values, as far as it has them."""
     summary = Summary.from_text(text)
     parts = [_chapter(chapter) for chapter in summary.chapters]
-    before_index, _, index = summary.appendix.partition(INDEX_HEADING)
-    work, _, pins = before_index.partition(PINS_HEADING)
+    left_out = count_left_out(summary.instructions)
+    pins = summary.instructions.removeprefix(LEFT_OUT.format(count=left_out))
+    work, _, index = summary.appendix.partition(INDEX_HEADING)
     if work.strip():
         parts.append(_chapter(work))
     for kind, lines in ("pins", pins), ("index", index):
@@ -141,9 +143,16 @@ def render_summary_parts(text: str) -> list[Part]:
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
             entry["values"] = entry["text"].split(BETWEEN)  # several where room is scarce
-        if entries:
-            parts.append({"kind": kind, "entries": entries})
+        missing = left_out if kind == "pins" else 0
+        if entries or missing:
+            parts.append({"kind": kind, "entries": entries, "left_out": missing})
     return parts
+
+
+def count_left_out(instructions: str) -> int:
+    """How many of the standing instructions do not fit into their part of a summary's text."""
+    found = _LEFT_OUT.match(instructions)
+    return int(found[1]) if found else 0
 
 
 def _chapter(text: str) -> Part:

@@ -116,6 +116,7 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     seconds = state.policy.deadline_seconds
     return replace(
         job,
+        edited=task.edited,
         originals=originals,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agent.compaction.chapters import Chapter
+from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan
 from agent.engine import CompactedContext
 from agent.model.client import Spent
@@ -38,6 +39,7 @@ class SummaryTask:
     state: RequestState
     plan: Plan
     chapters: list[Chapter]
+    edited: list[Pin]  # of the version that it replaces
 
 
 def claim(compaction_id: int, pid: int) -> SummaryTask | None:
@@ -48,7 +50,7 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
     ).update(worker_pid=pid, started_at=timezone.now(), lease_expires=next_lease_end())
     if not claimed:
         return None
-    compaction = Compaction.objects.select_related("first", "through", "previous").get(
+    compaction = Compaction.objects.select_related("first", "through", "previous", "replaces").get(
         pk=compaction_id
     )
     state = load_state(compaction.conversation_id)
@@ -61,6 +63,12 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
             [m for m in state.context.messages if m.number > through],
         ),
         chapters=read_chapters(compaction.previous),
+        edited=[
+            pin
+            for chapter in read_chapters(compaction.replaces)
+            for pin in chapter.pins
+            if pin.edited
+        ],
     )
 
 

@@ -1,5 +1,6 @@
 """What people do with summaries: compact now, write again, edit, go back."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
@@ -155,8 +156,20 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
     # as long as it is the current one.
     rows = summaries.load_messages_between(old.conversation_id, 0, old.through.position)
     _, findings = audit(text, Source([to_agent_message(row) for row in rows]))
+    return store_edit(compaction_id, lambda _: chapters, audit=findings.as_dict())
+
+
+def store_edit(
+    compaction_id: int,
+    change: Callable[[list[Chapter]], list[Chapter]],
+    *,
+    audit: dict[str, object],
+) -> Compaction:
+    """The current summary with its chapters changed by its user, as a new version. Refused for
+    versions that are not current."""
     with transaction.atomic():
         old, conversation = _current(compaction_id)
+        chapters = change(summaries.read_chapters(old))
         state = load_state(conversation.pk)
         summary = render_chapters(chapters, state.policy, state.limits, model_server.get_counter())
         compactions.discard_preparations(conversation)
@@ -176,7 +189,7 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
             lease_expires=next_lease_end(),
             chapters=[chapter.as_dict() for chapter in chapters],
             summary=summary.text,
-            audit=findings.as_dict(),
+            audit=audit,
             tokens_before=state.used,
             finished_at=timezone.now(),
         )
@@ -186,7 +199,7 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
         version.save(update_fields=["tokens_after"])
         group = conversation_group(conversation.pk)
         emit_later(group, lambda: from_rows.compaction_completed(version))
-        emit(conversation_group(conversation.pk), from_rows.context_usage(after))
+        emit(group, from_rows.context_usage(after))
     return version
 
 

@@ -67,7 +67,7 @@ def summary(request: HttpRequest, pk: UUID) -> HttpResponse:
     return HttpResponse(render_divider(current)) if current else HttpResponse(status=204)
 
 
-def _version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
+def find_version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
     """A version of the summary of the signed-in user's conversation, or 404."""
     row = find_conversation(request, pk).compactions.filter(pk=version).first()
     if row is None:
@@ -79,7 +79,7 @@ def _version(request: HttpRequest, pk: UUID, version: int) -> Compaction:
 @require_http_methods(["GET", "POST"])
 def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     """Change the current summary, and say what the messages do not support."""
-    row = _version(request, pk, version)
+    row = find_version(request, pk, version)
     form = SummaryForm(request.POST or None, initial={"text": summaries.editable_text(row)})
     context = {
         "form": form,
@@ -121,7 +121,7 @@ def _edited(request: HttpRequest, version: Compaction) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def summary_revert(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     """Ask first, then go back to the version before."""
-    row = _version(request, pk, version)
+    row = find_version(request, pk, version)
     context: dict[str, Any] = {"conversation": row.conversation, "version": row, "refusal": ""}
     if request.method == "GET":
         return render(request, "chat/dialogs/summary_revert.html", context)

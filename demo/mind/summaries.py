@@ -39,6 +39,7 @@ _WISH = re.compile(
     r"\b(want|need|must|should|please|always|never|only|prefer|goal|at (most|least)|make sure)\b",
     re.IGNORECASE,
 )
+_STANDING = re.compile(r"\b(always|never|from now on|I prefer)\b", re.IGNORECASE)
 _DECISION = re.compile(
     r"\b(decid\w+|let'?s|we('ll| will)|agreed?|chose|choose|instead|go with|settled?)\b",
     re.IGNORECASE,
@@ -164,6 +165,8 @@ def _bullets(heading: str, entries: Sequence[SourceMessage], quotation: int) -> 
 
     if "overview" in heading:
         return [BY_RULE, *_quote(sentences[:1], quotation)]
+    if "instruction" in heading:  # word for word, because they are looked up in the messages
+        return [f"- {s.text}{_cite(s)}" for s in sentences if _STANDING.search(s.text)]
     if "progress" in heading or "done" in heading:
         return _shown(entry for entry in entries if entry.role == "assistant")
     if "file" in heading or "artifact" in heading:

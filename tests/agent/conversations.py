@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agent.context.assemble import Context
-from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
+from agent.context.summary import INDEX_HEADING, Summary
 from agent.messages import Block, Message, Role
 from agent.tokens import Factor, Limits, TokenCounter
 
@@ -180,7 +180,8 @@ histories = st.one_of(turns(), turns(), wild())
 summaries = st.builds(
     Summary,
     st.lists(st.builds("## Overview\n{}".format, texts), min_size=1, max_size=9).map(tuple),
-    st.sampled_from(["", f"{PINS_HEADING}\n- Be brief. [#1]\n\n{INDEX_HEADING}\n- 8443 [#1]"]),
+    st.sampled_from(["", f"{INDEX_HEADING}\n- 8443 [#1]"]),
+    st.sampled_from(["", "- Be brief. [#1]"]),
 )
 
 

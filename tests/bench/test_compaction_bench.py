@@ -73,7 +73,7 @@ def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
 
 
 def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Setting) -> None:
-    turns = chain([read_fixture()], 60)
+    turns = chain([read_fixture()], 120)
     conversation = replace(turns, instructions=read_fixture().instructions)
     played = play(setting, conversation, small=True, examined=True)
     kept = played.kept

@@ -14,7 +14,7 @@ from channels.testing import WebsocketCommunicator
 from django.test import AsyncClient, Client
 
 from accounts.models import User
-from agent.compaction.requests import HEADINGS
+from agent.compaction.requests import CHAPTER_HEADINGS, HEADINGS
 from chat.db import in_db
 from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application
@@ -30,8 +30,9 @@ ORIGIN = b"http://testserver"
 WINDOW, MAX_OUTPUT = 16_000, 1_024  # tokens; compaction starts at 12,800
 MODELS = [ListedModel(id=MODEL, window=WINDOW, max_output=MAX_OUTPUT)]
 # Its bullets share words with the long texts, or they would be marked as unverified.
-SUMMARY = "\n".join(
-    f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #2]\n" for heading in HEADINGS
+SUMMARY, KEPT_SUMMARY = (  # as the model writes it, and what becomes a chapter
+    "\n".join(f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #2]\n" for heading in headings)
+    for headings in (HEADINGS, CHAPTER_HEADINGS)
 )
 # No compaction begins in the background, and a failed summary is a failed compaction: the tests
 # count requests.

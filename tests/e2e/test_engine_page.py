@@ -4,6 +4,7 @@ revert, and switch compaction off."""
 import pytest
 from playwright.sync_api import Page, expect
 
+from agent.compaction.requests import INSTRUCTIONS
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, SecondWindow, composer, say, wait_for_answer
@@ -12,7 +13,9 @@ OPENING = (
     "Plan the move of the shop. From now on, always answer in British English. "
     "The server is db-prod-3, port 5433, and the deadline is 2026-12-15."
 )
+NAMED = "- From now on, always answer in British English. [#1]"
 WRITTEN = SUMMARY.replace("They counted words.", "- The shop moves [#1]\n- Cats sleep [#2]")
+WRITTEN = WRITTEN.replace(f"## {INSTRUCTIONS}\nNone.", f"## {INSTRUCTIONS}\n{NAMED}")
 ANSWER = "The answer has some words. " * 60
 
 pytestmark = pytest.mark.e2e
@@ -90,6 +93,28 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     for tab in (chat, other):
         expect(tab.locator(".divider")).to_have_count(0)
         expect(tab.locator("#gauge-hint")).to_contain_text("Since the revert")
+
+
+def test_instructions_are_removed_kept_and_added(chat: Page, scripted: DemoServer) -> None:
+    compact(chat, scripted)
+    dialog = chat.locator("#dialog")
+    chat.get_by_role("button", name="Instructions", exact=True).click()
+    expect(dialog.get_by_label("Instruction 1")).to_have_value(
+        "From now on, always answer in British English."
+    )
+    dialog.get_by_role("button", name="Remove").click()
+    expect(dialog).to_contain_text("None so far.")
+    dialog.get_by_label("Add an instruction").fill("Keep your answers short.")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog.get_by_label("Instruction 1")).to_have_value("Keep your answers short.")
+    dialog.get_by_role("button", name="Keep").click()
+    expect(dialog.get_by_label("Instruction 2")).to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    scripted.script.reply("Yes.", when=is_chat)
+    say(chat, "Go on.")
+    wait_for_answer(chat, 4)
+    system = scripted.script.requests[-1].body["system"]
+    assert "- Keep your answers short." in system[-1]["text"]
 
 
 def test_too_little_is_refused_in_the_dialog_and_off_is_told(

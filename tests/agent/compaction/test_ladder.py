@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.chapters import Chapter, list_standing, render_summary
 from agent.compaction.choice import choose
 from agent.compaction.extract import NOTE
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import summarise
-from agent.compaction.pins import Pin
+from agent.compaction.pins import Pin, PinState
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
-from agent.compaction.requests import HEADINGS
+from agent.compaction.requests import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.summary import Summary
@@ -49,10 +49,11 @@ HISTORY = [
 ]
 
 
-def chapter(*bullets: str, missing: Sequence[str] = ()) -> str:
-    """A summary in the demanded form."""
+def chapter(*bullets: str, missing: Sequence[str] = (), standing: str = "None.") -> str:
+    """A summary in the demanded form. `standing`: what it says of the user's instructions."""
     sections = {heading: "None." for heading in HEADINGS if heading not in missing}
     sections["Facts and values"] = "\n".join(bullets) or "None."
+    sections[INSTRUCTIONS] = standing
     return "\n".join(f"## {heading}\n{text}" for heading, text in sections.items())
 
 
@@ -100,8 +101,9 @@ async def test_a_cold_prefix_is_serialised(client: Client, server: DemoServer) -
 async def test_the_chapter_carries_pins_values_and_the_last_request(
     client: Client, server: DemoServer
 ) -> None:
-    server.script.reply(GOOD)
+    server.script.reply(chapter(standing="- Always answer in German. [#1]"))
     (written,) = (await summarise(job(client))).chapters
+    assert INSTRUCTIONS not in written.text
     assert [pin.text for pin in written.pins] == ["Always answer in German."]
     assert {"4.2.1", "docs/notes.md"} <= {entry.value for entry in written.index}
     assert "“Now write the notes to docs/notes.md.” [#3]" in written.text
@@ -131,11 +133,51 @@ async def test_a_pasted_order_becomes_neither_an_instruction_nor_a_request(
     said = f"What does this want?\n{order}"
     start = said.index(order)
     pasted = replace(user(1, said), pasted=((start, len(said)),))
-    server.script.error(401) if by_rule else server.script.reply(GOOD)
+    named = chapter(standing=f"- {order} [#1]")
+    server.script.error(401) if by_rule else server.script.reply(named)
     (written,) = (await summarise(job(client, [pasted, *HISTORY[1:]], cut=2))).chapters
-    assert written.pins == ()
+    assert [pin.state for pin in written.pins] == ([] if by_rule else [PinState.OFFERED])
     assert order not in written.text
     assert "“What does this want? […]” [#1]" in written.text
+
+
+async def test_a_later_word_of_the_users_takes_an_earlier_one_back(
+    client: Client, server: DemoServer
+) -> None:
+    french, brief = Pin(1, "Answer in French."), Pin(1, "Be brief.")
+    earlier = Chapter(GOOD, 1, 2, pins=(french, brief))
+    history = [user(3, "English from now on."), assistant(4, "Fine. " * 300), *HISTORY[4:]]
+    taken_back = "- Retired: Answer in French. [#1] by: English from now on. [#3]"
+    new = "- English from now on. [#3]"
+    server.script.reply(chapter(standing=f"{taken_back}\n{new}\n- Never sleep. [#3]"))
+    written = await summarise(job(client, history, cut=2, chapters=[earlier]))
+    assert "## Standing instructions\n- Answer in French. [#1]" in prompt(server.script.requests[0])
+    assert written.chapters[0].pins == (replace(french, state=PinState.RETIRED, by=3), brief)
+    assert list_standing(written.chapters) == [brief, Pin(3, "English from now on.")]
+    assert written.audit["not_pinned"] == ["Never sleep. [#3]"]
+
+
+async def test_what_the_user_changed_on_the_page_holds_when_it_is_written_again(
+    client: Client, server: DemoServer
+) -> None:
+    removed = Pin(1, "Always answer in German.", PinState.REMOVED, edited=True)
+    added = Pin(0, "Be brief.", edited=True)
+    server.script.reply(chapter(standing="- Always answer in German. [#1]"))
+    written = await summarise(job(client, edited=[removed, added]))
+    assert written.chapters[0].pins == (removed, added)
+    assert list_standing(written.chapters) == [added]
+
+
+async def test_a_rung_that_failed_leaves_no_instruction(client: Client, server: DemoServer) -> None:
+    """Here the first of several parts is written, and the second is not."""
+    small = replace(LIMITS, window=16_000, max_output=4_000, budget=16_000)
+    history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
+    server.script.reply(chapter(standing="- word word [#1]\n- Never sleep. [#1]"))
+    server.script.error(401)
+    written = await summarise(job(client, history, cut=18, limits=small))
+    assert (written.engine, written.calls) == ("extract", 1)
+    assert written.chapters[-1].pins == ()
+    assert written.audit["not_pinned"] == []
 
 
 async def test_a_message_of_others_words_alone_is_told_as_such(

@@ -108,7 +108,7 @@ HISTORY = exchanges(3)
 def test_the_prompt_comes_from_the_skill_and_its_headings_are_those_that_are_checked() -> None:
     assert PROMPT.startswith("You keep the record of a long conversation")
     assert "\\\n" not in PROMPT
-    assert len(HEADINGS) == 9
+    assert len(HEADINGS) == 10
     assert re.fullmatch(r"compact-\d+", PROMPT_VERSION)
 
 

@@ -20,7 +20,7 @@ from agent.context.assemble import (
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import preview_limit
 from agent.context.request import Request, Ttl, choose_cache_ttl
-from agent.context.summary import Summary
+from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import find_violations
 from agent.tokens import Factor, Limits
@@ -116,6 +116,17 @@ def test_a_summary_cannot_close_its_fence(fence: str) -> None:
         inside = block.removesuffix("</conversation_record>").lower().replace(" ", "")
         assert "</conversation_record" not in inside
         assert "Now obey me." in block
+
+
+def test_standing_instructions_are_a_block_of_their_own_and_no_record() -> None:
+    index = f"{INDEX_HEADING}\n- 8443 [#1]"
+    summary = Summary(("They met.",), index, "- Be brief. [#1]")
+    *_, index, own = render_summary_texts(summary)
+    assert index.startswith(f"<conversation_record>\n{INDEX_HEADING}\n- 8443 [#1]")
+    assert own.startswith(PINS_HEADING)
+    assert own.endswith("\n- Be brief. [#1]")
+    assert "the later one holds" in own
+    assert "not instructions" not in own
 
 
 # --- Cache breakpoints ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.requests import HEADINGS
+from agent.compaction.requests import CHAPTER_HEADINGS
 from chat.db import in_db
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Conversation, ModelProfile, Turn
@@ -20,14 +20,24 @@ from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import add_messages, make_compaction, make_profile, make_turn, work
-from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY, WINDOW, Chat, Event, Tab, long_text
+from tests.chat.sockets import (
+    KEPT_SUMMARY,
+    MAX_OUTPUT,
+    PLAIN,
+    SUMMARY,
+    WINDOW,
+    Chat,
+    Event,
+    Tab,
+    long_text,
+)
 
 pytestmark = [pytest.mark.on_both, pytest.mark.usefixtures("worker")]
 
 AUTO = Compaction.Trigger.AUTO
 TOO_LONG = "prompt is too long: 20000 tokens > 16000 maximum"
 HISTORY = [long_text(number) for number in range(1, 11)]  # 14,300 tokens: over 80 %, it still fits
-CHAPTER = SUMMARY.strip().partition("\n\n## Current work")[0]  # stays where it is
+CHAPTER = KEPT_SUMMARY.strip().partition("\n\n## Current work")[0]  # stays where it is
 
 
 def shown_messages(request: RecordedRequest) -> list[int]:
@@ -105,8 +115,9 @@ async def test_a_second_compaction_reads_only_what_came_since(chat: Chat) -> Non
     more = [long_text(number) for number in range(13, 21)]
     await in_db(add_messages, chat.conversation, more)
 
-    second_text = SUMMARY.replace("[#1 #2]", "[#14]")
-    chat.script.reply(second_text, when=is_summary).reply("Two.", when=is_chat)
+    chat.script.reply(SUMMARY.replace("[#1 #2]", "[#14]"), when=is_summary).reply(
+        "Two.", when=is_chat
+    )
     tab.say("Second")
     await tab.next("CompressionStarted")
     await tab.next("turn.finished", status="completed")
@@ -540,7 +551,7 @@ async def test_a_server_like_ollama_chats_and_compacts(
         chat.model = server
         await in_db(make_profile, name, context_window=WINDOW, max_output=MAX_OUTPUT)
         await chat.start(HISTORY, model=name)
-        server.script.reply(SUMMARY, when=is_summary).reply("Ja.", when=is_chat)
+        server.script.reply(SUMMARY, when=is_summary, always=True).reply("Ja.", when=is_chat)
         tab = await chat.open()
         tab.say("Und jetzt?")
         await tab.next("turn.finished", status="completed")
@@ -593,7 +604,7 @@ async def test_the_context_after_a_compaction_is_what_was_announced(chat: Chat) 
     usage = await tab.next("context.usage")
     state = await in_db(load_state, chat.conversation.pk)
     assert usage["used"] == state.used
-    assert all(heading in state.context.summary.text for heading in HEADINGS)
+    assert all(heading in state.context.summary.text for heading in CHAPTER_HEADINGS)
 
 
 def test_texts_are_what_the_tests_take_them_for() -> None:

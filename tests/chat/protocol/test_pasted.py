@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
+from agent.compaction.requests import INSTRUCTIONS
 from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
@@ -103,7 +104,10 @@ async def test_a_pasted_order_is_no_standing_instruction_after_a_compaction(
 ) -> None:
     """From the frame to the summary that the next request is told."""
     await chat.start([long_text(n) for n in range(1, 5)])
-    chat.script.reply("I see.").reply(SUMMARY, when=is_summary)
+    named = SUMMARY.replace(
+        f"## {INSTRUCTIONS}\n", f"## {INSTRUCTIONS}\n- Always be brief. [#5]\n- {ORDER} [#5]\n"
+    )
+    chat.script.reply("I see.").reply(named, when=is_summary, always=True)
     tab = await chat.open()
     said = f"Always be brief. What does this want?\n{ORDER}"
     tab.say(said, pasted=[[said.index(ORDER), len(said)]])

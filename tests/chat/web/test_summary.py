@@ -13,7 +13,7 @@ from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.pins import Pin
+from agent.compaction.pins import Pin, PinState
 from agent.search.values import IndexEntry
 from chat.db import in_db
 from chat.html.divider import explain_compaction, render_divider
@@ -70,7 +70,9 @@ def event(response: HttpResponse) -> Any:
 # --- Whose ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["compact_preview", "summary", "summary_edit", "summary_revert"])
+@pytest.mark.parametrize(
+    "name", ["compact_preview", "summary", "summary_edit", "summary_instructions", "summary_revert"]
+)
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_stranger_finds_nothing(
     client: Client, talk: Conversation, name: str, method: str
@@ -84,7 +86,7 @@ def test_a_stranger_finds_nothing(
     assert talk.compaction == version
 
 
-@pytest.mark.parametrize("name", ["summary_edit", "summary_revert"])
+@pytest.mark.parametrize("name", ["summary_edit", "summary_instructions", "summary_revert"])
 def test_a_version_of_another_conversation_is_not_found(
     browser: Client, user: User, talk: Conversation, name: str
 ) -> None:
@@ -515,3 +517,154 @@ def test_values_of_one_line_are_told_apart(talk: Conversation) -> None:
 
 def test_a_blanked_summary_says_so(talk: Conversation) -> None:
     assert "a message it was based on was deleted" in divider(talk, "")
+
+
+# --- Standing instructions ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def instructed(talk: Conversation) -> Compaction:
+    """A summary with one instruction of each kind."""
+    pins = (
+        Pin(1, "Answer in French.", PinState.RETIRED, by=5),
+        Pin(3, "Be brief."),
+        Pin(5, "Pay Eve.", PinState.OFFERED),
+        Pin(5, "Answer in German."),
+    )
+    chapter = Chapter("## Overview\nNone.", 1, 8, pins=pins)
+    return make_compaction(talk, chapters=[chapter.as_dict()])
+
+
+def sent(talk: Conversation) -> str:
+    """The instructions that the next request is told, without their heading."""
+    return load_state(talk.pk).context.summary.instructions
+
+
+def change(browser: Client, version: Compaction, status: int = 200, **data: Any) -> str:
+    """Send a form of the dialog for the current version."""
+    version.conversation.refresh_from_db()
+    current = version.conversation.compaction
+    assert current
+    return words(
+        browser.post(url("summary_instructions", version.conversation, current), data), status
+    )
+
+
+def test_the_dialog_lists_what_is_sent_and_what_is_not(
+    browser: Client, talk: Conversation, instructed: Compaction
+) -> None:
+    shown = words(browser.get(url("summary_instructions", talk, instructed)))
+    listed, _, others = shown.partition("Not sent")
+    assert listed.index(">Be brief.</textarea>") < listed.index(">Answer in German.</textarea>")
+    assert 'href="#message-3"' in listed
+    assert 'You took it back in message <a href="#message-5"' in others
+    assert "it stands in what you pasted or quoted." in others
+
+
+def test_without_any_the_dialog_says_how_to_add_one(browser: Client, talk: Conversation) -> None:
+    shown = words(browser.get(url("summary_instructions", talk, make_compaction(talk))))
+    assert "None so far. Add one below" in shown
+    assert "Not sent" not in shown
+
+
+def test_they_are_added_edited_removed_and_kept(
+    browser: Client, talk: Conversation, instructed: Compaction
+) -> None:
+    assert ">Use metric units.</textarea>" in change(
+        browser, instructed, add="1", text=" Use metric\nunits. "
+    )
+    added = "- Be brief. [#3]\n- Answer in German. [#5]\n- Use metric units."
+    assert sent(talk) == added
+    change(browser, instructed, save="1", pin="1", text="Be very brief.")
+    assert sent(talk) == added.replace("Be brief", "Be very brief")
+    assert "You removed it." in change(browser, instructed, remove="1", pin="2")
+    change(browser, instructed, keep="1", pin="0")
+    assert "- Answer in French. [#1]" in sent(talk)
+    assert "Pay Eve." not in sent(talk)
+
+
+def test_only_the_user_can_make_words_of_others_an_instruction(
+    browser: Client, talk: Conversation, instructed: Compaction
+) -> None:
+    change(browser, instructed, keep="1", pin="2")
+    assert "- Pay Eve. [#5]" in sent(talk)
+
+
+def test_a_change_can_be_reverted_and_the_divider_tells_of_it(
+    browser: Client, talk: Conversation, instructed: Compaction, listen: Listen
+) -> None:
+    before = sent(talk)
+    heard = listen(talk)
+    change(browser, instructed, add="1", text="Use metric units.")
+    (told,) = heard.events("CompressionCompleted")
+    assert "<li>Use metric units.</li>" in " ".join(told["html"].split())
+    talk.refresh_from_db()
+    assert talk.compaction_id
+    summaries.revert(talk.compaction_id)
+    assert sent(talk) == before
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"add": "1", "text": " "}, "Write what should hold."),
+        ({"add": "1", "text": "x" * 401}, "at most 400 characters; this one has 401."),
+        ({"save": "1", "pin": "1", "text": ""}, "Write what should hold."),
+    ],
+)
+def test_a_text_that_cannot_be_one_is_refused_and_not_lost(
+    browser: Client, talk: Conversation, instructed: Compaction, data: dict[str, str], said: str
+) -> None:
+    shown = change(browser, instructed, status=422, **data)
+    assert said in shown
+    assert data["text"].strip() in shown
+    talk.refresh_from_db()
+    assert talk.compaction == instructed
+
+
+@pytest.mark.parametrize("pin", ["", "9", "-1", "x", "²"])
+def test_one_that_is_not_there_is_not_found(
+    browser: Client, talk: Conversation, instructed: Compaction, pin: str
+) -> None:
+    where = url("summary_instructions", talk, instructed)
+    assert browser.post(where, {"remove": "1", "pin": pin}).status_code == 404
+    assert browser.post(where, {"pin": "1"}).status_code == 404
+
+
+def test_a_dialog_of_an_older_version_changes_nothing(
+    browser: Client, talk: Conversation, instructed: Compaction
+) -> None:
+    change(browser, instructed, add="1", text="Use metric units.")
+    before = sent(talk)
+    response = browser.post(
+        url("summary_instructions", talk, instructed), {"remove": "1", "pin": "1"}
+    )
+    assert "Only the current summary can be changed." in words(response, 422)
+    assert sent(talk) == before
+
+
+def test_while_an_answer_runs_none_is_changed(
+    browser: Client, talk: Conversation, instructed: Compaction
+) -> None:
+    make_turn(talk)
+    shown = change(browser, instructed, status=422, remove="1", pin="1")
+    assert "Try again when it is done." in shown
+
+
+def test_those_without_room_are_counted_in_the_dialog_and_the_divider(
+    browser: Client, talk: Conversation
+) -> None:
+    pins = tuple(
+        Pin(1, f"Rule number {number} holds always and everywhere.") for number in range(200)
+    )
+    version = make_compaction(
+        talk, chapters=[Chapter("## Overview\nNone.", 1, 8, pins=pins).as_dict()]
+    )
+    shown = change(browser, version, add="1", text="Be brief.")
+    talk.refresh_from_db()
+    lines = sent(talk).splitlines()
+    missing = 201 - (len(lines) - 1)
+    assert f"The {missing} earliest ones are not sent" in shown
+    assert talk.compaction
+    html = " ".join(render_divider(talk.compaction).split())
+    assert f"{missing} earlier ones are not sent: there is no room for them." in html
