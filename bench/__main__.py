@@ -1,5 +1,5 @@
-"""Every benchmark: `python -m bench [--data DIRECTORY]`, about five minutes. The counting of tokens
-and recall need a directory of data."""
+"""Every benchmark: `python -m bench [--data DIRECTORY]`, about five minutes. The counting of
+tokens, recall and the audit of summaries need a directory of data."""
 
 import argparse
 import subprocess
@@ -17,6 +17,7 @@ def main() -> int:
     if options.data:
         data = str(options.data.resolve())
         commands += [["bench.tokens", "--data", data], ["bench.recall", "--data", data]]
+        commands += [["bench.audit", "--data", data]]
     # One process each: Django reads its settings once.
     codes = [
         subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode

@@ -11,8 +11,9 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import chapters, newer, pins, verify
+from agent.compaction import chapters, evidence, newer, pins, verify
 from agent.compaction.extract import extract
+from agent.compaction.facts import words
 from agent.compaction.requests import render_outline_line, serialise
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
@@ -107,7 +108,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
     "heads of mail": repeated("From: a\nx\n"),
 }
-SOURCE = verify.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
+SOURCE = evidence.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
 
 
 def message(text: str) -> Message:
@@ -125,8 +126,8 @@ def summarised(text: str) -> None:
     chapters.Summary.from_text(text)
     newer.combine([text, "- Replaced: " + text, "- Replaced: a → b [#1]"])
     newer.drop_empty_sections(text)
-    verify.find_citations(text)
-    verify.find_content_words(text)
+    evidence.find_citations(text)
+    words.find_content_words(text)
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())
     render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)

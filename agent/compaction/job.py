@@ -66,10 +66,20 @@ class Failure:
         return f"{self.step}: {self.cause}"
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text that a model wrote, what the audit found in it, and the user's instructions that it
+    names."""
+
+    text: str
+    findings: Findings
+    named: Sequence[str]
+
+
 @dataclass
 class WrittenSummary:
     """A new state of the summary, how it was made and what it took. `dollars`: what the engines
-    that were compared would cost, estimated."""
+    that were compared would cost, estimated. `draft`: the chapter while it is being corrected."""
 
     chapters: list[Chapter]
     engine: Engine
@@ -80,6 +90,14 @@ class WrittenSummary:
     failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
     named: Named = field(default_factory=Named)  # of the user's standing instructions
+    corrected: bool = False  # whether a text was given back for correction: once is enough
+    draft: Draft | None = None
+
+    def use(self, draft: Draft, covered: Sequence[Message]) -> str:
+        """Take a draft's findings and instructions over; its text."""
+        self.named.add(draft.named, covered)
+        self.findings += draft.findings
+        return draft.text
 
     @property
     def audit(self) -> dict[str, Any]:

@@ -102,6 +102,8 @@ async def _write(job: Job, *, merging: bool) -> WrittenSummary:
         text = await finish_in_time(_ask(job, choice, result, merging=merging), job.time_up)
     except OutOfTime:
         text, result.reason = None, Reason.TIME_UP
+        if result.draft:  # only its correction was late
+            return _append(job, result, result.use(result.draft, job.plan.summarise))
         result.failures.append(Failure(result.engine, REASON_WORDS[Reason.TIME_UP]))
     if text is not None:
         return _append(job, result, text)
@@ -144,7 +146,8 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
             if code != ErrorCode.TOO_LONG:  # smaller parts may do
                 failed.append(parts)
         except asyncio.CancelledError:
-            result.findings, result.named = before, Named()
+            if not result.draft:
+                result.findings, result.named = before, Named()
             raise
     return None
 

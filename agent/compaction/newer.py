@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from agent.compaction.verify import find_citations, find_content_words, strip_citations
+from agent.compaction.evidence import find_citations, strip_citations
+from agent.compaction.facts.words import find_content_words
 from agent.context.summary import CURRENT_WORK
 
 # A section that is there only because the form asks for it.

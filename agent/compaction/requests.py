@@ -55,15 +55,22 @@ MERGE_NOTE = (
     "with “Replaced:”."
 )
 
+MISTAKES_NOTE = (
+    "Your last record was looked up in the messages that it cites. These statements failed. Write "
+    "the whole record again, with each of them corrected from the messages and with the numbers of "
+    "the messages that say it; leave out what no message says.\n"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What is asked for: the chapter's size in tokens, what to keep in particular, and what was
-    wrong with the attempt before, if there was one."""
+    wrong with the attempt before, if there was one: with its form, or with some statements."""
 
     tokens: int
     focus: str = ""
     correction: str = ""
+    mistakes: Sequence[str] = ()
 
     def note(self) -> str:
         """The last paragraphs of the instruction."""
@@ -78,6 +85,8 @@ class Form:
             )
         if self.correction:
             parts.append(f"Your last record could not be used: {self.correction}. Mend that.")
+        if self.mistakes:
+            parts.append(MISTAKES_NOTE + "\n".join(map(defuse, self.mistakes)))
         return "\n\n".join(parts)
 
 

@@ -1,19 +1,24 @@
 """One call for one text of a summary: asked for, verified, audited and cut to size."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.evidence import Source
 from agent.compaction.instructions import split_instructions
-from agent.compaction.job import Ask, Job, WrittenSummary, convert_to_raw
+from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.requests import HEADINGS, Form, build_serialised_request
-from agent.compaction.verify import Source, audit
+from agent.compaction.verify import audit, is_empty
+from agent.context.pruning import shorten_text
 from agent.context.request import Request
+from agent.errors import AgentError
 from agent.messages import Message, plain_text
 from agent.model.reply import Reply
 
 CUT = ("max_tokens", "model_context_window_exceeded")
+# What a request has room for of the statements that are given back: see `choice.FORM_TOKENS`.
+MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
 
 
 # Replies of a chapter, or of a merge, that cannot be used before no model is asked any more.
@@ -65,26 +70,71 @@ async def write_checked_text(
     source: Sequence[Message],
     previous: str = "",
 ) -> str:
-    """One chapter's text, verified and audited, with one corrective retry where it is not a
-    summary, but none where the model declined."""
+    """One chapter's text, verified and audited. It is asked for again where it is no summary, but
+    not where the model declined; and, once in a compaction, where statements fail the audit."""
     assert ask, "a job without `ask` can only be looked at"
-    for attempt in range(2):
+    evidence = Source(source, previous)
+
+    async def write(form: Form) -> Draft:
         reply = await ask(build(form))
         result.calls += 1
         try:
-            text = verify(reply, source, previous)
-        except SummaryRejected as error:
+            text, named = split_instructions(verify(reply, source, previous))
+            text, findings = audit(text, evidence)
+            if is_empty(text):
+                raise Declined("no message bears anything of it out")
+        except SummaryRejected:
             result.rejected += 1
-            if attempt or isinstance(error, Declined) or result.rejected >= MOST_REJECTED:
-                raise
-            form = replace(form, correction=str(error))
-            continue
-        text, named = split_instructions(text)
-        result.named.add(named, job.plan.summarise)
-        text, findings = audit(text, Source(source, previous))
-        result.findings += findings
-        return cut_to_tokens(text, convert_to_raw(job, 2 * form.tokens), job.counter)
-    raise AssertionError  # the loop returns or raises
+            raise
+        text = cut_to_tokens(text, convert_to_raw(job, 2 * form.tokens), job.counter)
+        return Draft(text, findings, named)
+
+    draft = await _write_in_form(write, form, result)
+    if draft.findings.wrong and not result.corrected:
+        result.corrected = True
+        result.draft = draft if covers(job, source) else None
+        draft = await _correct(write, form, draft)
+        result.draft = None
+    return result.use(draft, job.plan.summarise)
+
+
+async def _write_in_form(
+    write: Callable[[Form], Awaitable[Draft]], form: Form, result: WrittenSummary
+) -> Draft:
+    """A text that is a summary, at the second attempt if need be."""
+    try:
+        return await write(form)
+    except SummaryRejected as error:
+        if isinstance(error, Declined) or result.rejected >= MOST_REJECTED:
+            raise
+        result.corrected = True
+        return await write(replace(form, correction=str(error)))
+
+
+async def _correct(write: Callable[[Form], Awaitable[Draft]], form: Form, draft: Draft) -> Draft:
+    """The draft with its mistakes corrected, or as it is where that is no better."""
+    given_back = choose_mistakes(draft.findings.wrong)
+    try:
+        corrected = await write(replace(form, mistakes=given_back))
+    except (AgentError, SummaryRejected) as error:
+        draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
+        return draft
+    if corrected.findings.failed > draft.findings.failed:
+        corrected = draft
+    corrected.findings.given_back = given_back
+    return corrected
+
+
+def covers(job: Job, source: Sequence[Message]) -> bool:
+    """Whether a text of some messages is all of the chapter that is to be written."""
+    ends = job.plan.summarise[0].number, job.plan.summarise[-1].number
+    return bool(source) and (source[0].number, source[-1].number) == ends
+
+
+def choose_mistakes(wrong: Sequence[str]) -> list[str]:
+    """As many of the mistakes as a request has room for, each shortened."""
+    short = [shorten_text(each, MISTAKE_CHARACTERS) for each in wrong]
+    return short[:MOST_MISTAKES]
 
 
 def verify(reply: Reply, source: Sequence[Message], previous: str = "") -> str:

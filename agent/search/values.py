@@ -42,6 +42,8 @@ _PATTERNS = (
     r"\b\d[\d,]*(?:\.\d+)?\b",  # number
 )
 _IDENTIFIER = re.compile("|".join(_PATTERNS))
+# Chinese, Japanese and Korean write values between characters without a space.
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
 # Base64 and the like, in which each place would be tried to the end.
 _DATA = re.compile(r"[\w.+/@-]{201,}")
@@ -77,7 +79,7 @@ def find_identifiers(text: str) -> list[str]:
 def _matches(text: str) -> Iterator[tuple[str, str]]:
     """Values in order, each with what stands before it."""
     text = _DATA.sub(" ", _PROVENANCE.sub(" ", text))
-    for match in _IDENTIFIER.finditer(text):
+    for match in _IDENTIFIER.finditer(_CJK.sub(" ", text)):
         value = match.group().strip("`").strip()
         if 1 < len(value) <= LONGEST:
             yield value, text[max(0, match.start() - CHARACTERS_AROUND) : match.start()]

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from agent.compaction.verify import MOST_DIGITS
+from agent.compaction.evidence import MOST_DIGITS
 from chat.html import markdown
 from chat.models import Conversation, Message, ModelProfile
 

@@ -49,8 +49,9 @@ WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
 # Lists of the audit, in words.
 FINDINGS = {
     "failures": "What was tried before, and why it failed",
-    "dropped": "Statements whose exact values are not in any message",
-    "unverified": "Unverified statements: no message that they name supports them",
+    "given_back": "Statements that the model was asked to correct",
+    "dropped": "Statements that nothing supports",
+    "unverified": "Unverified statements: the messages that they name do not say so",
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
 }

@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
 
 from agent.compaction.chapters import BETWEEN
+from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.policy import Engine, Reason, Trigger
-from agent.compaction.verify import UNVERIFIED
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html import markdown
 from chat.html.failsafe import draw_safely

@@ -11,10 +11,11 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
+from agent.compaction.evidence import Source
 from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.requests import PROMPT_VERSION
-from agent.compaction.verify import Source, audit
+from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused

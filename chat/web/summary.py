@@ -10,8 +10,8 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import trigger_client_event
 
+from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.policy import Engine
-from agent.compaction.verify import UNVERIFIED
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.figures import format_money, format_tokens

@@ -54,6 +54,8 @@ def chapter(*bullets: str, missing: Sequence[str] = (), standing: str = "None.")
     sections = {heading: "None." for heading in HEADINGS if heading not in missing}
     sections["Facts and values"] = "\n".join(bullets) or "None."
     sections[INSTRUCTIONS] = standing
+    if "Overview" in sections:
+        sections["Overview"] = "They went on."
     return "\n".join(f"## {heading}\n{text}" for heading, text in sections.items())
 
 
@@ -267,7 +269,7 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
         history.append(message(history[-1].number + 1, "user", [result(made["id"])]))
     if not running:
         await ask(text("It has doubled."))
-    server.script.reply(GOOD.replace("#2", "#6"))
+    server.script.reply(chapter())
     wanted = job(client, history, cut=4, warm=True, used=900, context=parts)
     assert (await summarise(wanted)).engine == "warm prefix"
     first, second = (request.body for request in server.script.requests[-2:])
@@ -526,7 +528,8 @@ async def test_the_audit_tells_what_was_dropped_in_any_of_the_calls(
 ) -> None:
     small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
     history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
-    server.script.reply(chapter("- The port is 48151 [#1]"))
+    first = chapter("- The port is 48151 [#1]")
+    server.script.reply(first).reply(first)  # it is given back once
     server.script.reply(chapter("- The port is 48152 [#1]"))
     server.script.reply(chapter(), always=True)
     written = await summarise(job(client, history, cut=18, limits=small))
@@ -546,6 +549,69 @@ async def test_the_audit_tells_nothing_of_texts_that_were_not_used(
     written = await summarise(job(client, history, cut=18, limits=small))
     assert written.engine == "extract"
     assert written.audit["dropped"] == []
+
+
+WRONG = chapter("- Release 4.2.2 was deployed to eu-west-1 [#2]")
+
+
+async def test_what_fails_the_audit_is_given_back_once(client: Client, server: DemoServer) -> None:
+    server.script.reply(WRONG).reply(GOOD)
+    written = await summarise(job(client))
+    assert "Release 4.2.2 was deployed" in prompt(server.script.requests[1])
+    assert "4.2.2" not in written.chapters[0].text
+    assert written.audit["unverified"] == []
+    assert "4.2.2" in written.audit["given_back"][0]
+    assert written.failures == []
+
+
+async def test_what_still_fails_is_marked_and_not_dropped(
+    client: Client, server: DemoServer
+) -> None:
+    server.script.reply(WRONG).reply(WRONG)
+    written = await summarise(job(client))
+    assert "- Release 4.2.2 was deployed to eu-west-1 [#2] (unverified)" in written.chapters[0].text
+    assert (written.engine, written.calls) == ("serialised", 2)
+
+
+async def test_a_correction_that_fails_costs_no_chapter(client: Client, server: DemoServer) -> None:
+    server.script.reply(WRONG)
+    server.script.error(400, message="No.")
+    written = await summarise(job(client))
+    assert "4.2.2" in written.chapters[0].text
+    assert "The correction failed" in written.audit["given_back"][-1]
+
+
+async def test_a_correction_that_is_worse_is_not_used(client: Client, server: DemoServer) -> None:
+    server.script.reply(WRONG)
+    server.script.reply(chapter("- Port 9999 is open [#2]", "- Port 9998 is open [#2]"))
+    written = await summarise(job(client))
+    assert "4.2.2" in written.chapters[0].text
+
+
+@pytest.mark.parametrize("bullet", ["None.", "- Call +49 30 1234567 or see https://a.example [#2]"])
+async def test_an_empty_chapter_fails_and_the_next_rung_is_tried(
+    client: Client, server: DemoServer, bullet: str
+) -> None:
+    server.script.reply(chapter(bullet).replace("They went on.", "None."))
+    server.script.reply(GOOD)
+    written = await summarise(job(client, warm=True, policy=Policy(engine="warm prefix")))
+    assert (written.engine, failed_rungs(written)) == ("serialised", ["warm prefix"])
+    assert "4.2.1" in written.chapters[0].text
+
+
+async def test_a_correction_that_is_late_costs_no_chapter(
+    client: Client, server: DemoServer
+) -> None:
+    server.script.reply(WRONG)
+    gate = server.script.stall("## Overview")
+
+    async def time_up() -> None:
+        await gate.wait_reached()
+
+    written = await summarise(job(client, time_up=time_up))
+    assert (written.engine, written.reason) == ("serialised", "time up")
+    assert "4.2.2" in written.chapters[0].text
+    assert written.audit["unverified"]
 
 
 async def test_one_message_larger_than_the_window_is_shortened(
@@ -611,8 +677,8 @@ async def test_eight_chapters_are_merged_from_their_originals(
         return [user(n, f"Original {n}. " + "word " * 100) for n in range(first, through + 1)]
 
     later = [user(9, "More. " + "word " * 500), assistant(10, "word " * 500), user(11)]
-    server.script.reply(GOOD)
-    server.script.reply(GOOD)
+    server.script.reply(chapter())
+    server.script.reply(chapter())
     written = await summarise(job(client, later, cut=2, chapters=chapters, originals=originals))
     assert [(c.first, c.through, c.level, c.depth) for c in written.chapters] == [
         (1, 8, 2, 1),
@@ -624,7 +690,7 @@ async def test_eight_chapters_are_merged_from_their_originals(
 async def test_a_failed_merge_keeps_the_chapters(client: Client, server: DemoServer) -> None:
     chapters = [Chapter(chapter(), n, n) for n in range(1, 9)]
     server.script.error(529)
-    server.script.reply(GOOD)
+    server.script.reply(chapter())
     later = [user(9, "More. " + "word " * 500), assistant(10, "word " * 500), user(11)]
     written = await summarise(job(client, later, cut=2, chapters=chapters))
     assert len(written.chapters) == 9
@@ -644,7 +710,11 @@ async def test_a_too_long_summary_is_cut_and_not_summarised_again(
     written = await summarise(job(client, history, policy=Policy(summary_max_tokens=500)))
     text = written.chapters[0].text
     assert COUNTER.count(text) < 1_200
-    assert re.findall("^## (.+)$", text, re.M) == ["Facts and values", HEADINGS[-1]]
+    assert re.findall("^## (.+)$", text, re.M) == [
+        HEADINGS[0],
+        "Facts and values",
+        HEADINGS[-1],
+    ]
 
 
 def real_tokens(limits: Limits, *chapters: Chapter) -> int:

@@ -10,7 +10,8 @@ from django.contrib import admin
 from django.test import Client
 
 from accounts.models import User
-from agent.compaction.verify import Source, audit, find_citations
+from agent.compaction.evidence import Source, find_citations
+from agent.compaction.verify import audit
 from agent.messages import Message as AgentMessage
 from chat.admin.base import render_summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn

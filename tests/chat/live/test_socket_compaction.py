@@ -115,7 +115,7 @@ async def test_a_second_compaction_reads_only_what_came_since(chat: Chat) -> Non
     more = [long_text(number) for number in range(13, 21)]
     await in_db(add_messages, chat.conversation, more)
 
-    chat.script.reply(SUMMARY.replace("[#1 #2]", "[#14]"), when=is_summary).reply(
+    chat.script.reply(SUMMARY.replace("[#1 #2]", "[#13 #14]"), when=is_summary).reply(
         "Two.", when=is_chat
     )
     tab.say("Second")

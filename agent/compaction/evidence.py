@@ -1,0 +1,272 @@
+"""The messages that a summary was written from, as places to look statements up."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from functools import cached_property
+from itertools import combinations
+
+from agent.compaction.facts.denial import Clause, split_sentences
+from agent.compaction.facts.names import is_name_in
+from agent.compaction.facts.values import Day, Value, find_values
+from agent.compaction.facts.words import clean, find_content_words
+from agent.compaction.pins import read_own_words
+from agent.messages import Block, Message, file_text, is_file, plain_text
+from agent.search.values import simplify_numbers
+
+UNVERIFIED = "(unverified)"
+_CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
+MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
+_NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
+# A value's parts, between which a text may have spaces or marks of code.
+_PIECE = re.compile(r"[\d.]*\d|[^\d\s`()]+")
+_GAP = r"[\s`()]*"
+# Content words that a bullet and a message that it cites must share.
+SHARED_WORDS = 2
+# A number up to this one may be what the model counted itself. It is wrong only where a message has
+# another number of the same thing.
+COUNTED = 12
+RARE, RARE_SHARE = 2, 0.02  # messages with a word, or a share of all, for it to be no common one
+MOST_DAYS = 60  # between which spans are looked for
+DAY, MONTH = 86_400.0, 30.44
+
+
+class Evidence:
+    """Texts that are looked at together."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = tuple(texts)
+
+    @cached_property
+    def text(self) -> str:
+        return clean("\n".join(self._texts))
+
+    @cached_property
+    def words(self) -> set[str]:
+        return find_content_words(self.text)
+
+    @cached_property
+    def sentences(self) -> list[Clause]:
+        return split_sentences(self.text)
+
+    @cached_property
+    def _simple(self) -> str:
+        return simplify_numbers(self.text)
+
+    @cached_property
+    def _values(self) -> Sequence[Value]:
+        return find_values(self.text)
+
+    @cached_property
+    def _readings(self) -> set[tuple[str, float]]:
+        return {reading for value in self._values for reading in value.readings}
+
+    @cached_property
+    def _amounts(self) -> set[float]:
+        return {amount for value in self._values for amount in value.amounts}
+
+    @cached_property
+    def _bare(self) -> set[float]:
+        return {amount for value in self._values if value.is_bare for amount in value.amounts}
+
+    @cached_property
+    def _days(self) -> set[Day]:
+        return {day for value in self._values for day in value.days}
+
+    @cached_property
+    def _counts(self) -> Mapping[str, set[float]]:
+        """The numbers that are given of each thing."""
+        found: dict[str, set[float]] = {}
+        for value in self._values:
+            if value.noun and not value.loose:
+                found.setdefault(value.noun, set()).update(value.amounts)
+        return found
+
+    def holds(self, name: str) -> bool:
+        """Whether an exact value stands here by itself. Spaces and marks of code may differ."""
+        pieces = _PIECE.findall(simplify_numbers(clean(name)).rstrip("/."))
+        if not pieces:
+            return True
+        before = r"(?<!\d)(?<!\d\.)" if pieces[0][0].isdigit() else r"(?<![^\W\u3040-\u9fff])"
+        after = r"(?!\d)" if pieces[-1][-1].isdigit() else ""
+        if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
+            before = ""
+        pattern = before + _GAP.join(map(re.escape, pieces)) + after
+        return re.search(pattern, self._simple) is not None
+
+    def backs(self, value: Value) -> bool:
+        """Whether a number, a date or a time is said here or follows from what is said."""
+        if value.days:
+            return any(_agree(day, other) for day in value.days for other in self._days)
+        if value.readings & self._readings:
+            return not (value.is_bare and self._is_of_another_number(value))
+        if value.is_bare:
+            small = all(amount <= COUNTED for amount in value.amounts)
+            if not small and value.amounts & self._amounts:
+                return not self._is_of_another_number(value)
+            return small and not self._is_of_another_number(value)
+        large = {amount for amount in value.amounts if amount > COUNTED}
+        return bool(large & self._bare) or self._is_span(value)
+
+    def says(self, value: Value) -> bool:
+        """`backs`, looked for as it is written first: all of a conversation is slow to read."""
+        written = re.escape(value.text)
+        return re.search(rf"(?<!\d){written}(?!\d)", self.text) is not None or self.backs(value)
+
+    def _is_of_another_number(self, value: Value) -> bool:
+        counted = self._counts.get(value.noun)
+        return counted is not None and value.amounts.isdisjoint(counted)
+
+    def _is_span(self, value: Value) -> bool:
+        """Whether it is the time between two dates or two times."""
+        times = [amount for unit, amount in self._readings if unit == "time"]
+        for unit, amount in value.readings:
+            if unit == "s" and amount < DAY:
+                if any(abs(a - b) * 60 == amount for a, b in combinations(times[:MOST_DAYS], 2)):
+                    return True
+            elif unit in ("s", "month") and any(_spans(unit, amount, n) for n in self._gaps):
+                return True
+        return False
+
+    @cached_property
+    def _gaps(self) -> set[int]:
+        """Days between any two dates."""
+        days = sorted(self._days, key=str)[:MOST_DAYS]
+        years = {year for year, _, _ in days if year} or {2000}
+        known = [
+            date(y, m, d)
+            for year, m, d in days
+            for y in ([year] if year else years)
+            if m and d and _exists(y, m, d)
+        ]
+        gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
+        written = {int(n) for n in self._bare if 1900 <= n <= 2100 and n == int(n)}
+        return gaps | {round(abs(a - b) * 365.25) for a, b in combinations(sorted(written)[:60], 2)}
+
+    def knows_name(self, word: str) -> bool:
+        """Whether a word is written as a name here."""
+        return is_name_in(word, self.text)
+
+    def names(self, word: str) -> bool:
+        """Whether a name stands here, in any case and with another ending."""
+        word = word.casefold()
+        ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
+        return word[: max(3, len(word) - ending)] in self._simple
+
+
+def _exists(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _spans(unit: str, amount: float, days: int) -> bool:
+    """Whether so many seconds or months are about so many days; both ends may have been counted."""
+    if not days:
+        return False
+    if unit == "month":
+        return abs(days / MONTH - amount) <= (6 if amount % 12 == 0 else 0.6)
+    return abs(amount / DAY - days) <= (3 if amount % (7 * DAY) == 0 and days >= 28 else 1)
+
+
+def _agree(day: Day, other: Day) -> bool:
+    """Whether two dates may be the same one: what both say is equal, and both say the month."""
+    pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
+    return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
+
+
+GOALS = "goal and constraints"  # the heading, in lower case
+
+
+class Source:
+    """The covered messages, and what an earlier summary said."""
+
+    def __init__(self, messages: Sequence[Message], previous: str = "") -> None:
+        self._texts = {message.number: plain_text(message.blocks) for message in messages}
+        self._messages = {message.number: message for message in messages}
+        # Many bullets cite the same messages.
+        self._said: dict[tuple[int, ...], Evidence] = {}
+        self._own: dict[tuple[int, ...], Evidence] = {}
+        self._goals: dict[int, str] = {}  # of an earlier summary, by the message that each cites
+        # What an image or a PDF says, code cannot look up.
+        self.unreadable = {m.number for m in messages if any(map(_is_unreadable, m.blocks))}
+        self._add_previous(previous)
+        self.all = Evidence([*self._texts.values(), previous])
+
+    def _add_previous(self, previous: str) -> None:
+        """In a merge a bullet that cites a message stands for it, unless it was marked."""
+        heading = ""
+        for line in previous.splitlines():
+            heading = line[3:].strip().casefold() if line.startswith("## ") else heading
+            for number in [] if UNVERIFIED in line else find_citations(line):
+                said = remove_citations(line)
+                self._texts[number] = f"{self._texts.get(number, '')}\n{said}"
+                if heading == GOALS and number not in self._messages:
+                    self._goals[number] = f"{self._goals.get(number, '')}\n{said}"
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._texts
+
+    def look_up(self, line: str) -> Evidence:
+        """What the messages say that a line cites."""
+        cited = tuple(self._list_cited(line))
+        if cited not in self._said:
+            self._said[cited] = Evidence(self._texts[number] for number in cited)
+        return self._said[cited]
+
+    def look_up_typed(self, line: str) -> Evidence:
+        """What the user typed in the messages that a line cites."""
+        cited = tuple(self._list_cited(line))
+        if cited not in self._own:
+            self._own[cited] = Evidence(map(self._read_typed, cited))
+        return self._own[cited]
+
+    def _read_typed(self, number: int) -> str:
+        message = self._messages.get(number)
+        if message is None:
+            return self._goals.get(number, "")
+        return read_own_words(message) if message.is_prompt else ""
+
+    def _list_cited(self, line: str) -> list[int]:
+        """Every message that a line cites; a range is all that lies in it."""
+        cited: dict[int, None] = {}
+        for group in _CITATION.findall(line):
+            for first, last in _NUMBERS.findall(group):
+                if max(len(first), len(last)) > MOST_DIGITS:
+                    continue
+                ends = int(first), int(last or first)
+                cited |= dict.fromkeys(n for n in ends if n in self._texts)
+                if last:
+                    cited |= dict.fromkeys(n for n in self._texts if ends[0] <= n <= ends[1])
+        return list(cited)
+
+    def is_rare(self, word: str) -> bool:
+        """Whether a word stands in some message, and in few of them."""
+        count = sum(word in text for text in self._texts.values())
+        return 0 < count <= max(RARE, RARE_SHARE * len(self._texts))
+
+
+def _is_unreadable(block: Block) -> bool:
+    if block["type"] == "tool_result" and isinstance(block.get("content"), list):
+        return any(map(_is_unreadable, block["content"]))
+    return is_file(block) and not file_text(block)
+
+
+def find_citations(line: str) -> list[int]:
+    """The message numbers that a bullet rests on, in order; a range counts with both ends. What is
+    too long to be a message's number is ignored."""
+    ends = (
+        end for group in _CITATION.findall(line) for pair in _NUMBERS.findall(group) for end in pair
+    )
+    return list(dict.fromkeys(int(end) for end in ends if 0 < len(end) <= MOST_DIGITS))
+
+
+def remove_citations(line: str) -> str:
+    return _CITATION.sub("", line)
+
+
+def strip_citations(line: str) -> str:
+    """A line's text alone, without its message numbers and the audit's mark."""
+    return remove_citations(line).replace(UNVERIFIED, "").strip()

@@ -1,0 +1,1 @@
+"""What a text says in figures, names and denials, in a form in which equal things are equal."""

@@ -1,0 +1,87 @@
+"""Names of people, places and things, as far as the way they are written shows them."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from agent.compaction.facts.words import CJK, WORD
+
+SHORTEST = 2
+LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
+# Marks after which a capital begins a sentence and shows no name.
+_BEGINNING = re.compile(r"(?:^|[.!?:…–—\n•\"“„«(\[*/]|\d[.)])[\s\"“„«(*_`]*$")
+_GERMAN_WORDS = (
+    "der die das den dem des und ist nicht mit für ein eine einen wird auf von zu im soll bis am "
+    "vom zum zur werden hat sind"
+)
+_GERMAN = frozenset(_GERMAN_WORDS.split())
+_OTHER_WORDS = """
+    i i'm i'll i've i'd ok done pending cancelled canceled todo yes none api url json html user
+    users assistant
+    monday tuesday wednesday thursday friday saturday sunday am pm usd eur gbp
+"""
+_NO_NAMES = frozenset(_OTHER_WORDS.split())
+
+
+def is_german(text: str) -> bool:
+    """Whether it is German, in which every noun has a capital."""
+    return len(_GERMAN.intersection(map(str.lower, WORD.findall(text)))) >= 2
+
+
+def find_names(text: str) -> list[tuple[str, bool]]:
+    """Words with a capital, and whether each begins a sentence, so that it may be no name."""
+    found: dict[str, bool] = {}
+    for match in WORD.finditer(text):
+        word = re.sub(r"['’]s?$", "", match[0])
+        if len(word) < SHORTEST or not word[0].isupper() or word.lower() in _NO_NAMES:
+            continue
+        if word.isupper() and len(word) <= LONGEST_ABBREVIATION:
+            continue
+        begins = _BEGINNING.search(text, max(0, match.start() - 8), match.start()) is not None
+        found[word] = found.get(word, True) and begins
+    return list(found.items())
+
+
+def is_caseless(text: str) -> bool:
+    """Whether it is of a script without capitals."""
+    return text[:1] >= "\u0590"
+
+
+def find_caseless(text: str, other: str) -> list[str]:
+    """What a text in a script without capitals has and another one has not: words, and where these
+    are not told apart, runs of characters that no pair of the other has."""
+    words = [word for word in WORD.findall(text) if is_caseless(word) and len(word) > SHORTEST]
+    runs = []
+    for run in re.findall(rf"[{CJK}]+", text):
+        new = [a + b not in other for a, b in pairwise(run)]
+        for match in re.finditer(r"1{1,5}", "".join("01"[each] for each in new)):
+            runs.append(run[match.start() : match.end() + 1])
+    return [word for word in words if word not in other] + [
+        part for run in runs for part in _parts(run)
+    ]
+
+
+def _parts(run: str) -> list[str]:
+    """The pairs of characters in a run: a name has two or three, and the run one more on a side."""
+    return [a + b for a, b in pairwise(run)]
+
+
+def is_name_in(word: str, text: str) -> bool:
+    """Whether a text has a word with its capital in the middle of a sentence, and never without."""
+    if any(True for _ in _find_whole(word.lower(), text)):
+        return False
+    return any(
+        text[at - 1 : at] == " " and (text[at - 2 : at - 1].isalnum() or text[at - 2] == ",")
+        for at in _find_whole(word, text)
+        if at > 1
+    )
+
+
+def _find_whole(word: str, text: str) -> Iterator[int]:
+    """Where a word stands by itself. Patterns are slower by far in a long text."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+            yield at
+        at = text.find(word, end)

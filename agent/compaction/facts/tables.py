@@ -1,0 +1,215 @@
+"""Words for numbers, units, currencies, months and denial in the ten most written languages.
+
+English, German, French, Spanish, Portuguese, Russian, Arabic, Hindi, Chinese and Japanese. Other
+languages have what needs no words: figures, symbols, codes. All words are in lower case.
+"""
+
+import re
+
+
+def _split(words: str) -> list[str]:
+    return words.split()
+
+
+def _read(table: str) -> dict[str, str]:
+    """Lines of a name and the words for it, as a name for each word."""
+    rows = (line.split() for line in table.strip().splitlines())
+    return {word: name for name, *words in rows for word in [name.lower(), *words]}
+
+
+# An underscore stands for a space. ¥ may be yen or yuan; both are read.
+CURRENCIES = _read("""
+USD $ us$ dollar dollars dólares dólar доллар доллара
+USD долларов دولار دولارات डॉलर 美元 美金 ドル 米ドル
+EUR € euro euros евро يورو यूरो 欧元 歐元 ユーロ
+GBP £ pounds sterling libras фунтов 英镑 ポンド
+CNY 元 块 块钱 人民币 rmb yuan 元人民币 人民元
+JPY 円 日元 日圓 yen
+INR ₹ rs rupee rupees रुपये रुपए रुपया रु
+RUB ₽ руб рубль рубля рублей
+BRL r$ real reais
+CHF fr franken
+KRW ₩ 원
+PLN zł złoty złotych
+TRY ₺
+""")
+
+# A unit of time in seconds or months, one of length in metres, and so on; what it is multiplied by.
+_UNITS = """
+s 1 s sec secs second seconds sekunde sekunden seconde secondes segundo segundos секунда секунды
+s 1 секунд ثانية ثوان ثواني सेकंड 秒 秒間 秒钟
+s 0.001 ms millisecond milliseconds millisekunden millisecondes
+s 0.001 milisegundos мс миллисекунд 毫秒 ミリ秒
+s 60 min mins minute minutes minuten minuto minutos минута
+s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間
+s 3600 h hr hrs hour hours std stunde stunden heure heures hora horas час часа часов ساعة ساعات
+s 3600 घंटे घंटा घंटों 小时 小時 時間 时间
+s 86400 day days tag tage tagen jour jours día días dia
+s 86400 dias день дня дней يوم يوما يومًا أيام ايام दिन
+s 86400 दिनों 天 日間 日
+s 604800 week weeks woche wochen semaine semaines semana semanas неделя недели недель неделю أسبوع
+s 604800 أسبوعا أسبوعًا أسابيع हफ़्ते हफ़्ता हफ्ते हफ्ता हफ़्तों सप्ताह 周 星期 个星期 週 週間 周间
+s 1209600 fortnight fortnights
+month 1 month months monat monate monaten mois mes meses
+month 1 mês месяц месяца месяцев شهر شهرا شهرًا أشهر شهور
+month 1 महीने महीना महीनों माह 个月 個月 か月 ヶ月 カ月 ヵ月
+month 12 year years jahr jahre jahren an ans année années
+month 12 año años ano anos год года лет سنة سنوات عام
+month 12 أعوام عاما عامًا साल वर्ष वर्षों 年 年间 年間
+% 1 % percent prozent pourcent процент процента
+% 1 процентов प्रतिशत パーセント بالمئة بالمائة في_المئة per_cent
+% 1 pour_cent por_ciento por_cento
+m 0.001 mm millimeter millimetres millimeters мм
+m 0.01 cm zentimeter centimetres centimeters centimètres centímetros см
+m 1 m meter metre meters metres mètres metros метров м متر أمتار मीटर 米 メートル
+m 1000 km kilometer kilometers kilometre kilometres kilomètres kilómetros quilômetros км километров
+m 1000 كيلومتر किलोमीटर किमी 公里 千米 キロメートル
+mile 1 mi mile miles meilen 英里 マイル
+g 0.001 mg
+g 1 g gram grams gramm grammes gramos gramas г грамм 克 グラム
+g 1000 kg kilo kilos kilogram kilograms kilogramm kilogrammes
+g 1000 kilogramos кг килограмм كيلوغرام किलो 公斤 千克 キロ
+g 1000000 t ton tons tonne tonnes tonnen toneladas тонн 吨 トン
+l 1 l liter litre liters litres litros литров 升 リットル
+l 0.001 ml
+b 1 bytes byte
+b 1000 kb ko кб
+b 1000000 mb mo мб
+b 1000000000 gb go гб
+b 1000000000000 tb to тб
+b 1024 kib
+b 1048576 mib
+b 1073741824 gib
+°c 1 °c 摄氏度
+°f 1 °f
+px 1 px pixel pixels
+mph 1 mph
+kmh 1 km/h kmh км/ч
+token 1 token tokens
+"""
+UNITS: dict[str, tuple[str, float]] = {}
+for _line in _UNITS.strip().splitlines():
+    _unit, _factor, *_words = _line.split()
+    UNITS.update({word.replace("_", " "): (_unit, float(_factor)) for word in _words})
+# A unit in a form that says "two of it".
+DUALS = dict.fromkeys(_split("أسبوعين أسبوعان"), "أسبوع") | {
+    "يومين": "يوم", "يومان": "يوم", "شهرين": "شهر", "شهران": "شهر", "سنتين": "سنة",
+    "سنتان": "سنة", "عامين": "عام", "عامان": "عام", "ساعتين": "ساعة", "ساعتان": "ساعة",
+}  # fmt: skip
+
+SCALES = {
+    word: scale
+    for scale, words in {
+        100.0: "hundred hundert cent cents cien ciento cem cento сто مئة مائة सौ",
+        1e3: "k thousand tausend mille mil тысяча тысячи тысяч тыс ألف آلاف हज़ार हजार 千",
+        1e4: "万 萬",
+        1e5: "lakh lakhs लाख",
+        1e6: "million millions millionen mio mln millón millones milhão milhões миллион миллиона "
+        "миллионов млн مليون ملايين 百万",
+        1e7: "crore crores करोड़",
+        1e8: "億 亿",
+        1e9: "billion billions bn milliarden milliarde mrd milliard milliards миллиард миллиарда "
+        "миллиардов млрд مليار",
+    }.items()
+    for word in words.split()
+}
+
+# From 2 on: the word for one is often an article, and means a number before a unit only.
+_FROM_TWO = """
+two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen \
+seventeen eighteen nineteen twenty
+zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn \
+siebzehn achtzehn neunzehn zwanzig
+deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept \
+dix-huit dix-neuf vingt
+dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis \
+diecisiete dieciocho diecinueve veinte
+dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete \
+dezoito dezenove vinte
+два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать тринадцать \
+четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать двадцать
+اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة
+اثنين ثلاث أربع خمس ست سبع ثماني تسع عشر
+दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस बीस
+"""
+_TENS = """
+thirty forty fifty sixty seventy eighty ninety
+dreißig vierzig fünfzig sechzig siebzig achtzig neunzig
+trente quarante cinquante soixante septante quatre-vingt nonante
+treinta cuarenta cincuenta sesenta setenta ochenta noventa
+trinta quarenta cinquenta sessenta setenta oitenta noventa
+тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто
+ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون
+ثلاثين أربعين خمسين ستين سبعين ثمانين تسعين
+तीस चालीस पचास साठ सत्तर अस्सी नब्बे
+"""
+NUMBERS: dict[str, float] = {}
+for _line in _FROM_TWO.strip().splitlines():
+    NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
+for _line in _TENS.strip().splitlines():
+    NUMBERS.update({word: 10 * n for n, word in enumerate(_line.split(), 3)})
+NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20, "dozen": 12}
+NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
+NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
+_ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
+_GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
+for _n, _word in enumerate(_ONES, 1):
+    NUMBERS |= {f"{_word}und{tens}": _n + NUMBERS[tens] for tens in _GERMAN_TENS}
+    NUMBERS |= {f"{_word}hundert": 100 * _n, f"{_word}tausend": 1_000 * _n}
+NUMBERS |= {f"veinti{_word}": 20 + _n for _n, _word in enumerate(_split("uno dós trés cuatro"), 1)}
+ARTICLES = frozenset(
+    _split("one a an ein eine einen einem einer un une uno una um uma один одна одну одного एक")
+)
+CONNECTORS = frozenset(_split("and und et y e и و"))
+CJK_DIGITS = {c: n for n, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
+CJK_SCALES = {
+    "十": 10,
+    "百": 100,
+    "千": 1_000,
+    "万": 10_000,
+    "萬": 10_000,
+    "億": 10**8,
+    "亿": 10**8,
+}
+
+_MONTHS = """
+january february march april may june july august september october november december
+jan feb mar apr may jun jul aug sep oct nov dec
+januar februar märz april mai juni juli august september oktober november dezember
+jänner feb mrz apr mai jun jul aug sept okt nov dez
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+janv févr mars avr mai juin juil août sept oct nov déc
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+ene feb mar abr may jun jul ago set oct nov dic
+janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
+jan fev mar abr mai jun jul ago set out nov dez
+января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
+янв фев мар апр мая июн июл авг сен окт ноя дек
+يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
+जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर
+जनवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्तूबर नवम्बर दिसम्बर
+"""
+MONTHS = {
+    word: n for line in _MONTHS.strip().splitlines() for n, word in enumerate(line.split(), 1)
+}
+
+# Portuguese has "no" for "in the": see `agent.compaction.facts.denial`.
+_DENIALS = """
+not never none no without cannot neither nor nobody nothing
+nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts
+ne pas jamais aucun aucune sans rien ni
+nunca jamás sin ningún ninguna ninguno nadie nada tampoco
+não jamais sem nenhum nenhuma ninguém nem
+не нет никогда без ни нельзя никто ничего
+لا لم لن ليس ليست ليسوا بدون بلا
+नहीं मत बिना न
+"""
+DENIALS = frozenset(_DENIALS.split())
+DENYING = re.compile(
+    r"n['’]t\b"
+    r"|不(?!过|過|仅|僅|同|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
+    r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
+)
+# "Must" in Japanese is a double negative, and "perhaps" is one only in form.
+NOT_DENYING = re.compile(r"なければな(?:らない|りません)|かもしれ(?:ない|ません)|しかない")

@@ -1,0 +1,69 @@
+"""The words of a text in any script."""
+
+import re
+from unicodedata import normalize
+
+CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+# In some scripts vowels and accents are marks of their own, which Python does not take for letters.
+_MARKS = (
+    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
+)
+_LETTERS = rf"[^\W\d_{CJK}]+(?:[{_MARKS}][^\W\d_{CJK}]*)*"
+WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})*")
+_ASCII_WORD = re.compile("[A-Za-z]+(?:'[A-Za-z]+)*")
+TOKEN = re.compile(rf"{WORD.pattern}|[{CJK}]|\d+")
+_CJK = re.compile(rf"[{CJK}]")
+_OTHER_DIGITS = {
+    start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0x9E6) for digit in range(10)
+}
+_FOREIGN = _OTHER_DIGITS | {0x640: None}  # an Arabic line that only makes words longer
+_IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
+
+STEM = 6  # letters of a word that count
+SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones
+_STOP_WORDS = """
+about after again against also because been before being between both could does done down
+during each from have here into just like made make more most much must need only other over
+should some such than that their them then there these they this those through under until
+used user users very want wants were what when where which while will with would your
+assistant asked said message conversation none aber alle auch dass dem denn dich diese
+dieser dieses doch eine einem einen einer eines haben hier ihre kann mehr muss nach noch
+oder sehr sich sein seine sind soll über unter wenn werden wird wurde wurden zwischen avec
+cela cette comme dans elle elles être leur mais même nous pour plus sont tout très vous como
+con cual cuando desde donde ella ellos entre esta este esto hasta más muy para pero porque
+pela pelo quando são sobre también uma você было быть если есть или как который может надо
+нужно они она очень при так также только чтобы هذا هذه ذلك التي الذي إلى على كان كانت में है
+हैं और का की के को से पर यह वह था थी थे लिए गया
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+def clean(text: str) -> str:
+    """A text with plain digits, spaces and signs, whatever its script."""
+    if text.isascii():
+        return text
+    text = normalize("NFKC", text)
+    return text.translate(_FOREIGN) if _IS_FOREIGN.search(text) else text
+
+
+def find_words(text: str) -> list[str]:
+    """The words of a text in lower case, in order."""
+    return (_ASCII_WORD if text.isascii() else WORD).findall(text.lower())
+
+
+def is_cjk(text: str) -> bool:
+    """Whether it begins with a Chinese, Japanese or Korean character."""
+    return _CJK.match(text) is not None
+
+
+def find_content_words(text: str) -> set[str]:
+    """Words in a stemmed form, without stop-words; pairs of characters where a script writes no
+    spaces."""
+    words = {
+        word[:STEM]
+        for word in find_words(text)
+        if len(word) >= (SHORTEST if word[0] < "\u0590" else SHORTEST - 1)
+        and word not in STOP_WORDS
+    }
+    characters = _CJK.findall(text)
+    return words | {a + b for a, b in zip(characters, characters[1:], strict=False)}

@@ -1,0 +1,95 @@
+"""Values are equal in whatever form and language they are written."""
+
+import pytest
+
+from agent.compaction.evidence import Evidence
+from agent.compaction.facts.values import find_values
+from agent.compaction.facts.words import clean
+
+
+def backs(said: str, claimed: str) -> bool:
+    """Whether a text bears out every value of another one, which has some."""
+    values = find_values(clean(claimed))
+    assert values
+    return all(map(Evidence([said]).backs, values))
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed"),
+    [
+        # Money
+        ("It costs $12,500.", "12500 USD"),
+        ("It costs 12.5k dollars.", "$12,500"),
+        ("Es kostet 1.900 €.", "1900 EUR"),
+        ("Cela coûte 1\u202f900 €.", "EUR 1900"),
+        ("Cuesta 1.900,50 euros.", "€1,900.50"),
+        ("Custa R$ 1.900,00.", "1900 reais"),
+        ("Это стоит 1 900 рублей.", "1900 ₽"),
+        ("السعر ١٩٠٠ دولار", "$1900"),
+        ("कीमत ₹1,90,000 है", "190000 INR"),
+        ("价格是1900元。", "1900 CNY"),
+        ("価格は3万円です。", "30,000 JPY"),
+        ("Das Budget: 2 Mio. €", "2,000,000 EUR"),
+        # Dates
+        ("December 3rd, 2026", "2026-12-03"),
+        ("am 03.12.2026.", "2026-12-03"),
+        ("am 3. Dezember", "2026-12-03"),
+        ("le 3 décembre 2026", "03/12/2026"),
+        ("el 3 de diciembre de 2026", "2026-12-03"),
+        ("em 3 de dezembro de 2026", "December 3, 2026"),
+        ("3 декабря 2026 г.", "2026-12-03"),
+        ("في ٣ ديسمبر ٢٠٢٦", "2026-12-03"),
+        ("3 दिसंबर 2026 को", "2026-12-03"),
+        ("定于2026年12月3日上线", "2026-12-03"),
+        ("2026年12月3日に", "3 December 2026"),
+        # Times
+        ("at 2:30 pm", "14:30"),
+        ("à 14h30", "14:30"),
+        ("um 9 Uhr", "9 am"),
+        # Numbers in words, and units
+        ("two weeks", "14 days"),
+        ("twenty-five users", "25 users"),
+        ("vierzehn Tage", "2 Wochen"),
+        ("zweihundertfünfzig Stück", "250"),
+        ("quatre-vingt-dix jours", "90 jours"),
+        ("tres semanas", "3 semanas"),
+        ("duas semanas", "2 semanas"),
+        ("двадцать пять дней", "25 дней"),
+        ("خمسة وعشرون يوما", "25 days"),
+        ("أسبوعين", "2 weeks"),
+        ("चार हफ़्ते", "4 weeks"),
+        ("需要三十五天时间", "35 days"),
+        ("三週間かかる", "21 days"),
+        ("a limit of 250 ms", "0.25 s"),
+        ("20 percent", "20 %"),
+        ("1,5 км", "1500 m"),
+    ],
+)
+def test_the_same_value_in_another_form(said: str, claimed: str) -> None:
+    assert backs(said, claimed)
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed"),
+    [
+        ("1.900 €", "1.900 USD"),
+        ("1.900 €", "19000 EUR"),
+        ("am 03.12.2026", "2026-12-04"),
+        ("December 3, 2026", "2027-12-03"),
+        ("two weeks", "three weeks"),
+        ("250 ms", "250 s"),
+        ("12 hours", "2 hours"),
+        ("at 2:30 pm", "15:30"),
+        ("version 4.2.1", "4.2.2"),
+        ("3 children", "4 children"),
+        ("价格是1900元。", "1800元"),
+        ("ثلاثة أسابيع", "4 weeks"),
+    ],
+)
+def test_another_value_is_not_borne_out(said: str, claimed: str) -> None:
+    assert not backs(said, claimed)
+
+
+@pytest.mark.parametrize("said", ["The clients are Ada, Ben and Carl.", "ok"])
+def test_a_small_number_may_be_what_the_model_has_counted(said: str) -> None:
+    assert backs(said, "There are 3 clients")
