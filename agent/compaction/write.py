@@ -73,7 +73,8 @@ async def write_checked_text(
     """One chapter's text, verified and audited. It is asked for again where it is no summary, but
     not where the model declined; and, once in a compaction, where statements fail the audit."""
     assert ask, "a job without `ask` can only be looked at"
-    evidence = Source(source, previous)
+    # What a new chapter replaces stands in those before it.
+    evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
 
     async def write(form: Form) -> Draft:
         reply = await ask(build(form))

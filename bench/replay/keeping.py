@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.pins import find_pins
 from agent.context.summary import INDEX_HEADING
 from agent.messages import plain_text
@@ -83,7 +84,9 @@ def _holding(values: Iterable[str], text: str) -> set[str]:
 
 
 def _invented(summary: str, source: str, planted: Sequence[str]) -> list[str]:
-    """Values of the summary that no message holds: those that were planted, and any others."""
+    """Values of the summary that no message holds and that stand there as if they were true: those
+    that were planted, and any others."""
+    summary = "\n".join(line for line in summary.splitlines() if not line.endswith(UNVERIFIED))
     written, said = Text(_MARKS.sub(" ", summary)), Text(source)
     slipped = {value for value in planted if written.holds(value) and not said.holds(value)}
     others = {

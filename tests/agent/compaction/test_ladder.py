@@ -19,7 +19,7 @@ from agent.compaction.requests import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.summary import Summary
-from agent.messages import Block, Message
+from agent.messages import Block, Message, RawTokens
 from agent.model.client import Client
 from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices
@@ -390,6 +390,27 @@ async def test_no_bad_summariser_is_asked_more_than_three_times_beside_the_merge
     assert len(written.chapters) == 9
     assert failed_rungs(written)[:2] == ["merge", "warm prefix"]
     assert len(server.script.requests) <= 2 + MOST_REJECTED
+
+
+async def test_a_chapter_may_cite_what_it_replaces_and_the_old_one_says_so(
+    client: Client, server: DemoServer
+) -> None:
+    chapters = [
+        Chapter("## Decisions\n- Photos go to disk A4 [#1]", 1, 2),
+        Chapter("## Facts and values\n- It has 4 TB [#3]", 3, 4),
+    ]
+    later = [user(5, "Photos go to disk B7 now, not A4."), assistant(6, "Good. " * 400)]
+    text = chapter().replace(
+        "Decisions\nNone.", "Decisions\n- Replaced: photos on disk A4 → disk B7 [#1 #5]"
+    )
+    server.script.reply(text)
+    written = await summarise(job(client, [*later, user(7)], cut=2, chapters=chapters))
+    assert "- Replaced: photos on disk A4 → disk B7 [#1 #5]\n" in written.chapters[-1].text
+    rendered = render_summary(
+        written.chapters, pin_tokens=RawTokens(99), index_tokens=RawTokens(99), counter=COUNTER
+    )
+    assert "- Photos go to disk A4 [#1], replaced by disk B7 [#5]" in rendered.chapters[0]
+    assert rendered.chapters[1].endswith("- It has 4 TB [#3]")
 
 
 # --- When time is up ------------------------------------------------------------------------------
