@@ -162,6 +162,13 @@ def rows(text: str) -> None:
     markdown.link_numbers(text)
 
 
+def audited(text: str) -> None:
+    """Once as the summary, and once as what it was written from."""
+    verify.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE)
+    said = evidence.Source([Message(1, "user", [{"type": "text", "text": text}], 9)])
+    verify.audit("- Ada paid 12 € to `beta_1` on 3 May, not for two weeks [#1]", said)
+
+
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "render": markdown.render_markdown,
     "stream": stream,
@@ -174,7 +181,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "pins": lambda text: pins.find_pins(1, text),
     "index_entries": lambda text: values.find_index_entries(1, text),
     "summarised": summarised,
-    "audit": lambda text: verify.audit("- " + text[:50_000].replace("\n", "\n- "), SOURCE),
+    "audit": audited,
     "tokens": lexical.tokenise,
     "query": lambda text: lexical.parse_query(text, typing=True),
     "excerpt": lambda text: excerpts.make_excerpt(text, lexical.parse_query('a "1," 12'), 300),

@@ -21,7 +21,7 @@ from agent.search.values import find_identifiers
 
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
-REPLACED = re.compile(r"(\s*[-*+] Replaced: ).*?(?:→|->|=>)")
+REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
 LONGEST = 4_000  # characters of one statement: what is longer is none
 SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a telephone number
 
@@ -41,7 +41,8 @@ class Verdict:
 def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
     """A bullet under a heading, looked up in the messages that it cites."""
     replaced = REPLACED.match(line)
-    body = clean(BULLET.sub("", strip_citations(REPLACED.sub(r"\1", line)), count=1))
+    holds = line[replaced.end() :] if replaced else BULLET.sub("", line, count=1)
+    body = clean(strip_citations(holds))
     cited = [number for number in find_citations(line) if number in source]
     if len(body) > LONGEST:
         return Verdict(False, "it is too long for one statement")

@@ -34,8 +34,9 @@ class Clause:
     def denies(self) -> bool:
         return is_denied(self.text)
 
-    def split(self) -> list["Clause"]:
-        """The sentence itself, and its parts."""
+    @cached_property
+    def parts(self) -> list["Clause"]:
+        """The sentence itself, and its clauses."""
         parts = _CLAUSE.split(self.text)
         return [self, *map(Clause, filter(str.strip, parts))] if len(parts) > 1 else [self]
 
@@ -62,7 +63,7 @@ def contradicts(bullet: Clause, sentences: list[Clause]) -> bool:
         return False
     enough = most - CLEARLY * len(bullet.words)
     near = [each for n, each in zip(shared, sentences, strict=True) if n >= max(enough, 1)]
-    clauses = [part for each in near[:MOST_NEAR] for part in each.split()]
+    clauses = [part for each in near[:MOST_NEAR] for part in each.parts]
     # A clause of equally many shared words is nearer than the sentence around it.
     nearest = max(clauses, key=lambda each: (len(bullet.words & each.words), -len(each.text)))
     if nearest.denies == bullet.denies:

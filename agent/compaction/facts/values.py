@@ -2,6 +2,7 @@
 written. Each may have several readings; two values agree where a reading of both does."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -65,13 +66,15 @@ def find_values(text: str) -> list[Value]:
         if match.start() >= end and (value := _read_at(text, match)):
             found.append(value)
             end = value.end
-    taken = [(value.start, value.end) for value in found]
-    spelled = [value for value in _find_in_words(text) if not _overlaps(value, taken)]
+    starts = [value.start for value in found]
+    spelled = [value for value in _find_in_words(text) if not _overlaps(value, found, starts)]
     return sorted([*found, *spelled], key=lambda value: value.start) if spelled else found
 
 
-def _overlaps(value: Value, taken: list[tuple[int, int]]) -> bool:
-    return any(start < value.end and value.start < end for start, end in taken)
+def _overlaps(value: Value, found: list[Value], starts: list[int]) -> bool:
+    """Whether it shares characters with one of the others, which are in order and apart."""
+    before = bisect_left(starts, value.end) - 1
+    return before >= 0 and found[before].end > value.start
 
 
 def _find_in_words(text: str) -> Iterator[Value]:
