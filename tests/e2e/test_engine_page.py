@@ -78,7 +78,7 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     chat.get_by_role("button", name="Edit", exact=True).click()
     chat.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
     chat.get_by_role("button", name="Save").click()
-    expect(chat.locator("#summary-findings")).to_contain_text("appears in no message")
+    expect(chat.locator("#summary-findings")).to_contain_text("1 statement is unverified")
     chat.get_by_role("button", name="Done").click()
     for tab in (chat, other):  # the socket has told both
         expect(tab.locator(".divider")).to_have_count(1)

@@ -441,11 +441,12 @@ def thoughts(request: Any) -> list[str]:
 
 
 async def test_a_model_that_keeps_thinking_gets_that_of_all_turns_until_the_prompt_changes(
-    chat: Chat, lookup: Lookup, worker: Any
+    chat: Chat, worker: Any
 ) -> None:
     """The server checks that each thought follows what it followed when it was written."""
     await chat.start([long_text(number) for number in range(1, 7)], model="claude-opus-5")
-    chat.script.reply([thinking("One."), look("a")]).reply([thinking("Two."), text("Done.")])
+    search = tool_use("search_history", {"query": "lorem"}, "toolu_a")
+    chat.script.reply([thinking("One."), search]).reply([thinking("Two."), text("Done.")])
     chat.script.reply([thinking("Three."), text("Yes.")]).reply("Fine.", when=is_chat)
     tab = await chat.open()
     for words in ("Look", "Sure?", "Good"):
