@@ -105,8 +105,14 @@ class Evidence:
             if not small and value.amounts & self._amounts:
                 return not self._is_of_another_number(value)
             return small and not self._is_of_another_number(value)
-        large = {amount for amount in value.amounts if amount > COUNTED}
-        return bool(large & self._bare) or self._is_span(value)
+        return bool(self._without_unit(value)) or self._is_span(value)
+
+    def _without_unit(self, value: Value) -> set[float]:
+        """The numbers of a value that stand here without a unit: large ones, or small ones beside
+        others of the unit, as in “14 minutes; under five”."""
+        units = {unit for unit, _ in self._readings}
+        beside = any(unit in units for unit, _ in value.readings)
+        return {n for n in value.amounts & self._bare if n > COUNTED or beside}
 
     def says(self, value: Value) -> bool:
         """`backs`, looked for as it is written first: all of a conversation is slow to read."""

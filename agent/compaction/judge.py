@@ -13,7 +13,7 @@ from agent.compaction.evidence import (
     strip_citations,
 )
 from agent.compaction.facts.denial import ALIKE, Clause, contradicts, find_replaced
-from agent.compaction.facts.names import find_caseless, find_names, is_caseless, is_german
+from agent.compaction.facts.names import SPEAKERS, find_caseless, find_names, is_caseless, is_german
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.messages import Message, plain_text
@@ -65,7 +65,9 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
         return Verdict(
             False, f"not in the messages that it cites: {', '.join([*missing, *names])}", held
         )
-    if not replaced and contradicts(Clause(body), said.sentences):
+    # A statement of several clauses is compared clause by clause.
+    clauses = Clause(body).parts
+    if not replaced and any(contradicts(c, said.sentences) for c in clauses[1:] or clauses):
         return Verdict(False, "the messages that it cites say the opposite")
     return Verdict(bool(values or exact) or _shares_words(body, said))
 
@@ -145,10 +147,14 @@ def _find_foreign_names(body: str, said: Evidence, source: Source) -> list[str]:
     found += [
         each
         for each, between in replaced.items()
-        if is_caseless(each) and each not in said.text and (between or source.is_rare(each))
+        if len(each) > 1
+        and is_caseless(each)
+        and each not in said.text
+        and (between or source.is_rare(each))
     ]
     others = find_caseless(body, said.text) if alike else []
-    return found + [each for each in others if each not in found and source.is_rare(each)]
+    found += [each for each in others if each not in found and source.is_rare(each)]
+    return [each for each in found if each not in SPEAKERS]
 
 
 def _is_backed(body: str, said: Evidence) -> bool:

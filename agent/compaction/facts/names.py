@@ -20,7 +20,14 @@ _OTHER_WORDS = """
     users assistant
     monday tuesday wednesday thursday friday saturday sunday am pm usd eur gbp
 """
-_NO_NAMES = frozenset(_OTHER_WORDS.split())
+# What a summary calls the two who talk.
+_SPEAKERS = """
+nutzer nutzerin benutzer benutzerin anwender assistent utilisateur utilisatrice usuario usuaria
+usuário usuária asistente assistente пользователь пользователя пользовательница ассистент المستخدم
+المساعد उपयोगकर्ता यूज़र सहायक 用户 用戶 助手 使用者 ユーザー アシスタント
+"""
+SPEAKERS = frozenset(_SPEAKERS.split())
+_NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
 
 
 def is_german(text: str) -> bool:
