@@ -133,7 +133,7 @@ class Tab:
         kind, turn = frame["type"], frame.get("turn")
         if kind == "snapshot" and turn and turn["kind"] == "answer":
             self.answer = Written.of_snapshot(turn)
-        elif kind in ("turn.delta", "turn.block"):
+        elif kind in ("turn.delta", "turn.block") and self._knows_turn(frame["turn_id"]):
             known = self.answer
             if (
                 known is None
@@ -144,6 +144,12 @@ class Tab:
                 self.answer = Written(frame["turn_id"], frame["message_id"], frame["seq"] - 1)
             assert self.answer is not None
             self.answer.apply(frame)
+
+    def _knows_turn(self, turn_id: int) -> bool:
+        """Not where the first snapshot was taken after the turn's end, and a piece was still on its
+        way: the page asks for another snapshot then."""
+        known = self.answer is not None and self.answer.turn_id == turn_id
+        return known or any(frame["turn_id"] == turn_id for frame in self.all("turn.started"))
 
     async def until(self, met: Callable[[], Any]) -> Any:
         """Wait for a condition on this tab."""

@@ -597,7 +597,7 @@ def test_a_change_can_be_reverted_and_the_divider_tells_of_it(
     heard = listen(talk)
     change(browser, instructed, add="1", text="Use metric units.")
     (told,) = heard.events("CompressionCompleted")
-    assert "<li>Use metric units.</li>" in " ".join(told["html"].split())
+    assert "<li> Use metric units. </li>" in " ".join(told["html"].split())
     talk.refresh_from_db()
     assert talk.compaction_id
     summaries.revert(talk.compaction_id)
