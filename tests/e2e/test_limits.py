@@ -32,16 +32,16 @@ def chat(tab: Page, scripted: DemoServer) -> Page:
 
 
 def count_frames(page: Page) -> Callable[[], int]:
-    """How many messages the page has sent since."""
+    """How many messages the page has sent since; what it repeats after a snapshot counts once."""
     page.evaluate("""() => {
-      window.sentMessages = 0;
+      window.sentMessages = new Set();
       const send = WebSocket.prototype.send;
       WebSocket.prototype.send = function (data) {
-        if (data.includes('"message.send"')) window.sentMessages++;
+        if (data.includes('"message.send"')) window.sentMessages.add(JSON.parse(data).client_id);
         send.call(this, data);
       };
     }""")
-    return lambda: page.evaluate("window.sentMessages")
+    return lambda: page.evaluate("window.sentMessages.size")
 
 
 def paste(page: Page, text_of: str) -> None:
