@@ -81,6 +81,8 @@ async def test_a_server_that_reports_far_too_little_is_not_believed_and_the_page
     assert len(warned) == 1
     tab.say(long_text(11) + long_text(12))
     await tab.next("CompressionStarted", trigger="auto")
+    tab.send("turn.stop")  # nobody writes the summary here
+    await tab.next("turn.finished", status="cancelled")
 
 
 # --- What the model saw only in part --------------------------------------------------------------
