@@ -15,6 +15,7 @@ from agent.messages import Block, Message, file_text, is_file, plain_text
 from agent.search.values import simplify_numbers
 
 UNVERIFIED = "(unverified)"
+GOALS = "goal and constraints"  # the heading, in lower case
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
 MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
 _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
@@ -181,9 +182,6 @@ def _agree(day: Day, other: Day) -> bool:
     """Whether two dates may be the same one: what both say is equal, and both say the month."""
     pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
     return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
-
-
-GOALS = "goal and constraints"  # the heading, in lower case
 
 
 class Source:
