@@ -9,7 +9,7 @@ function newId() {
 }
 
 export class Delivery {
-  #repeated = null; // the frame that went out once more at the last snapshot
+  #isRepeated = false; // went out once more since it was last asked after
   #silence = 0; // timer
 
   /** `send(frame)` → went out?; `onSilence()` when no answer has come for a while. */
@@ -20,11 +20,21 @@ export class Delivery {
 
   /** Send a message; whether it went out. If not, it goes out when the connection is back. */
   begin(message) {
-    const frame = { type: "message.send", ...message, client_id: newId() };
-    this.pending = frame;
+    this.pending = { type: "message.send", ...message, client_id: newId() };
+    this.#isRepeated = false;
+    return this.#sendPending();
+  }
+
+  #sendPending() {
+    const frame = this.pending;
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.pending === frame && this.onSilence(), SILENCE);
+    this.#silence = setTimeout(() => this.pending === frame && this.#askAfter(), SILENCE);
     return this.send(frame);
+  }
+
+  #askAfter() {
+    this.#isRepeated = false;
+    this.onSilence();
   }
 
   /** Nothing is on its way any more; the frame that was, or null. */
@@ -37,7 +47,8 @@ export class Delivery {
   /** A snapshot came: what was not confirmed goes out once more, with the same id. */
   repeat() {
     // The answer to a repetition is a snapshot too.
-    this.#repeated = this.pending === this.#repeated ? null : this.pending;
-    if (this.#repeated) this.send(this.#repeated);
+    if (!this.pending || this.#isRepeated) return;
+    this.#isRepeated = true;
+    this.#sendPending();
   }
 }
