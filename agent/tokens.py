@@ -3,7 +3,7 @@ what fits a model, and what it costs."""
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,6 +122,11 @@ class Factor:
     def raw(self, real: float) -> RawTokens:
         """How many raw tokens fill so many real ones, rounded down."""
         return RawTokens(int(real / self.value))
+
+    def steady(self) -> "Factor":
+        """Rounded up to tenths, for what is cut to size and cached: it must not be cut elsewhere
+        with each reply that the factor learns from."""
+        return replace(self, value=math.ceil(self.value * 10) / 10)
 
     def learn(self, raw: RawTokens, reported: int) -> "Factor":
         """Move towards one reply's ratio: the mean at first, then a moving average.

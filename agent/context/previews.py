@@ -25,7 +25,7 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
 
 def is_previewed(message: Message, limits: Limits) -> bool:
     """Whether a request holds only a part of a message, because it is oversized."""
-    return limits.factor.apply(message.tokens) > preview_limit(message, limits)
+    return limits.factor.steady().apply(message.tokens) > preview_limit(message, limits)
 
 
 def preview_limit(message: Message, limits: Limits) -> int:
@@ -48,7 +48,7 @@ def preview_message(message: Message, limits: Limits) -> Message:
     as text, since neither may go without the other. Others unchanged."""
     if not is_previewed(message, limits):
         return message
-    limit, size = preview_limit(message, limits), limits.factor.apply(message.tokens)
+    limit, size = preview_limit(message, limits), limits.factor.steady().apply(message.tokens)
     texts = locate_texts(message.blocks)
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
     counted = sum(map(_counted, message.blocks, sizes))

@@ -1,7 +1,6 @@
 """What is remembered about a user: facts of one sentence, sent with every conversation of
 theirs."""
 
-import math
 import re
 from datetime import timedelta
 from uuid import UUID
@@ -208,8 +207,7 @@ def render_prompt_text(owner_id: int, factor: Factor) -> str:
     if not rows:
         return ""
     lines: list[str] = []
-    # In tenths: a factor that is still being learned must not change what the server has cached.
-    room = settings.MEMORY_TOKENS / (math.ceil(factor.value * 10) / 10)
+    room = factor.steady().raw(settings.MEMORY_TOKENS)
     room -= get_counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
     for pk, text in rows:
         line = f"- [{pk}] {_FENCE.sub(DEFUSED, text)}"

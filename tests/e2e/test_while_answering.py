@@ -239,12 +239,12 @@ def test_a_sent_message_takes_no_other_tabs_draft_and_no_later_file(
     expect(composer(other)).to_have_value("A draft over there")
 
 
-# The second: the answer to an earlier question came just then, and what it repeated was lost as well.
+# Two: the answer to an earlier question came just then, and what it repeated was lost too.
 @pytest.mark.parametrize("losses", [1, 2])
 def test_a_message_that_gets_no_answer_is_asked_after(
     tab: Page, scripted: DemoServer, losses: int
 ) -> None:
-    """What is sent falls into the void for a while, as on a socket that is open at this end only."""
+    """As on a socket that is open at this end only, for a while."""
     scripted.script.reply("Hi!", when=is_chat)
     say(tab, "Hello")
     wait_for_answer(tab, 1)

@@ -620,6 +620,12 @@ def test_a_preview_takes_what_it_is_measured_as_in_any_script(unit: str, factor:
     assert 0.9 * preview_limit(user(7), limits) < real <= preview_limit(user(7), limits)
 
 
+def test_a_preview_stays_as_it_is_cached_while_the_factor_is_learned() -> None:
+    learned = [replace(SMALL, factor=Factor(value, 9)) for value in (1.41, 1.43, 1.5)]
+    first, *others = [shown([text("word " * 20_000)], limits) for limits in learned]
+    assert others == [first, first]
+
+
 def test_only_the_longest_texts_of_an_oversized_message_are_cut() -> None:
     blocks = [text("Please look:"), *(text(letter * 20_000) for letter in "abc"), text("Thanks.")]
     cut = shown(blocks)
