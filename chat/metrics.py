@@ -20,7 +20,7 @@ WORDS = {
     Fault.REQUEST_REFUSED: "Requests that broke a rule of the API and did not go out.",
     Fault.NOT_DRAWN: "Content that was shown as its source, because drawing it failed.",
     Fault.USAGE_NOT_BELIEVED: "Answers for which the server reported too few tokens to be true.",
-    Fault.NOT_PREPARED: "Summaries that were not prepared: over the tokens of a day.",
+    Fault.NOT_PREPARED: "Summaries that were not prepared: over the tokens of a day, or a fault.",
 }
 
 _lock = Lock()

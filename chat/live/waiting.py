@@ -10,7 +10,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from agent.compaction.policy import Trigger
-from chat import tasks
+from chat import metrics, tasks
 from chat.db import UNAVAILABLE, in_db, in_db_with_retries
 from chat.live.enqueuing import enqueue
 from chat.models import Compaction
@@ -44,6 +44,7 @@ async def prepare_within(turn_id: int, state: RequestState) -> None:
         if prepared := await in_db(preparations.prepare_within, turn_id, state):
             await hand_over(prepared)
     except Exception:
+        metrics.count_fault(metrics.Fault.NOT_PREPARED)
         log.exception("nothing was prepared", turn=turn_id)
 
 

@@ -114,6 +114,7 @@ class Command(BaseCommand):
         bind_loop()
         await asyncio.to_thread(lambda: model_server.get_counter().encoding)
         await model_profiles.refresh_profiles()
+        gc.collect()
         gc.freeze()  # the modules: no later search for cycles walks them again
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
