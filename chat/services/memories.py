@@ -207,7 +207,7 @@ def render_prompt_text(owner_id: int, factor: Factor) -> str:
     if not rows:
         return ""
     lines: list[str] = []
-    room = factor.steady().raw(settings.MEMORY_TOKENS)
+    room: int = factor.steady().raw(settings.MEMORY_TOKENS)
     room -= get_counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
     for pk, text in rows:
         line = f"- [{pk}] {_FENCE.sub(DEFUSED, text)}"
