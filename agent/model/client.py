@@ -24,6 +24,12 @@ from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sse import EventDecoder
 
 CONNECT_SECONDS = 10.0
+# How long a connection without a request stays open: longer than most people think before they
+# answer, shorter than routers on the way keep it in mind. The library's 5 s would have nearly every
+# turn connect anew.
+IDLE_SECONDS = 120.0
+# The SDK's own number.
+MOST_CONNECTIONS = 1000
 # A count only replaces an estimate: not worth a long wait.
 COUNT_SECONDS = 10.0
 # Waits before the second and third try of a call that has produced nothing yet.
@@ -91,7 +97,12 @@ class Client:
             base_url=base_url,
             max_retries=0,  # the SDK obeys any retry-after in silence
             timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-            http_client=DefaultAioHttpClient(verify=_tls()),
+            http_client=DefaultAioHttpClient(
+                verify=_tls(),
+                limits=httpx2.Limits(
+                    max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
+                ),
+            ),
         )
         self._caching = caching
         self._retries = retries

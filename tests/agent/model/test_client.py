@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 import socket
+import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import pytest
@@ -402,6 +404,34 @@ MESSAGE = {
     "stop_details": None,
     "usage": {"input_tokens": 12, "output_tokens": 3},
 }
+
+
+async def test_the_connection_outlives_a_minute_in_which_the_reader_thinks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connections = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        head = (
+            f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(STREAM)}"
+        )
+        with suppress(asyncio.IncompleteReadError):  # the client has closed it
+            while asked := await reader.readuntil(b"\r\n\r\n"):
+                [length] = re.findall(rb"(?i)content-length: (\d+)", asked)
+                await reader.readexactly(int(length))
+                writer.write(f"{head}\r\n\r\n".encode() + STREAM)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        async with connected(url) as client:
+            await client.complete(REQUEST)
+            later = time.monotonic() + 60
+            monkeypatch.setattr("aiohttp.connector.monotonic", lambda: later)
+            await client.complete(REQUEST)
+    assert connections == 1
 
 
 async def test_a_whole_message_is_taken_as_if_it_had_streamed() -> None:
