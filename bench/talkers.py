@@ -63,10 +63,11 @@ class Heard:
         ]
 
     def in_time(self, deltas: int, interval_ms: float) -> bool:
-        """Whole, in order, and at its end within 500 ms of when an ideal provider would end."""
+        """Whole, in order, and at its end within 500 ms of when an ideal provider, asked at the
+        moment of the user's send, would end."""
         if not self.complete or len(self.stamps) != deltas or self.stamps != sorted(self.stamps):
             return False
-        due = self.stamps[0] + (deltas - 1) * interval_ms * 1e6
+        due = self.sent + (deltas - 1) * interval_ms * 1e6
         return (self.received[-1] - due) / 1e6 <= LATE_MS
 
 
