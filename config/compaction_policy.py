@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.policy import ENGINES, Engine, Policy
+from agent.compaction.policy import ENGINES, Engine, Policy, SummaryForm
 
 VARIABLES = {
     "enabled": "COMPACTION_ENABLED",
@@ -23,6 +23,7 @@ VARIABLES = {
     "keep_first_message": "COMPACTION_KEEP_FIRST",
     "keep_recent_messages": "COMPACTION_KEEP_MESSAGES",
     "keep_recent_tokens": "COMPACTION_KEEP_TOKENS",
+    "summary_form": "SUMMARY_FORM",
     "summary_max_tokens": "SUMMARY_MAX_TOKENS",
     "summary_total_tokens": "SUMMARY_TOTAL_TOKENS",
     "index_tokens": "SUMMARY_INDEX_TOKENS",
@@ -57,7 +58,10 @@ def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
     values = {name: _read(env, name, defaults) for name in VARIABLES}
     if wrong := [*_out_of_range(values), *_at_odds(Policy(**values))]:
         raise ImproperlyConfigured(" ".join(wrong))
-    return values | {"engine": Engine(values["engine"])}
+    return values | {
+        "engine": Engine(values["engine"]),
+        "summary_form": SummaryForm(values["summary_form"]),
+    }
 
 
 def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
@@ -67,6 +71,7 @@ def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
         int: env.int,
         float: env.float,
         Engine: env.str,
+        SummaryForm: env.str,
     }
     return readers[type(default)](VARIABLES[name], default)
 
@@ -86,6 +91,9 @@ def _at_odds(policy: Policy) -> list[str]:
     if policy.engine not in ENGINES:
         names = ", ".join(ENGINES)
         wrong.append(f"COMPACTION_ENGINE is “{policy.engine}”; it can be one of: {names}.")
+    if policy.summary_form not in list(SummaryForm):
+        names = ", ".join(SummaryForm)
+        wrong.append(f"SUMMARY_FORM is “{policy.summary_form}”; it can be one of: {names}.")
     if policy.every_iterations and not 0 < policy.keep_recent_iterations < policy.every_iterations:
         wrong.append(
             f"COMPACTION_KEEP_ITERATIONS is {policy.keep_recent_iterations}; it must be at least 1 "

@@ -12,13 +12,12 @@ from agent.compaction.job import (
     choose_form,
     count_chapter_tokens,
     count_instruction_tokens,
+    make_form,
 )
 from agent.compaction.newer import combine, join_current_work
 from agent.compaction.policy import REASON_WORDS, Engine, Reason
 from agent.compaction.requests import (
-    INSTRUCTIONS,
     NOTES_CHARACTERS,
-    PROMPT,
     Form,
     Part,
     build_serialised_request,
@@ -26,6 +25,7 @@ from agent.compaction.requests import (
     split_messages,
     write_warm_instruction,
 )
+from agent.compaction.skills import INSTRUCTIONS
 from agent.context.assemble import measure
 from agent.context.request import Request
 from agent.messages import RealTokens, Usage, plain_text
@@ -118,7 +118,7 @@ def _why_not_warm(job: Job) -> Reason | None:
 
 def _warm_tokens(job: Job) -> RealTokens:
     """Tokens of the instruction after a warm prefix."""
-    form = Form(job.policy.summary_max_tokens, job.focus)
+    form = make_form(job, job.policy.summary_max_tokens)
     instruction = write_warm_instruction(job.plan.summarise, form)
     return job.own.limits.factor.apply(job.counter.count(instruction))
 
@@ -144,7 +144,7 @@ def does_text_fit(job: Job, request: Request) -> bool:
     """Whether a request of one text fits the summary model's window."""
     (message,) = request.messages
     limits = job.writer.limits
-    text = PROMPT + plain_text(message["content"])
+    text = job.skill.text + plain_text(message["content"])
     return limits.factor.apply(job.counter.count(text)) <= limits.prompt_limit
 
 
@@ -203,7 +203,10 @@ def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form 
     most = int(limits.prompt_limit * RECORDS_SHARE / factor / (2 * parts))
     if most < SMALLEST_RECORD:
         return None
-    return replace(form, tokens=min(form.tokens, most)) if parts > 1 else form
+    if parts == 1:
+        return form
+    # Records that will be merged have no hard limit: what one lacks, no merge brings back.
+    return replace(form, tokens=min(form.tokens, most), hard=False)
 
 
 def estimate_cost(job: Job, engine: Engine) -> float:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from agent.compaction.pins import LONGEST, Pin, PinState, TypedText, make_pin, read_texts
 from agent.compaction.quoted import Range
-from agent.compaction.requests import INSTRUCTIONS
+from agent.compaction.skills import INSTRUCTIONS
 from agent.messages import Message
 
 MOST_NAMED = 60  # lines of one text that are looked at

@@ -10,7 +10,8 @@ from agent.compaction.instructions import Named
 from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
-from agent.compaction.requests import PROMPT, Form
+from agent.compaction.requests import Form
+from agent.compaction.skills import SKILLS, Skill
 from agent.compaction.verify import Findings
 from agent.context.assemble import Context, measure
 from agent.context.request import Request
@@ -53,6 +54,11 @@ class Job:
     time_up: Callable[[], Awaitable[None]] | None = None
     edited: Sequence[Pin] = ()
 
+    @property
+    def skill(self) -> Skill:
+        """The prompt of the form that is set."""
+        return SKILLS[self.policy.summary_form]
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -91,6 +97,7 @@ class WrittenSummary:
     findings: Findings = field(default_factory=Findings)
     named: Named = field(default_factory=Named)  # of the user's standing instructions
     corrected: bool = False  # whether a text was given back for correction: once is enough
+    shortened: bool = False  # whether one was given back because it was too long
     draft: Draft | None = None
 
     def use(self, draft: Draft, covered: Sequence[Message]) -> str:
@@ -111,7 +118,7 @@ class WrittenSummary:
 
 def count_instruction_tokens(job: Job) -> RealTokens:
     """Tokens of the instruction itself."""
-    return job.writer.limits.factor.apply(job.counter.count(PROMPT + job.focus))
+    return job.writer.limits.factor.apply(job.counter.count(job.skill.text + job.focus))
 
 
 def choose_form(job: Job, chapters: Sequence[Chapter]) -> Form:
@@ -123,7 +130,12 @@ def choose_form(job: Job, chapters: Sequence[Chapter]) -> Form:
     )
     room = job.policy.target_tokens(limits) - kept.total
     written = count_chapter_tokens(job, chapters)
-    return Form(job.policy.chapter_tokens(limits, written, room), job.focus)
+    return make_form(job, job.policy.chapter_tokens(limits, written, room))
+
+
+def make_form(job: Job, tokens: int) -> Form:
+    """What is asked for, with a size in tokens."""
+    return Form(tokens, job.focus, skill=job.skill, hard=job.policy.is_short)
 
 
 def count_chapter_tokens(job: Job, chapters: Sequence[Chapter]) -> RealTokens:

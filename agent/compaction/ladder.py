@@ -6,6 +6,7 @@ Each rung writes a chapter and checks it; what fails falls to the next. Nothing 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from agent.attachments import with_texts
 from agent.compaction.chapters import (
@@ -36,6 +37,7 @@ from agent.compaction.job import (
     convert_to_raw,
     count_chapter_tokens,
     count_instruction_tokens,
+    make_form,
 )
 from agent.compaction.newer import (
     combine,
@@ -49,15 +51,16 @@ from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
 from agent.compaction.requests import Form, Part, build_merge_request, split_messages
 from agent.compaction.rungs import RUNGS
 from agent.compaction.verify import Findings
-from agent.compaction.write import MOST_REJECTED, SummaryRejected, write_text
+from agent.compaction.write import MOST_REJECTED, SummaryRejected, cut_text, write_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
+from agent.context.summary import CURRENT_WORK
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message, RawTokens
 from agent.search.values import find_index_entries
 
-LAST_REQUEST = 500  # characters
+LAST_REQUEST = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
 HOPELESS = frozenset(
     {
@@ -112,8 +115,7 @@ async def _write(job: Job, *, merging: bool) -> WrittenSummary:
             raise SummaryRejected(str(result.failures[-1]))
         result.engine = Engine.EXTRACT
     result.findings += _find_unread(job)
-    tokens = convert_to_raw(job, choose_form(job, result.chapters).tokens)
-    return _append(job, result, extract(job.plan.summarise, tokens, job.counter))
+    return _append(job, result, _extract(job, result))
 
 
 async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: bool) -> str | None:
@@ -152,6 +154,16 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
     return None
 
 
+def _extract(job: Job, result: WrittenSummary) -> str:
+    form = choose_form(job, result.chapters)
+    tokens = convert_to_raw(job, min(form.tokens, form.most))
+    headings = form.skill.chapter_headings
+    written = extract(job.plan.summarise, tokens, job.counter, headings)
+    text, cut = cut_text(job, written, form)
+    result.findings += Findings(cut=cut)
+    return text
+
+
 def _find_unread(job: Job) -> Findings:
     """All that an extract covers: it quotes a few words of it."""
     covered = job.plan.summarise
@@ -184,9 +196,13 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         pins=_pins(result, prompts),
         index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
     )
-    request = _last_request(prompts[-1]) if prompts else ""
-    most = _most(job, result, replace(chapter, text=request))
-    body, work = split_current_work(cut_to_tokens(drop_empty_sections(text), most, job.counter))
+    text = drop_empty_sections(text)
+    room = _room_for_request(job, result, text)
+    request = _last_request(job, prompts[-1], room) if prompts else ""
+    if not job.policy.is_short:  # that is cut already
+        most = _most(job, result, replace(chapter, text=request))
+        text = cut_to_tokens(text, most, job.counter)
+    body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     chapters = [*result.chapters, replace(chapter, text=text)]
     chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
@@ -202,8 +218,22 @@ def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]
     return result.named.in_order
 
 
-def _last_request(message: Message) -> str:
-    """The user's own words in their last message, or where they typed none, what it holds."""
+def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
+    """Raw tokens that a hard limit leaves beside the text of the next chapter."""
+    if not job.policy.is_short:
+        return inf
+    most = convert_to_raw(job, choose_form(job, result.chapters).tokens)
+    return most - job.counter.count(f"{text}\n\n{CURRENT_WORK}\n")
+
+
+def _last_request(job: Job, message: Message, room: float) -> str:
+    """The user's own words in their last message, or where they typed none, what it holds: as many
+    as there is room for, "" for none."""
+    lines = (_quote_request(message, characters) for characters in LAST_REQUEST)
+    return next((line for line in lines if job.counter.count(line) < room), "")
+
+
+def _quote_request(message: Message, characters: int) -> str:
     if own := read_own_words(message):
         name, words = "The user's last request in this part, word for word", own
     else:
@@ -211,7 +241,7 @@ def _last_request(message: Message) -> str:
             "In the last message of this part the user typed nothing; it is",
             read_typed_text(message),
         )
-    return f"- {name}: “{shorten_text(' '.join(words.split()), LAST_REQUEST)}” [#{message.number}]"
+    return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 
 def _most(job: Job, result: WrittenSummary, rest: Chapter) -> RawTokens:
@@ -246,7 +276,7 @@ async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
         split_messages(originals, room, job.writer.limits.factor, job.counter) if originals else []
     )
     read: Sequence[Message] = originals if len(parts) == 1 else ()
-    form = Form(job.policy.merged_tokens(job.context.limits), job.focus)
+    form = make_form(job, job.policy.merged_tokens(job.context.limits))
 
     def build(form: Form) -> Request:
         return build_merge_request(

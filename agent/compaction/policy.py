@@ -41,6 +41,13 @@ class Engine(StrEnum):
     EDITED = "edited"  # by the user
 
 
+class SummaryForm(StrEnum):
+    """What a chapter looks like. The values are stored."""
+
+    FULL = "full"
+    SHORT = "short"  # five parts within a hard limit
+
+
 class Reason(StrEnum):
     """Why an engine wrote a summary. The values are stored; `REASON_WORDS` are for people."""
 
@@ -75,6 +82,7 @@ PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
 # follows too soon.
 TARGET_OF_TRIGGER = 0.5
 MAX_CHAPTERS = 8  # of one level, before they are merged
+SHORT_TOKENS = 500  # of a chapter in the short form: nothing longer is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,7 @@ class Policy:
     keep_recent_messages: int = 6
     keep_recent_tokens: int = 32_000
 
+    summary_form: SummaryForm = SummaryForm.FULL
     summary_max_tokens: int = 2_000  # of one chapter: 500 is the compact form
     summary_total_tokens: int = 16_000  # of all chapters
     index_tokens: int = 2_000
@@ -142,11 +151,18 @@ class Policy:
         """All chapters together: at most 15 % of the budget."""
         return min(self.summary_total_tokens, limits.budget * 15 // 100)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether chapters have the short form, and none is longer than asked for."""
+        return self.summary_form == SummaryForm.SHORT
+
     def chapter_tokens(self, limits: Limits, written: int = 0, room: int | None = None) -> int:
         """Size of the next chapter where `written` tokens of chapters are there and `room` is left
         under the target: at most 10 % of the budget, and less the less room is left, so that the
         total is approached, not passed; down to the compact form."""
         most = min(self.summary_max_tokens, limits.budget // 10)
+        if self.is_short:
+            return min(most, SHORT_TOKENS)
         left = self.total_tokens(limits) - written
         return max(min(500, most), min(most, left // 4, most if room is None else room))
 

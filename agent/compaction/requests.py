@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
 from typing import NamedTuple
 
+from agent.compaction.skills import FULL, Skill
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
 from agent.context.pruning import HEAD, TAIL, preview_text
@@ -26,14 +26,6 @@ from agent.messages import (
     plain_text,
 )
 from agent.tokens import Factor, TokenCounter
-
-_SKILL = (Path(__file__).parent / "SKILL.md").read_text("utf-8")
-_, _FRONT_MATTER, _BODY = _SKILL.split("---\n", 2)
-PROMPT = _BODY.replace("\\\n", "").strip()
-PROMPT_VERSION = "compact-" + "".join(re.findall(r"^version: (\S+)$", _FRONT_MATTER, re.M))
-HEADINGS = tuple(re.findall(r"^## (.+)$", PROMPT, re.M))
-INSTRUCTIONS = "Standing instructions"  # what it names is pinned, and no part of the chapter
-CHAPTER_HEADINGS = tuple(heading for heading in HEADINGS if heading != INSTRUCTIONS)
 
 # English has about three quarters of a word a token; headings and numbers take the rest.
 WORDS_PER_TOKEN = 0.6
@@ -62,21 +54,37 @@ MISTAKES_NOTE = (
 )
 
 
+TOO_LONG_NOTE = (
+    "Your last record was too long, so that these statements would be thrown away. Write the whole "
+    "record again within the limit: say it in fewer words, and leave out what matters least.\n"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """What is asked for: the chapter's size in tokens, what to keep in particular, and what was
-    wrong with the attempt before, if there was one: with its form, or with some statements."""
+    wrong with the attempt before, if there was one: with its form, with some statements, or with
+    its size, for which some were too many. `hard`: nothing longer is kept."""
 
     tokens: int
     focus: str = ""
     correction: str = ""
     mistakes: Sequence[str] = ()
+    too_many: Sequence[str] = ()
+    skill: Skill = FULL
+    hard: bool = False
+
+    @property
+    def most(self) -> int:
+        """Tokens of the model's text beyond which it is cut: a little too long is better than cut,
+        but under a hard limit, of which a fifth is left for the user's last request."""
+        return self.tokens * 4 // 5 if self.hard else 2 * self.tokens
 
     def note(self) -> str:
         """The last paragraphs of the instruction."""
-        words = int(self.tokens * WORDS_PER_TOKEN)
+        words = int(min(self.tokens, self.most) * WORDS_PER_TOKEN)
         parts = [f"Write at most {words} words in all."]
-        if self.tokens <= COMPACT_FORM:
+        if self.tokens <= COMPACT_FORM and self.skill is FULL:
             parts.append("Write one bullet a heading, the one that matters most.")
         if self.focus:
             parts.append(
@@ -87,6 +95,8 @@ class Form:
             parts.append(f"Your last record could not be used: {self.correction}. Mend that.")
         if self.mistakes:
             parts.append(MISTAKES_NOTE + "\n".join(map(defuse, self.mistakes)))
+        if self.too_many:
+            parts.append(TOO_LONG_NOTE + "\n".join(map(defuse, self.too_many)))
         return "\n\n".join(parts)
 
 
@@ -138,7 +148,7 @@ def build_serialised_request(
     if previous:
         parts.insert(0, f"<previous_summary>\n{defuse(previous)}\n</previous_summary>")
     parts.append("Write the record of this transcript now.")
-    return _request("\n\n".join(parts), model, max_tokens)
+    return _request("\n\n".join(parts), form, model, max_tokens)
 
 
 def build_merge_request(
@@ -150,14 +160,14 @@ def build_merge_request(
         transcript = "\n\n".join(map(serialise, originals))
         parts.append(f"<transcript>\n{transcript}\n</transcript>")
     parts += [MERGE_NOTE, form.note()]
-    return _request("\n\n".join(parts), model, max_tokens)
+    return _request("\n\n".join(parts), form, model, max_tokens)
 
 
-def _request(text: str, model: str, max_tokens: int) -> Request:
+def _request(text: str, form: Form, model: str, max_tokens: int) -> Request:
     return Request(
         model=model,
         max_tokens=max_tokens,
-        system=[text_block(PROMPT)],
+        system=[text_block(form.skill.text)],
         messages=[{"role": "user", "content": [text_block(text)]}],
         once=True,
     )
@@ -187,7 +197,7 @@ def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
         [
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "
             "and of nothing after them.",
-            PROMPT,
+            form.skill.text,
             f"The messages and their numbers:\n<outline>\n{outline}\n</outline>",
             form.note(),
         ]

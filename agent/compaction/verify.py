@@ -24,7 +24,8 @@ class Findings:
     """What the audit did, for the administrator: texts as they were written. `left_out` are the
     numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
-    `wrong`, which is not stored, what it could correct, each with what is wrong."""
+    `wrong`, which is not stored, what it could correct, each with what is wrong. `cut` is what was
+    thrown away to keep a hard limit."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -34,6 +35,7 @@ class Findings:
     unread_tokens: int = 0
     given_back: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -58,6 +60,7 @@ class Findings:
             self.unread_messages + other.unread_messages,
             self.unread_tokens + other.unread_tokens,
             list(dict.fromkeys([*self.given_back, *other.given_back])),
+            cut=[*self.cut, *other.cut],
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -69,6 +72,7 @@ class Findings:
             "unread_messages": self.unread_messages,
             "unread_tokens": self.unread_tokens,
             "given_back": self.given_back,
+            "cut": self.cut,
         }
 
 

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
 from agent.compaction.instructions import split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
-from agent.compaction.requests import HEADINGS, Form, build_serialised_request
+from agent.compaction.newer import drop_empty_sections
+from agent.compaction.requests import Form, build_serialised_request
+from agent.compaction.skills import HEADINGS
 from agent.compaction.verify import audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
@@ -71,7 +74,8 @@ async def write_checked_text(
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited. It is asked for again where it is no summary, but
-    not where the model declined; and, once in a compaction, where statements fail the audit."""
+    not where the model declined; and, once in a compaction, where statements fail the audit or a
+    hard limit."""
     assert ask, "a job without `ask` can only be looked at"
     # What a new chapter replaces stands in those before it.
     evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
@@ -80,23 +84,41 @@ async def write_checked_text(
         reply = await ask(build(form))
         result.calls += 1
         try:
-            text, named = split_instructions(verify(reply, source, previous))
+            text, named = split_instructions(verify(reply, source, previous, form.skill.headings))
+            if form.hard and reply.stop_reason in CUT:
+                text = drop_unfinished(text)
             text, findings = audit(text, evidence)
             if is_empty(text):
                 raise Declined("no message bears anything of it out")
+            text, findings.cut = cut_text(job, text, form)
+            if is_empty(text):
+                raise SummaryRejected("it is too long, and has no bullets that could be left out")
         except SummaryRejected:
             result.rejected += 1
             raise
-        text = cut_to_tokens(text, convert_to_raw(job, 2 * form.tokens), job.counter)
         return Draft(text, findings, named)
 
     draft = await _write_in_form(write, form, result)
-    if draft.findings.wrong and not result.corrected:
-        result.corrected = True
+    if _is_worth_another(draft, result):
+        result.corrected, result.shortened = True, result.shortened or bool(draft.findings.cut)
         result.draft = draft if covers(job, source) else None
         draft = await _correct(write, form, draft)
         result.draft = None
     return result.use(draft, job.plan.summarise)
+
+
+def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
+    """A text within the size of its form, and what a hard limit threw away of it."""
+    tokens = convert_to_raw(job, form.most)
+    if form.hard:
+        return cut_at_bullets(drop_empty_sections(text), tokens, job.counter)
+    return cut_to_tokens(text, tokens, job.counter), []
+
+
+def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:
+    """Whether it is given back, once for its mistakes and once for its size."""
+    found = draft.findings
+    return bool((found.wrong and not result.corrected) or (found.cut and not result.shortened))
 
 
 async def _write_in_form(
@@ -113,17 +135,22 @@ async def _write_in_form(
 
 
 async def _correct(write: Callable[[Form], Awaitable[Draft]], form: Form, draft: Draft) -> Draft:
-    """The draft with its mistakes corrected, or as it is where that is no better."""
-    given_back = choose_mistakes(draft.findings.wrong)
+    """The draft corrected and shortened, or as it is where that is no better."""
+    given_back, too_many = map(choose_mistakes, (draft.findings.wrong, draft.findings.cut))
     try:
-        corrected = await write(replace(form, mistakes=given_back))
+        corrected = await write(replace(form, mistakes=given_back, too_many=too_many))
     except (AgentError, SummaryRejected) as error:
         draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
         return draft
-    if corrected.findings.failed > draft.findings.failed:
+    if _weigh(corrected) > _weigh(draft):
         corrected = draft
     corrected.findings.given_back = given_back
     return corrected
+
+
+def _weigh(draft: Draft) -> tuple[int, int]:
+    """How much is wrong with it."""
+    return draft.findings.failed, len(draft.findings.cut)
 
 
 def covers(job: Job, source: Sequence[Message]) -> bool:
@@ -138,7 +165,12 @@ def choose_mistakes(wrong: Sequence[str]) -> list[str]:
     return short[:MOST_MISTAKES]
 
 
-def verify(reply: Reply, source: Sequence[Message], previous: str = "") -> str:
+def verify(
+    reply: Reply,
+    source: Sequence[Message],
+    previous: str = "",
+    headings: Sequence[str] = HEADINGS,
+) -> str:
     """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
     or not smaller than what it replaces: the source, and in a merge the `previous` chapters."""
     if reply.stop_reason == "refusal":
@@ -149,9 +181,9 @@ def verify(reply: Reply, source: Sequence[Message], previous: str = "") -> str:
     if not text:
         raise Declined("it is empty")
     found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
-    missing = [heading for heading in HEADINGS if heading.casefold() not in found]
+    missing = [heading for heading in headings if heading.casefold() not in found]
     # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.
-    if missing and (reply.stop_reason not in CUT or len(missing) > len(HEADINGS) // 2):
+    if missing and (reply.stop_reason not in CUT or len(missing) > len(headings) // 2):
         raise SummaryRejected(f"the heading “{missing[0]}” is missing")
     replaced = len(previous) + sum(len(plain_text(message.blocks)) for message in source)
     if len(text) > max(replaced, 2_000):

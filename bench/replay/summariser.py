@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.compaction.pins import find_pins
-from agent.compaction.requests import INSTRUCTIONS
+from agent.compaction.skills import INSTRUCTIONS
 from bench.replay.values import Text
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction

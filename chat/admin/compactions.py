@@ -54,6 +54,7 @@ FINDINGS = {
     "unverified": "Unverified statements: the messages that they name do not say so",
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
+    "cut": "Statements that were left out, because the summary was over its limit",
 }
 # The columns of a compaction in a table.
 SUMMARY_ROW = (

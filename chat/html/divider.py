@@ -79,9 +79,10 @@ TRIGGER_WORDS = {
 
 
 def explain_compaction(compaction: Compaction) -> str:
-    """Where a summary was not written the usual way, how and why, and what no model has read;
-    else ""."""
-    return " ".join(filter(None, [_explain_way(compaction), _explain_unread(compaction)]))
+    """Where a summary was not written the usual way, how and why, what no model has read, and what
+    was left out of it; else ""."""
+    explain = (_explain_way, _explain_unread, _explain_cut)
+    return " ".join(filter(None, (each(compaction) for each in explain)))
 
 
 def _explain_unread(compaction: Compaction) -> str:
@@ -104,6 +105,18 @@ def _explain_unread(compaction: Compaction) -> str:
             messages,
         )
     return text.format(messages=messages, tokens=tokens)
+
+
+def _explain_cut(compaction: Compaction) -> str:
+    """What a hard limit threw away."""
+    number = len(compaction.audit.get("cut") or ())
+    if not number:
+        return ""
+    return ngettext(
+        "{number} statement was left out: the summary was longer than its limit.",
+        "{number} statements were left out: the summary was longer than its limit.",
+        number,
+    ).format(number=number)
 
 
 def _explain_way(compaction: Compaction) -> str:

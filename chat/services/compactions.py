@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
-from agent.compaction.requests import PROMPT_VERSION
+from agent.compaction.skills import SKILLS
 from agent.context.request import find_long_pause
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
@@ -82,7 +82,7 @@ def begin(
             trigger=trigger,
             focus=focus,
             model=settings.SUMMARY_MODEL or model or conversation.model,
-            prompt_version=PROMPT_VERSION,
+            prompt_version=SKILLS[state.policy.summary_form].version,
             tokens_before=state.used if tokens_before is None else tokens_before,
             lease_expires=next_lease_end(),
         )
@@ -195,6 +195,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "freed": max(0, compaction.tokens_before - after) if after else 0,
         "cost": round(compaction.cost, 6),
         "seconds": round(compaction.duration or 0, 2),
+        "cut": len(compaction.audit.get("cut") or ()),
         "error": compaction.error,
     }
 

@@ -14,7 +14,6 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
 from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
-from agent.compaction.requests import PROMPT_VERSION
 from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
@@ -185,7 +184,7 @@ def store_edit(
             engine=Engine.EDITED,
             engine_reason=Reason.BY_USER,
             model=old.model,
-            prompt_version=PROMPT_VERSION,
+            prompt_version=old.prompt_version,
             status=Compaction.Status.COMPLETED,
             lease_expires=next_lease_end(),
             chapters=[chapter.as_dict() for chapter in chapters],

@@ -15,7 +15,7 @@ from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import ENGINES, ContextLoad, Policy, Trigger, find_trigger
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from agent.context.assemble import Context, assemble, measure, trim
 from agent.context.pruning import plan_pruning
 from agent.context.request import Request

@@ -14,7 +14,7 @@ from channels.testing import WebsocketCommunicator
 from django.test import AsyncClient, Client
 
 from accounts.models import User
-from agent.compaction.requests import CHAPTER_HEADINGS, HEADINGS
+from agent.compaction.skills import CHAPTER_HEADINGS, HEADINGS
 from chat.db import in_db
 from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application

@@ -75,6 +75,7 @@ SETS = [
     ("COMPACTION_KEEP_FIRST", "false", "keep_first_message"),
     ("COMPACTION_KEEP_MESSAGES", "40", "keep_recent_messages"),
     ("COMPACTION_KEEP_TOKENS", "10000", "keep_recent_tokens"),
+    ("SUMMARY_FORM", "short", "summary_form"),
     ("SUMMARY_MAX_TOKENS", "500", "summary_max_tokens"),
     ("SUMMARY_TOTAL_TOKENS", "8000", "summary_total_tokens"),
     ("SUMMARY_PIN_TOKENS", "200", "pin_tokens"),
@@ -103,6 +104,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "keep_first_message": (lambda p: find_protected_first(context(user(1)), p), user(1), None),
     "keep_recent_messages": (kept, 32, 40),
     "keep_recent_tokens": (kept, 32, 10),
+    "summary_form": (lambda p: p.chapter_tokens(LIMITS), 2_000, 500),
     "summary_max_tokens": (lambda p: p.chapter_tokens(LIMITS), 2_000, 500),
     "summary_total_tokens": (lambda p: p.total_tokens(LIMITS), 16_000, 8_000),
     "pin_tokens": (lambda p: p.pins_and_index(LIMITS)[0], 1_000, 200),
@@ -159,6 +161,7 @@ def test_every_rung_can_be_chosen(monkeypatch: pytest.MonkeyPatch, engine: str) 
     ("variables", "words"),
     [
         ({"COMPACTION_ENGINE": "serialized"}, "one of: auto, warm prefix, serialised, chunks"),
+        ({"SUMMARY_FORM": "five parts"}, "SUMMARY_FORM is “five parts”; .* one of: full, short"),
         ({"COMPACTION_THRESHOLD": "80"}, "COMPACTION_THRESHOLD is 80.0; it can be 0.05 to 1.0"),
         ({"COMPACTION_THRESHOLD": "0"}, "COMPACTION_THRESHOLD is 0.0"),
         ({"COMPACTION_PREPARE": "1.5"}, "COMPACTION_PREPARE is 1.5; it can be 0.0 to 1.0"),

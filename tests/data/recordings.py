@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from agent.messages import plain_text
 from chat.importers.pi import Session, parse_session
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, stream_events

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from demo.api.script import is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel

@@ -4,7 +4,7 @@ revert, and switch compaction off."""
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.compaction.requests import INSTRUCTIONS
+from agent.compaction.skills import INSTRUCTIONS
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, SecondWindow, composer, say, wait_for_answer

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from demo.api.script import is_chat
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor

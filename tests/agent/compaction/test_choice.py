@@ -13,7 +13,7 @@ from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
 from agent.compaction.policy import ENGINES, Engine, Policy, Reason
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from agent.context.assemble import Context
 from agent.context.request import Request
 from agent.messages import Usage, plain_text

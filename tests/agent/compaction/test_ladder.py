@@ -15,7 +15,7 @@ from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin, PinState
 from agent.compaction.plan import Plan, apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
-from agent.compaction.requests import HEADINGS, INSTRUCTIONS
+from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.summary import Summary

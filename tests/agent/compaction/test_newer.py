@@ -11,7 +11,7 @@ from agent.compaction.newer import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.requests import HEADINGS
+from agent.compaction.skills import HEADINGS
 from agent.context.summary import CURRENT_WORK, Summary
 from tests.agent.conversations import COUNTER
 

@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import UNVERIFIED
+from agent.compaction.evidence import GOALS, UNVERIFIED
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error, summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import MAX_CHAPTERS, Policy
+from agent.compaction.policy import MAX_CHAPTERS, Policy, SummaryForm
 from agent.compaction.requests import (
-    HEADINGS,
-    PROMPT,
-    PROMPT_VERSION,
     Form,
     build_merge_request,
     build_serialised_request,
@@ -26,9 +23,12 @@ from agent.compaction.requests import (
     shorten_message,
     split_messages,
 )
+from agent.compaction.skills import FULL, HEADINGS, INSTRUCTIONS, SKILLS
+from agent.compaction.verify import FACTS
 from agent.compaction.write import SummaryRejected, verify
 from agent.context.assemble import Context
 from agent.context.pruning import HEAD, TAIL, preview_text
+from agent.context.summary import CURRENT_WORK
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message
 from agent.model.client import Client, Spent
@@ -106,11 +106,22 @@ HISTORY = exchanges(3)
 # --- The prompt -----------------------------------------------------------------------------------
 
 
-def test_the_prompt_comes_from_the_skill_and_its_headings_are_those_that_are_checked() -> None:
-    assert PROMPT.startswith("You keep the record of a long conversation")
-    assert "\\\n" not in PROMPT
-    assert len(HEADINGS) == 10
-    assert re.fullmatch(r"compact-\d+", PROMPT_VERSION)
+@pytest.mark.parametrize(("form", "headings"), [("full", 10), ("short", 6)])
+def test_the_prompt_comes_from_its_file_and_its_headings_are_those_that_are_checked(
+    form: SummaryForm, headings: int
+) -> None:
+    skill = SKILLS[form]
+    assert skill.text.startswith("You keep the record of a long conversation")
+    assert "\\\n" not in skill.text
+    assert len(skill.headings) == headings
+    assert re.fullmatch(r"compact-\d+" if form == "full" else r"compact-short-\d+", skill.version)
+
+
+def test_what_code_knows_a_heading_by_is_in_both_forms() -> None:
+    known = {GOALS, FACTS.casefold()[3:], CURRENT_WORK.casefold()[3:], INSTRUCTIONS.casefold()}
+    for skill in SKILLS.values():
+        assert known <= {heading.casefold() for heading in skill.headings}
+        assert f"## {skill.headings[-1]}" == CURRENT_WORK
 
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -362,7 +373,7 @@ async def test_a_later_compaction_appends_and_leaves_the_chapters_before_it_alon
     assert spent[0][1].prompt > 0
     assert made.audit["calls"] == 1
     [request] = server.script.requests
-    assert request.system_text == PROMPT
+    assert request.system_text == FULL.text
     assert request.body["model"] == "claude-summary"
     asked = request.last_user_text
     assert f"<previous_summary>\n{'x' * 100}\n</previous_summary>" in asked

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.requests import CHAPTER_HEADINGS
+from agent.compaction.skills import CHAPTER_HEADINGS
 from chat.db import in_db
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Conversation, ModelProfile, Turn

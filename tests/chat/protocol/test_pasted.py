@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import User
-from agent.compaction.requests import INSTRUCTIONS
+from agent.compaction.skills import INSTRUCTIONS
 from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused

@@ -1,0 +1,76 @@
+"""A summary under a hard limit: whole statements are left out, and none is cut in its middle."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent.compaction.judge import BULLET
+from agent.messages import RawTokens
+from agent.tokens import TokenCounter
+
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+
+
+def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple[str, list[str]]:
+    """A summary of at most so many tokens, and what was left out of it, in the order of the text:
+    whole bullets, paragraphs and blocks of code. The longest section gives way first, with its last
+    one, and a heading goes with the last of its section."""
+    sections = list(_split_sections(text))
+    sizes = [[counter.count(block) + 1 for block in section] for section in sections]
+    excess = sum(map(sum, sizes)) - tokens
+    left_out: list[tuple[int, int]] = []  # section and block
+    while excess > 0 and any(sizes):
+        longest = max(range(len(sizes)), key=lambda index: sum(sizes[index]))
+        excess -= sizes[longest].pop()
+        left_out.append((longest, len(sizes[longest])))
+        if len(sizes[longest]) == 1 and _is_heading(sections[longest][0]):
+            excess -= sizes[longest].pop()
+    kept = [
+        block
+        for section, size in zip(sections, sizes, strict=True)
+        for block in section[: len(size)]
+    ]
+    return "\n".join(kept).strip(), [sections[i][j].strip() for i, j in sorted(left_out)]
+
+
+def drop_unfinished(text: str) -> str:
+    """The text of a reply that was cut at its limit, without the bullet or paragraph that it broke
+    off in."""
+    blocks = list(_split_blocks(text))
+    return "\n".join(blocks[:-1]) if blocks and not _is_heading(blocks[-1]) else text
+
+
+def _split_sections(text: str) -> Iterator[Sequence[str]]:
+    """The blocks of each section, its heading first."""
+    section: list[str] = []
+    for block in _split_blocks(text):
+        if _is_heading(block) and section:
+            yield section
+            section = []
+        section.append(block)
+    if section:
+        yield section
+
+
+def _split_blocks(text: str) -> Iterator[str]:
+    """Headings, bullets and paragraphs with the lines that belong to them: what is indented, a
+    table, a fence and the blank lines after it."""
+    block: list[str] = []
+    fence = False
+    for line in text.splitlines():
+        if block and not fence and _begins_block(line, block[-1]):
+            yield "\n".join(block)
+            block = []
+        fence ^= _FENCE.match(line) is not None
+        block.append(line)
+    if block:
+        yield "\n".join(block)
+
+
+def _begins_block(line: str, before: str) -> bool:
+    after_break = not before.strip() or _is_heading(before)
+    paragraph = bool(line.strip()) and not line[0].isspace()
+    return _is_heading(line) or bool(BULLET.match(line)) or (after_break and paragraph)
+
+
+def _is_heading(block: str) -> bool:
+    return block.startswith("## ")
