@@ -1,16 +1,20 @@
 """The cheapest step: old, large tool results are sent as previews. Only requests change."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.context.previews import count_sent_tokens
 from agent.messages import Block, Message, RealTokens, result_text
+from agent.search.lexical import ALONE
 from agent.tokens import Limits, TokenCounter
 
 HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
 KEEP_MESSAGES = 6  # the newest ones keep their results whole
 # A batch must free this share of the budget: each one rewrites the cached prefix.
 WORTH_IT = 0.10
+# At the end of what was cut: a word that may go on, or a character of a script without spaces.
+_UNFINISHED = re.compile(rf"(?:[^\s{ALONE}]+|.)\Z", re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def shorten_text(text: str, characters: int) -> str:
     one."""
     if len(text) <= characters:
         return text
-    return text[: characters + 1].rpartition(" ")[0] + " …"
+    return _UNFINISHED.sub("", text[: characters + 1]).rstrip() + " …"
 
 
 def prune_message(message: Message, counter: TokenCounter | None = None) -> Message:

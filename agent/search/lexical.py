@@ -42,11 +42,11 @@ VERBATIM = 1.0
 
 # Scripts without spaces between words, in which each character is a token: Thai to Khmer, then
 # Chinese, Japanese and Korean.
-_ALONE = (
+ALONE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+|[^\x00-\x7f\s]")
+WORD = re.compile(rf"[{ALONE}]|[^\W_{ALONE}]+|[^\x00-\x7f\s]")
 _BETWEEN = {code: " " for code in range(128) if not chr(code).isalnum()}
 _QUOTES = '"“”'
 _QUOTED = re.compile(r'"([^"]{2,400})"|“([^”]{2,400})”')

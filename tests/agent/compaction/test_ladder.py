@@ -10,10 +10,10 @@ import pytest
 from agent.compaction.chapters import Chapter, list_standing, render_summary
 from agent.compaction.choice import choose
 from agent.compaction.extract import NOTE
-from agent.compaction.job import Job, WrittenSummary
+from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.plan import Plan, apply_compaction
+from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
@@ -24,8 +24,8 @@ from agent.model.client import Client
 from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices
 from demo.api.protocol import refusal, thinking, tool_use
-from demo.api.recording import RecordedRequest
 from demo.api.server import DemoServer
+from tests.agent.compaction.jobs import GOOD, HISTORY, LIMITS, chapter, job, prompt
 from tests.agent.conversations import (
     COUNTER,
     TOOLS,
@@ -37,53 +37,6 @@ from tests.agent.conversations import (
     text,
     user,
 )
-
-LIMITS = Limits(window=200_000, max_output=64_000, budget=200_000, factor=Factor(1.0, 0))
-HISTORY = [
-    user(1, "Always answer in German. Deploy release 4.2.1 to eu-west-1, please."),
-    assistant(2, "Release 4.2.1 was deployed to eu-west-1. " + "All checks passed. " * 100),
-    user(3, "Now write the notes to docs/notes.md."),
-    assistant(4, "The notes were written to docs/notes.md. " + "They are complete. " * 100),
-    user(5, "What is next?"),
-    assistant(6, "Nothing is left."),
-]
-
-
-def chapter(*bullets: str, missing: Sequence[str] = (), standing: str = "None.") -> str:
-    """A summary in the demanded form. `standing`: what it says of the user's instructions."""
-    sections = {heading: "None." for heading in HEADINGS if heading not in missing}
-    sections["Facts and values"] = "\n".join(bullets) or "None."
-    sections[INSTRUCTIONS] = standing
-    if "Overview" in sections:
-        sections["Overview"] = "They went on."
-    return "\n".join(f"## {heading}\n{text}" for heading, text in sections.items())
-
-
-GOOD = chapter("- Release 4.2.1 was deployed to eu-west-1 [#2]")
-
-
-def job(client: Client, messages: Sequence[Message] = HISTORY, cut: int = 4, **values: Any) -> Job:
-    limits = values.pop("limits", LIMITS)
-    context = Context(
-        model="claude-test", limits=limits, messages=list(messages), **values.pop("context", {})
-    )
-    writer = Model("claude-test", limits, Prices(input=2.0, cache_read=0.1))
-    defaults: dict[str, Any] = {
-        "chapters": [],
-        "used": 5_000,
-        "policy": Policy(),
-        "counter": COUNTER,
-        "own": writer,
-        "writer": writer,
-        "ask": client.complete,
-        "ask_own": client.complete,
-    }
-    return Job(context=context, plan=Plan(messages[:cut], messages[cut:]), **(defaults | values))
-
-
-def prompt(request: RecordedRequest) -> str:
-    text: str = request.body["messages"][-1]["content"][-1]["text"]
-    return text
 
 
 def failed_rungs(written: WrittenSummary) -> list[str]:
