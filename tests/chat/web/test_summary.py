@@ -465,6 +465,10 @@ DOWN = "The server is not reachable."
             "No model has read its 8 messages (900 tokens); search has them.",
         ),
         (
+            {"engine": "serialised", "audit": {"cut": ["- Lost."]}},
+            "1 statement was left out: the summary was longer than its limit.",
+        ),
+        (
             {"engine": "without oversized messages", "audit": failed("chunks")},
             "Very long messages were read only in part",
         ),
