@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NewType
 
 Block = dict[str, Any]
@@ -19,7 +19,8 @@ MOST_TOKENS = 10**9  # that one call may report
 class Message:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
     `pasted` are the parts of its text, in characters, that its author did not type; None:
-    unknown. `thinking`: what its model reported of its thinking."""
+    unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in
+    seconds of the clock; 0: unknown."""
 
     number: int
     role: Role
@@ -27,6 +28,7 @@ class Message:
     tokens: RawTokens
     pasted: Sequence[tuple[int, int]] | None = None
     thinking: RealTokens = RealTokens(0)
+    at: float = field(default=0.0, compare=False)
 
     @property
     def holds_tool_results(self) -> bool:

@@ -6,6 +6,7 @@ from itertools import dropwhile, takewhile
 
 from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.policy import Policy, Trigger
+from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
 from agent.context.previews import count_sent_tokens
 from agent.context.summary import Summary
@@ -38,7 +39,8 @@ def plan_compaction(
     What stays in the prompt anyway is `fixed`, system prompt and summary in tokens, and `first`,
     see `find_protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
     `keep_recent_tokens` while the context stays under its target; asked for by a person, at most a
-    quarter. One that is not automatic and would find nothing keeps the last exchange only.
+    quarter. Where code can see that a topic begins in its older half, it begins there. One that is
+    not automatic and would find nothing keeps the last exchange only.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
     too large, only its newest rounds are kept. None: fewer than two messages to summarise.
     """
@@ -51,8 +53,10 @@ def plan_compaction(
     elif trigger == Trigger.MANUAL:
         quarter = int(KEPT_BY_HAND * sum(count_sent_tokens(m, limits) for m in messages))
         cut = _start_of_tail(messages, limits, 0, min(keep_tokens, quarter), room)
+        cut = _start_of_topic(messages, limits, cut, 0)
     else:
         cut = _start_of_tail(messages, limits, policy.keep_recent_messages, keep_tokens, room)
+        cut = _start_of_topic(messages, limits, cut, policy.keep_recent_messages)
     if cut < 2 and trigger != Trigger.AUTO:
         cut = _start_of_tail(messages, limits, 0, 0, 0)
     if sum(count_sent_tokens(message, limits) for message in messages[cut:]) > room:
@@ -112,6 +116,25 @@ def _start_of_tail(
         if not _separates(messages, start):
             cut = start
     return cut
+
+
+def _start_of_topic(
+    messages: Sequence[Message], limits: Limits, cut: int, keep_messages: int
+) -> int:
+    """A later cut, where a topic begins and so many messages and half of the tokens stay; else the
+    same."""
+    if cut < 2:
+        return cut
+    least = sum(count_sent_tokens(message, limits) for message in messages[cut:]) / 2
+    places: list[int] = []
+    kept = 0
+    for index in range(len(messages) - 1, cut - 1, -1):
+        kept += count_sent_tokens(messages[index], limits)
+        enough = kept >= least and len(messages) - index >= min(keep_messages, len(messages) - cut)
+        if enough and messages[index].is_prompt and not _separates(messages, index):
+            places.insert(0, index)
+    found = find_topic_start(messages, places)
+    return cut if found is None else found
 
 
 def _start_of_round(messages: Sequence[Message], rounds: int) -> int:

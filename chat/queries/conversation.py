@@ -217,7 +217,13 @@ def to_agent_message(row: Message) -> AgentMessage:
     """A message as requests see it: empty, where the model declined to write it."""
     blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
     return AgentMessage(
-        row.number, cast(Role, row.role), blocks, _sent_tokens(row), row.pasted, _thinking(row)
+        row.number,
+        cast(Role, row.role),
+        blocks,
+        _sent_tokens(row),
+        row.pasted,
+        _thinking(row),
+        row.created_at.timestamp(),
     )
 
 
