@@ -12,9 +12,11 @@ from time import thread_time
 import pytest
 
 from agent.compaction import chapters, evidence, newer, pins, verify
+from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
 from agent.compaction.requests import render_outline_line, serialise
+from agent.compaction.topics import find_topic_start
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
@@ -129,6 +131,8 @@ def summarised(text: str) -> None:
     evidence.find_citations(text)
     words.find_content_words(text)
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())
+    cut_at_bullets(text, len(text) // 10, get_counter())
+    drop_unfinished(text)
     render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)
 
@@ -144,6 +148,7 @@ def stored(text: str) -> None:
     overflow.is_too_long(text)
     overflow.read_share_taken(text)
     get_counter().count(text)
+    find_topic_start([message(text)] * 3, [1, 2])
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
     PDF_PAGE.findall(data)

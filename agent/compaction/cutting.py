@@ -16,14 +16,15 @@ def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
     one, and a heading goes with the last of its section."""
     sections = list(_split_sections(text))
     sizes = [[counter.count(block) + 1 for block in section] for section in sections]
-    excess = sum(map(sum, sizes)) - tokens
+    totals = list(map(sum, sizes))
     left_out: list[tuple[int, int]] = []  # section and block
-    while excess > 0 and any(sizes):
-        longest = max(range(len(sizes)), key=lambda index: sum(sizes[index]))
-        excess -= sizes[longest].pop()
-        left_out.append((longest, len(sizes[longest])))
-        if len(sizes[longest]) == 1 and _is_heading(sections[longest][0]):
-            excess -= sizes[longest].pop()
+    while sum(totals) > tokens:
+        longest = max(range(len(totals)), key=totals.__getitem__)
+        size = sizes[longest]
+        totals[longest] -= size.pop()
+        left_out.append((longest, len(size)))
+        if len(size) == 1 and _is_heading(sections[longest][0]):
+            totals[longest] -= size.pop()
     kept = [
         block
         for section, size in zip(sections, sizes, strict=True)
