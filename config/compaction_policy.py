@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
-from agent.compaction.policy import ENGINES, Engine, Policy, SummaryForm
+from agent.compaction.policy import ENGINES, ChapterForm, Engine, Policy
 
 VARIABLES = {
     "enabled": "COMPACTION_ENABLED",
@@ -60,7 +60,7 @@ def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
         raise ImproperlyConfigured(" ".join(wrong))
     return values | {
         "engine": Engine(values["engine"]),
-        "summary_form": SummaryForm(values["summary_form"]),
+        "summary_form": ChapterForm(values["summary_form"]),
     }
 
 
@@ -71,7 +71,7 @@ def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
         int: env.int,
         float: env.float,
         Engine: env.str,
-        SummaryForm: env.str,
+        ChapterForm: env.str,
     }
     return readers[type(default)](VARIABLES[name], default)
 
@@ -91,8 +91,8 @@ def _at_odds(policy: Policy) -> list[str]:
     if policy.engine not in ENGINES:
         names = ", ".join(ENGINES)
         wrong.append(f"COMPACTION_ENGINE is “{policy.engine}”; it can be one of: {names}.")
-    if policy.summary_form not in list(SummaryForm):
-        names = ", ".join(SummaryForm)
+    if policy.summary_form not in list(ChapterForm):
+        names = ", ".join(ChapterForm)
         wrong.append(f"SUMMARY_FORM is “{policy.summary_form}”; it can be one of: {names}.")
     if policy.every_iterations and not 0 < policy.keep_recent_iterations < policy.every_iterations:
         wrong.append(

@@ -1,13 +1,11 @@
 """A summary under a hard limit: whole statements are left out, and none is cut in its middle."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from agent.compaction.judge import BULLET
+from agent.compaction.verify import FENCE
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
-
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 
 
 def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple[str, list[str]]:
@@ -61,7 +59,7 @@ def _split_blocks(text: str) -> Iterator[str]:
         if block and not fence and _begins_block(line, block[-1]):
             yield "\n".join(block)
             block = []
-        fence ^= _FENCE.match(line) is not None
+        fence ^= FENCE.match(line) is not None
         block.append(line)
     if block:
         yield "\n".join(block)

@@ -157,9 +157,8 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: boo
 def _extract(job: Job, result: WrittenSummary) -> str:
     form = choose_form(job, result.chapters)
     tokens = convert_to_raw(job, min(form.tokens, form.most))
-    headings = form.skill.chapter_headings
-    written = extract(job.plan.summarise, tokens, job.counter, headings)
-    text, cut = cut_text(job, written, form)
+    text = extract(job.plan.summarise, tokens, job.counter, form.skill.chapter_headings)
+    text, cut = cut_text(job, text, form)
     result.findings += Findings(cut=cut)
     return text
 

@@ -126,14 +126,15 @@ def _start_of_topic(
     if cut < 2:
         return cut
     least = sum(count_sent_tokens(message, limits) for message in messages[cut:]) / 2
+    last = max(cut, len(messages) - keep_messages)
     places: list[int] = []
     kept = 0
     for index in range(len(messages) - 1, cut - 1, -1):
         kept += count_sent_tokens(messages[index], limits)
-        enough = kept >= least and len(messages) - index >= min(keep_messages, len(messages) - cut)
-        if enough and messages[index].is_prompt and not _separates(messages, index):
-            places.insert(0, index)
-    found = find_topic_start(messages, places)
+        begins = messages[index].is_prompt and not _separates(messages, index)
+        if begins and kept >= least and index <= last:
+            places.append(index)
+    found = find_topic_start(messages, places[::-1])
     return cut if found is None else found
 
 

@@ -41,7 +41,7 @@ class Engine(StrEnum):
     EDITED = "edited"  # by the user
 
 
-class SummaryForm(StrEnum):
+class ChapterForm(StrEnum):
     """What a chapter looks like. The values are stored."""
 
     FULL = "full"
@@ -101,7 +101,7 @@ class Policy:
     keep_recent_messages: int = 6
     keep_recent_tokens: int = 32_000
 
-    summary_form: SummaryForm = SummaryForm.FULL
+    summary_form: ChapterForm = ChapterForm.FULL
     summary_max_tokens: int = 2_000  # of one chapter: 500 is the compact form
     summary_total_tokens: int = 16_000  # of all chapters
     index_tokens: int = 2_000
@@ -154,12 +154,12 @@ class Policy:
     @property
     def is_short(self) -> bool:
         """Whether chapters have the short form, and none is longer than asked for."""
-        return self.summary_form == SummaryForm.SHORT
+        return self.summary_form == ChapterForm.SHORT
 
     def chapter_tokens(self, limits: Limits, written: int = 0, room: int | None = None) -> int:
         """Size of the next chapter where `written` tokens of chapters are there and `room` is left
         under the target: at most 10 % of the budget, and less the less room is left, so that the
-        total is approached, not passed; down to the compact form."""
+        total is approached, not passed; down to the compact form. The short form has one size."""
         most = min(self.summary_max_tokens, limits.budget // 10)
         if self.is_short:
             return min(most, SHORT_TOKENS)

@@ -53,7 +53,6 @@ MISTAKES_NOTE = (
     "the messages that say it; leave out what no message says.\n"
 )
 
-
 TOO_LONG_NOTE = (
     "Your last record was too long, so that these statements would be thrown away. Write the whole "
     "record again within the limit: say it in fewer words, and leave out what matters least.\n"

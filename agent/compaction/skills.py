@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.compaction.policy import SummaryForm
+from agent.compaction.policy import ChapterForm
 
 INSTRUCTIONS = "Standing instructions"  # what it names is pinned, and no part of the chapter
 
@@ -41,7 +41,7 @@ class Skill:
 
 FULL = Skill.read("SKILL.md")
 HEADINGS, CHAPTER_HEADINGS = FULL.headings, FULL.chapter_headings
-SKILLS: Mapping[SummaryForm, Skill] = {
-    SummaryForm.FULL: FULL,
-    SummaryForm.SHORT: Skill.read("SHORT.md"),
+SKILLS: Mapping[ChapterForm, Skill] = {
+    ChapterForm.FULL: FULL,
+    ChapterForm.SHORT: Skill.read("SHORT.md"),
 }

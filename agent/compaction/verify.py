@@ -16,7 +16,7 @@ FACTS = "## Facts and values"
 # A line that may say what only an earlier chapter said.
 _FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+FENCE = re.compile(r"\s*(?:```|~~~)")
 
 
 @dataclass
@@ -87,8 +87,8 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
     heading, fence = "", False
     for line in text.splitlines():
         stripped = line.strip()
-        if _FENCE.match(line) or fence:
-            fence ^= _FENCE.match(line) is not None
+        if FENCE.match(line) or fence:
+            fence ^= FENCE.match(line) is not None
             lines.append(_check_copied(line, source, findings))
             continue
         if stripped.startswith("## "):

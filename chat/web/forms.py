@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from agent.compaction.policy import PRESETS, Policy
+from agent.compaction.policy import PRESETS, SHORT_TOKENS, ChapterForm, Policy
 from chat.models import Conversation, McpServer
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
@@ -65,6 +65,14 @@ class SettingsForm(forms.ModelForm):
         coerce=int,
         help_text=gettext_lazy("For each part of the conversation that is summarised."),
     )
+    short_summary = forms.BooleanField(
+        label=gettext_lazy("Short form"),
+        required=False,
+        help_text=format_lazy(
+            gettext_lazy("Five parts, and never more than {tokens} tokens, whatever the size."),
+            tokens=SHORT_TOKENS,
+        ),
+    )
     prepare = forms.BooleanField(
         label=gettext_lazy("Prepare in the background"),
         required=False,
@@ -111,6 +119,7 @@ class SettingsForm(forms.ModelForm):
         "context_budget",
         "keep_recent_messages",
         "summary_max_tokens",
+        "short_summary",
         "prepare",
         "use_pauses",
         "keep_first_message",
@@ -140,6 +149,7 @@ class SettingsForm(forms.ModelForm):
             "threshold": round(policy.threshold_ratio * 100),
             "keep_recent_messages": policy.keep_recent_messages,
             "summary_max_tokens": policy.summary_max_tokens,
+            "short_summary": policy.is_short,
             "prepare": policy.prepare_ratio > 0,
             "use_pauses": policy.idle_ratio > 0,
         }
@@ -189,6 +199,10 @@ class SettingsForm(forms.ModelForm):
             "threshold": ("threshold_ratio", data["threshold"] / 100),
             "keep_recent_messages": ("keep_recent_messages", data["keep_recent_messages"]),
             "summary_max_tokens": ("summary_max_tokens", data["summary_max_tokens"]),
+            "short_summary": (
+                "summary_form",
+                ChapterForm.SHORT if data["short_summary"] else ChapterForm.FULL,
+            ),
             "prepare": ("prepare_ratio", _switch("prepare_ratio", on=data["prepare"])),
             "use_pauses": ("idle_ratio", _switch("idle_ratio", on=data["use_pauses"])),
         }

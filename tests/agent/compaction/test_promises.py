@@ -14,7 +14,7 @@ from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
-from agent.compaction.policy import Policy, SummaryForm
+from agent.compaction.policy import ChapterForm, Policy
 from agent.compaction.skills import SKILLS, Skill
 from agent.context.summary import CURRENT_WORK
 from agent.messages import Message, RawTokens, plain_text
@@ -219,7 +219,7 @@ PROMISES = [
         gone="Zurich",
     ),
 ]
-FORMS = pytest.mark.parametrize("form", SummaryForm)
+FORMS = pytest.mark.parametrize("form", ChapterForm)
 
 
 def all_promises(*, bad: bool = False) -> pytest.MarkDecorator:
@@ -228,7 +228,7 @@ def all_promises(*, bad: bool = False) -> pytest.MarkDecorator:
 
 
 async def ask(
-    client: Client, server: DemoServer, promise: Promise, form: SummaryForm, said: Sections
+    client: Client, server: DemoServer, promise: Promise, form: ChapterForm, said: Sections
 ) -> WrittenSummary:
     """The summary by a model that always says the same."""
     skill = SKILLS[form]
@@ -262,7 +262,7 @@ def flat(skill: Skill) -> str:
 @FORMS
 @all_promises()
 async def test_the_prompt_says_it_the_request_allows_it_and_a_good_reply_is_kept(
-    client: Client, server: DemoServer, promise: Promise, form: SummaryForm
+    client: Client, server: DemoServer, promise: Promise, form: ChapterForm
 ) -> None:
     written = await ask(client, server, promise, form, promise.good)
     (request,) = server.script.requests
@@ -280,7 +280,7 @@ async def test_the_prompt_says_it_the_request_allows_it_and_a_good_reply_is_kept
 @FORMS
 @all_promises(bad=True)
 async def test_code_catches_a_reply_that_breaks_it(
-    client: Client, server: DemoServer, promise: Promise, form: SummaryForm
+    client: Client, server: DemoServer, promise: Promise, form: ChapterForm
 ) -> None:
     written = await ask(client, server, promise, form, promise.bad)
     summary = render(written)

@@ -10,7 +10,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
-from agent.compaction.policy import SHORT_TOKENS, Engine, Policy, SummaryForm
+from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Engine, Policy
 from agent.compaction.skills import FULL, INSTRUCTIONS, SKILLS
 from agent.messages import Message, RawTokens
 from agent.model.client import Client
@@ -20,7 +20,7 @@ from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import HISTORY, LIMITS, chapter, job, prompt
 from tests.agent.conversations import COUNTER, assistant, text, user
 
-SHORT = SKILLS[SummaryForm.SHORT]
+SHORT = SKILLS[ChapterForm.SHORT]
 CHECKS = [f"- Check number {n} passed [#2]" for n in range(100, 250)]
 SAID = "\n".join(f"Check number {n} passed." for n in range(100, 250)) + "\n"
 CHECKED = [
@@ -34,7 +34,7 @@ FITTING = chapter(*CHECKS[:10], standing=STANDING, skill=SHORT)
 
 
 def policy(engine: Engine = Engine.AUTO, **changes: Any) -> Policy:
-    return Policy(summary_form=SummaryForm.SHORT, engine=engine, **changes)
+    return Policy(summary_form=ChapterForm.SHORT, engine=engine, **changes)
 
 
 def size(written: WrittenSummary, factor: Factor = LIMITS.factor) -> int:

@@ -12,7 +12,7 @@ from agent.compaction.evidence import GOALS, UNVERIFIED
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error, summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import MAX_CHAPTERS, Policy, SummaryForm
+from agent.compaction.policy import MAX_CHAPTERS, ChapterForm, Policy
 from agent.compaction.requests import (
     Form,
     build_merge_request,
@@ -108,7 +108,7 @@ HISTORY = exchanges(3)
 
 @pytest.mark.parametrize(("form", "headings"), [("full", 10), ("short", 6)])
 def test_the_prompt_comes_from_its_file_and_its_headings_are_those_that_are_checked(
-    form: SummaryForm, headings: int
+    form: ChapterForm, headings: int
 ) -> None:
     skill = SKILLS[form]
     assert skill.text.startswith("You keep the record of a long conversation")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.skills import CHAPTER_HEADINGS
+from agent.compaction.policy import ChapterForm
+from agent.compaction.skills import CHAPTER_HEADINGS, SKILLS
 from chat.db import in_db
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Conversation, ModelProfile, Turn
@@ -605,6 +606,20 @@ async def test_the_context_after_a_compaction_is_what_was_announced(chat: Chat) 
     state = await in_db(load_state, chat.conversation.pk)
     assert usage["used"] == state.used
     assert all(heading in state.context.summary.text for heading in CHAPTER_HEADINGS)
+
+
+async def test_a_conversation_that_wants_the_short_form_gets_it(chat: Chat) -> None:
+    short = SKILLS[ChapterForm.SHORT]
+    chat.script.reply("\n".join(f"## {name}\n- Message 1 [#1]" for name in short.headings))
+    await chat.start([long_text(n) for n in range(1, 7)])
+    wanted = Conversation.objects.filter(pk=chat.conversation.pk)
+    await in_db(wanted.update, compaction_settings={"summary_form": "short"})
+    tab = await chat.open()
+    tab.send("compact")
+    await tab.next("CompressionCompleted", success=True)
+    (row,) = await in_db(list, Compaction.objects.all())
+    assert row.prompt_version == short.version
+    assert all(f"## {heading}" in row.summary for heading in short.chapter_headings)
 
 
 def test_texts_are_what_the_tests_take_them_for() -> None:

@@ -306,6 +306,7 @@ def test_settings_store_what_differs(browser: Client, talk: Conversation) -> Non
             context_budget="75000",
             keep_recent_messages=12,
             summary_max_tokens=500,
+            short_summary="on",
             prepare=None,
             use_pauses=None,
             keep_first_message=None,
@@ -316,12 +317,14 @@ def test_settings_store_what_differs(browser: Client, talk: Conversation) -> Non
         "threshold_ratio": 0.65,
         "keep_recent_messages": 12,
         "summary_max_tokens": 500,
+        "summary_form": "short",
         "prepare_ratio": 0,
         "idle_ratio": 0,
     }
     assert (talk.context_budget, talk.keep_first_message) == (75_000, False)
     policy = load_state(talk.pk).policy
     assert (policy.threshold_ratio, policy.prepare_ratio) == (0.65, 0)
+    assert policy.is_short
     event(save(browser, talk, prepare="on"))
     talk.refresh_from_db()
     assert talk.compaction_settings == {}, "all as the site has it again"
