@@ -37,7 +37,7 @@ _HIT = re.compile(r"^\[#(\d+)\] (?:user|assistant), \d{4}-\d\d-\d\d \d\d:\d\d$",
 @dataclass(frozen=True, slots=True)
 class Times:
     """Milliseconds of each call: by the clock, and of this process's processors, which other
-    programs do not change."""
+    programs change less (PostgreSQL's own are not in it)."""
 
     wall: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
