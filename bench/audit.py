@@ -22,7 +22,7 @@ from agent.compaction.evidence import Source
 from agent.compaction.verify import audit
 from agent.messages import Message, RawTokens
 from bench.audit_sentences import LANGUAGES, Four, Language
-from bench.recall import read_dialogues
+from bench.dialogues import read_dialogues
 from bench.report import Report, percentile
 
 CONVERSATIONS = 4  # for each language

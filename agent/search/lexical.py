@@ -27,18 +27,7 @@ LEAST_BEGUN = 2  # characters of a word that is looked for by its beginning
 LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
 MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
 
-# BM25's usual constants. How often a word stands in a message adds nothing to recall.
-SATURATION, LENGTH_WEIGHT = 1.2, 0.75
-# What a message gains from those one and two places away: an answer is found by its question.
-NEIGHBOURS = (0.55, 0.3)
-APART = len(NEIGHBOURS)
-# A message with all the query's words counts up to this much more than with a few of them.
-COVERAGE = 1.0
-# What people type is denser than long answers: (answers' mean length / theirs) to this power.
-TYPED_POWER, TYPED_MOST = 0.25, 1.6
-# Exact values and quoted phrases: as terms beside their words, and verbatim in the text.
-PHRASE_WEIGHT = 2.0
-VERBATIM = 1.0
+APART = 2  # how far away a message still lends to another
 
 # Scripts without spaces between words, in which each character is a token: Thai to Khmer, then
 # Chinese, Japanese and Korean.
@@ -192,6 +181,30 @@ def _strip(chunk: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Weights:
+    """The constants of the ranking; `bench.recall_folds` chooses them anew for each conversation
+    that it asks."""
+
+    # BM25's usual two. How often a word stands in a message adds nothing to recall.
+    saturation: float = 1.2
+    length: float = 0.75
+    # What a message gains from those one and two places away: an answer is found by its question.
+    near: float = 0.55
+    far: float = 0.3
+    # A message with all the query's words counts up to this much more than with a few of them.
+    coverage: float = 1.0
+    # What people type is denser than long answers: (answers' mean length / theirs) to this power.
+    typed_power: float = 0.25
+    typed_most: float = 1.6
+    # Exact values and quoted phrases: as terms beside their words, and verbatim in the text.
+    phrase: float = 2.0
+    verbatim: float = 1.0
+
+
+WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
 class Documents:
     """The messages that are searched, as columns, in the order of their conversations.
 
@@ -204,42 +217,50 @@ class Documents:
 
 
 def rank(
-    documents: Documents, holders: Mapping[Term, Collection[int]], limit: int
+    documents: Documents,
+    holders: Mapping[Term, Collection[int]],
+    limit: int,
+    weights: Weights = WEIGHTS,
 ) -> list[tuple[int, float]]:
     """The best documents (as indexes) with their scores, best first; `holders` tells which hold a
     term. Lists over all documents: ten thousand are ranked in some milliseconds."""
-    scores = _smoothed(_scores(documents, holders), documents.typed, _prior(documents))
+    scores = _scores(documents, holders, weights)
+    scores = _smoothed(scores, documents.typed, _prior(documents, weights), weights)
     best = nlargest(limit, range(len(scores)), key=scores.__getitem__)
     return [(index, scores[index]) for index in best if scores[index] and documents.lengths[index]]
 
 
-def _scores(documents: Documents, holders: Mapping[Term, Collection[int]]) -> list[float]:
+def _scores(
+    documents: Documents, holders: Mapping[Term, Collection[int]], weights: Weights
+) -> list[float]:
     """BM25 of each document, weighted by how much of the query it holds."""
-    weights = [0.0] * len(documents.lengths)
-    number = len(weights) - documents.lengths.count(0)
+    held = [0.0] * len(documents.lengths)
+    number = len(held) - documents.lengths.count(0)
     everything = 0.0
     for term, holding in holders.items():
         if not holding:
             continue
         weight = math.log(1 + (number - len(holding) + 0.5) / (len(holding) + 0.5))
-        weight *= PHRASE_WEIGHT if len(term) > 1 else 1
+        weight *= weights.phrase if len(term) > 1 else 1
         everything += weight
         for index in holding:
-            weights[index] += weight
+            held[index] += weight
     if not everything:
-        return weights
-    share = COVERAGE / everything
-    flat = SATURATION * (1 - LENGTH_WEIGHT)
-    slope = SATURATION * LENGTH_WEIGHT * number / max(1, sum(documents.lengths))
+        return held
+    share = weights.coverage / everything
+    flat = 1 + weights.saturation * (1 - weights.length)
+    slope = weights.saturation * weights.length * number / max(1, sum(documents.lengths))
     return [
-        weight and weight * (1 + share * weight) * (SATURATION + 1) / (1 + flat + slope * length)
-        for weight, length in zip(weights, documents.lengths, strict=True)
+        weight and weight * (1 + share * weight) / (flat + slope * length)
+        for weight, length in zip(held, documents.lengths, strict=True)
     ]
 
 
-def _smoothed(scores: Sequence[float], typed: Sequence[bool], prior: float) -> list[float]:
+def _smoothed(
+    scores: Sequence[float], typed: Sequence[bool], prior: float, weights: Weights
+) -> list[float]:
     """Scores with what each document gains from its neighbours and its writer."""
-    near, far = NEIGHBOURS
+    near, far = weights.near, weights.far
     around = [0.0] * APART
     rows = [*around, *scores, *around]
     return [
@@ -250,23 +271,24 @@ def _smoothed(scores: Sequence[float], typed: Sequence[bool], prior: float) -> l
     ]
 
 
-def _prior(documents: Documents) -> float:
+def _prior(documents: Documents, weights: Weights) -> float:
     """How much more a typed message counts than an answer."""
     typed = [length for length in compress(documents.lengths, documents.typed) if length]
     others = len(documents.lengths) - documents.lengths.count(0) - len(typed)
     if not typed or not others:
         return 1.0
     mean = (sum(documents.lengths) - sum(typed)) / others
-    return min(TYPED_MOST, max(1.0, math.pow(mean * len(typed) / sum(typed), TYPED_POWER)))
+    ratio = math.pow(mean * len(typed) / sum(typed), weights.typed_power)
+    return min(weights.typed_most, max(1.0, ratio))
 
 
-def score_verbatim(query: Query, text: str) -> float:
+def score_verbatim(query: Query, text: str, weights: Weights = WEIGHTS) -> float:
     """The factor for a text that holds the query's exact values and phrases, 1 for none."""
     if not query.verbatim:
         return 1.0
     folded = compose(text).casefold()
     held = sum(_holds(folded, value) for value in query.verbatim)
-    return 1 + VERBATIM * held / len(query.verbatim)
+    return 1 + weights.verbatim * held / len(query.verbatim)
 
 
 def _holds(text: str, value: str) -> bool:

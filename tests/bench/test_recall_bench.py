@@ -6,7 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from agent.search.lexical import WEIGHTS
+from bench.dialogues import read_dialogues
 from bench.processes import ROOT
+from bench.recall_folds import Asked, family, report_folds
+from bench.report import Report
 
 LOCOMO = [
     {
@@ -21,9 +27,9 @@ LOCOMO = [
             ],
         },
         "qa": [
-            {"question": "Where did the sister move?", "evidence": ["D1:1"]},
-            {"question": "How many parrots?", "evidence": ["D1:3; D9:9"]},
-            {"question": "Unanswerable?", "evidence": []},
+            {"question": "Where did the sister move?", "evidence": ["D1:1"], "category": 4},
+            {"question": "How many parrots?", "evidence": ["D1:3; D9:9"], "category": 1},
+            {"question": "Unanswerable?", "evidence": [], "category": 4},
         ],
     }
 ]
@@ -50,29 +56,66 @@ QUESTIONS = {
     "knowledge_update": [],
     "multi_session_reasoning": [],
     "temporal_reasoning": [],
+    "abstention": [{"question": "Who is Karen?"}],
+    "instruction_following": [{"question": "Who comes on Monday?", "source_chat_ids": [11]}],
 }
 
 
-def test_recall_is_measured_on_every_data_set(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a dialogue of each form."""
+    directory = tmp_path_factory.mktemp("recall")
     for name, content in {
         "locomo/locomo.json": LOCOMO,
         "beam/100K_1.chat.json": BEAM,
         "beam/100K_1.questions.json": QUESTIONS,
     }.items():
-        path = tmp_path / name
+        path = directory / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(content))
-    command = [sys.executable, "-m", "bench.recall", "--data", str(tmp_path), "--without-long"]
+    return directory
+
+
+@pytest.fixture(scope="module")
+def figures(data: Path) -> dict[str, float]:
+    """What the benchmark prints, run once in a process of its own."""
+    command = [sys.executable, "-m", "bench.recall", "--data", str(data), "--without-long"]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    figures = {
-        line["metric"]: line["value"]
-        for line in map(json.loads, filter(lambda text: text[:1] == "{", done.stdout.splitlines()))
-    }
+    lines = filter(lambda text: text[:1] == "{", done.stdout.splitlines())
+    return {line["metric"]: line["value"] for line in map(json.loads, lines)}
+
+
+def test_recall_is_measured_on_every_data_set(figures: dict[str, float]) -> None:
     for name in ("locomo", "beam_100k"):
         assert {figures[f"{name}.{measure}"] for measure in ("r5", "r20", "in_2k")} == {1}
-        assert figures[f"{name}.empty"] == 0
         assert figures[f"{name}.p95_ms"] > 0
+    assert figures["locomo.empty"] == 0
+    assert figures["beam_100k.empty"] == 1
+
+
+def test_every_category_is_reported_and_counts_where_words_can_lead_to_it(
+    figures: dict[str, float],
+) -> None:
+    assert {figures[f"locomo.{name}.r10"] for name in ("single_hop", "multi_hop")} == {1}
+    assert figures["beam.instruction_following.r10"] == 0
+    assert figures["beam_100k.r10"] == 1
+
+
+def test_the_index_in_memory_finds_what_the_services_find(
+    data: Path, figures: dict[str, float]
+) -> None:
+    for asked in map(Asked, read_dialogues(data)):
+        for share, question in zip(asked.shares(WEIGHTS), asked.dialogue.questions, strict=True):
+            assert share == figures[f"{family(asked)}.{question.category}.r10"]
+
+
+def test_the_weights_for_a_conversation_come_from_the_others(data: Path) -> None:
+    report = Report("Folds")
+    report_folds(report, [Asked(dialogue) for dialogue in read_dialogues(data)])
+    found = {metric.metric: metric.value for metric in report.metrics}
+    assert found["locomo.unseen.r10"] == found["beam.unseen.r10"] == 1
+    assert "beam.unseen.instruction_following.r10" in found
