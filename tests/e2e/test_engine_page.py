@@ -37,11 +37,12 @@ def preview(page: Page) -> None:
     page.locator("#dialog[open]").wait_for()
 
 
-def compact(page: Page, scripted: DemoServer, focus: str = "", extent: str = "Thorough") -> None:
+def compact(page: Page, scripted: DemoServer, focus: str = "", *, gently: bool = False) -> None:
     """Through the preview."""
     scripted.script.reply(WRITTEN, when=is_summary)
     preview(page)
-    page.get_by_label(extent).check()
+    if gently:
+        page.get_by_label("Gentle").check()
     page.fill("#compact-form [name=focus]", focus)
     page.click("#compact-form button[type=submit]")
     expect(page.locator(".divider")).to_be_visible()
@@ -49,6 +50,9 @@ def compact(page: Page, scripted: DemoServer, focus: str = "", extent: str = "Th
 
 
 def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: DemoServer) -> None:
+    scripted.script.reply(ANSWER, when=is_chat)
+    say(chat, "And then?")
+    wait_for_answer(chat, 4)
     say(chat, "/context")
     expect(chat.locator("#gauge-panel")).to_be_visible()
     chat.keyboard.press("Escape")
@@ -64,10 +68,10 @@ def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: D
     expect(thorough).to_be_hidden()
     chat.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
-    compact(chat, scripted, "the deadline", extent="Gentle")
+    compact(chat, scripted, "the deadline", gently=True)
     assert "the deadline" in scripted.script.requests[-1].last_user_text
     divider = chat.locator(".divider")
-    expect(divider).to_contain_text("6 → 4 messages")
+    expect(divider).to_contain_text("8 → 5 messages")
     divider.locator("summary").click()
     expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
     expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
