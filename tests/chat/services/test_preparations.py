@@ -179,7 +179,7 @@ def test_many_short_messages_are_prepared_and_compacted_where_the_site_limits_th
     assert opening.compact == opening.state.due() == "messages"
     planned = plan_for(opening.state, opening.compact)
     assert planned is not None
-    assert len(planned.keep) == 11
+    assert 6 <= len(planned.keep) <= 11, "half at most, from where a topic begins"
 
 
 def test_under_the_trigger_a_prepared_summary_waits(user: User) -> None:
