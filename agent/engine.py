@@ -18,7 +18,7 @@ from agent.compaction.plan import (
     plan_compaction,
     render_chapters,
 )
-from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
+from agent.compaction.policy import ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import count_sent_tokens
@@ -177,7 +177,9 @@ def next_step(
     none of these is due or possible, send what fits."""
     if situation.asked and not situation.is_breaker_open():
         return Compact(Trigger.TOOL)
-    trigger = find_trigger(ContextLoad(metered.used, metered.limits, situation.rounds), policy)
+    messages = len(metered.context.messages)
+    load = ContextLoad(metered.used, metered.limits, situation.rounds, messages)
+    trigger = find_trigger(load, policy)
     if policy.enabled and _swaps(metered, policy, situation, trigger):
         return Swap()
     if trigger and (pruning := _pruning(metered, counter)):
@@ -227,9 +229,11 @@ def trim_if_needed(
 # --- After a reply --------------------------------------------------------------------------------
 
 
-def wants_preparation(used: int, limits: Limits, policy: Policy) -> bool:
-    """After a reply: whether the context is so near its trigger that a summary is prepared."""
-    return policy.prepare_ratio > 0 and used >= policy.prepare_tokens(limits)
+def wants_preparation(used: int, limits: Limits, policy: Policy, messages: int = 0) -> bool:
+    """After a reply: whether the context, with so many messages after the summary, is so near a
+    trigger that a summary is prepared."""
+    near = used >= policy.prepare_tokens(limits) or messages >= policy.prepare_messages()
+    return policy.prepare_ratio > 0 and near
 
 
 def find_pause_to_use(
@@ -247,9 +251,13 @@ def find_pause_to_use(
 
 
 def plan_next(
-    metered: MeteredContext, policy: Policy, trigger: Trigger = Trigger.AUTO
+    metered: MeteredContext,
+    policy: Policy,
+    trigger: Trigger = Trigger.AUTO,
+    extent: Extent = Extent.THOROUGH,
 ) -> Plan | None:
-    """What a compaction would summarise and keep now; None: too little to summarise."""
+    """What a compaction would summarise and keep now, of that `extent` where a person asks for it;
+    None: too little to summarise."""
     context = metered.context
     return plan_compaction(
         context.messages,
@@ -258,6 +266,7 @@ def plan_next(
         fixed=metered.size.fixed,
         first=find_protected_first(context, policy),
         trigger=trigger,
+        extent=extent,
     )
 
 

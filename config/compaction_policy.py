@@ -20,6 +20,7 @@ VARIABLES = {
     "every_iterations": "COMPACTION_EVERY_ITERATIONS",
     "iterations_minimum": "COMPACTION_ITERATIONS_MINIMUM",
     "keep_recent_iterations": "COMPACTION_KEEP_ITERATIONS",
+    "max_messages": "COMPACTION_MAX_MESSAGES",
     "keep_first_message": "COMPACTION_KEEP_FIRST",
     "keep_recent_messages": "COMPACTION_KEEP_MESSAGES",
     "keep_recent_tokens": "COMPACTION_KEEP_TOKENS",
@@ -98,6 +99,12 @@ def _at_odds(policy: Policy) -> list[str]:
         wrong.append(
             f"COMPACTION_KEEP_ITERATIONS is {policy.keep_recent_iterations}; it must be at least 1 "
             f"and less than COMPACTION_EVERY_ITERATIONS ({policy.every_iterations})."
+        )
+    if 0 < policy.max_messages < 2 * policy.keep_recent_messages:
+        wrong.append(
+            f"COMPACTION_MAX_MESSAGES is {policy.max_messages}; it can be 0 (no limit), or at "
+            f"least twice COMPACTION_KEEP_MESSAGES ({policy.keep_recent_messages}): a compaction "
+            "keeps half of it at most."
         )
     if policy.summary_max_tokens > policy.summary_total_tokens:
         wrong.append(

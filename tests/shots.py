@@ -175,6 +175,7 @@ def take_all(studio: Studio, setup_path: str) -> None:
             if number == 2:
                 studio.shoot(page, "03-code")
         branches(studio, page)
+        choosing(studio, page)
         composing(studio, page)
         compact(studio, page)
         failure(studio, page)
@@ -218,6 +219,15 @@ def branches(studio: Studio, page: Page) -> None:
         "button", name="Previous version"
     ).click()
     page.locator("article", has_text="has never been tested").wait_for()
+
+
+def choosing(studio: Studio, page: Page) -> None:
+    """The dialog before a compaction."""
+    page.click("#gauge")
+    page.click("#compact-now")
+    page.get_by_label("Gentle").check()
+    studio.shoot(page, "21-compact-choice", "#compact-form [type=submit]")
+    page.keyboard.press("Escape")
 
 
 def composing(studio: Studio, page: Page) -> None:

@@ -29,15 +29,20 @@ from agent.compaction.skills import INSTRUCTIONS
 from agent.context.assemble import measure
 from agent.context.request import Request
 from agent.messages import RealTokens, Usage, plain_text
+from agent.tokens import Limits
 
 # The ways to ask a model, from the best to the last resort.
 LADDER = (Engine.WARM_PREFIX, Engine.SERIALISED, Engine.CHUNKS, Engine.WITHOUT_OVERSIZED)
-# Share of the writing model's prompt limit that one part takes: the second is for estimates that
-# were too low.
+# Tokens of the writing model's window that are not for reading where it reads in parts: a reply of
+# 4,000 at most, 8,000 of thinking, the instruction, and what the estimates of these miss. At most
+# this share of a small window.
+PART_RESERVE = 20_000
+PART_RESERVE_SHARE = 0.20
+# Share of the rest that one part takes: the second is for estimates that were too low.
 CHUNK_SHARES = (0.40, 0.15)
 MARGIN = 1.2
-# Shares of the same limit: for the chapters shown with a part, and for all parts' records when
-# they are merged.
+# Shares of the same model's prompt limit: for the chapters shown with a part, and for all parts'
+# records when they are merged.
 PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
 FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
@@ -175,22 +180,29 @@ def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
 
 def split_into_parts(job: Job, engine: Engine, share: float = CHUNK_SHARES[0]) -> list[Part]:
     """What each request of an engine reads: together all messages, of which only those are cut that
-    alone are too large. `share`: of the prompt limit, for one chunk."""
+    alone are too large. `share`: of what can be read, for one chunk."""
     limits = job.writer.limits
+    readable = _count_readable(limits)
     cap = job.policy.input_characters or inf  # of a request, where a cheap model reads
     messages = list(job.plan.summarise)
     if cap != inf:
         messages = [shorten_message(each, int(cap) - NOTES_CHARACTERS) for each in messages]
-    room = limits.prompt_limit * share / MARGIN
+    room = readable * share / MARGIN
     if engine == Engine.SERIALISED:
         previous = job.counter.count(choose_previous_chapters(job, job.chapters))
         room = limits.prompt_limit / MARGIN - count_instruction_tokens(job)
         room -= limits.factor.apply(previous)
     elif engine == Engine.WITHOUT_OVERSIZED:
-        most = int(limits.prompt_limit * CHUNK_SHARES[-1])
+        most = int(readable * CHUNK_SHARES[-1])
         messages = [shorten_message(message, most // 2) for message in messages]
         room = most / MARGIN
     return split_messages(messages, int(room), limits.factor, job.counter, cap)
+
+
+def _count_readable(limits: Limits) -> int:
+    """Tokens of a window of which parts take their shares."""
+    reserve = min(PART_RESERVE, int(PART_RESERVE_SHARE * limits.window))
+    return min(limits.prompt_limit, limits.window - reserve)
 
 
 def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form | None:

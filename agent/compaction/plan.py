@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
 from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.policy import Policy, Trigger
+from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
 from agent.context.previews import count_sent_tokens
@@ -13,8 +13,9 @@ from agent.context.summary import Summary
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
 
-# What a person asks for should be worth asking: the tail is at most this share of the messages.
-KEPT_BY_HAND = 0.25
+# What a person asks for should be worth asking: the tail is at most this share of the messages'
+# tokens. A gentle compaction still frees about half, and keeps twice as much of what is going on.
+KEPT_BY_HAND = {Extent.THOROUGH: 0.25, Extent.GENTLE: 0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +34,38 @@ def plan_compaction(
     fixed: RealTokens,
     first: Message | None = None,
     trigger: Trigger = Trigger.AUTO,
+    extent: Extent = Extent.THOROUGH,
 ) -> Plan | None:
     """Cut the messages after the current summary into those to summarise and the kept tail.
 
     What stays in the prompt anyway is `fixed`, system prompt and summary in tokens, and `first`,
     see `find_protected_first`. The tail is the last exchange, then up to `keep_recent_messages` or
-    `keep_recent_tokens` while the context stays under its target; asked for by a person, at most a
-    quarter. Where code can see that a topic begins in its older half, it begins there. One that is
-    not automatic and would find nothing keeps the last exchange only.
+    `keep_recent_tokens` while the context stays under its target; asked for by a person, at most
+    the share of its `extent`. Where code can see that a topic begins in its older half, it begins
+    there. One that is not automatic and would find nothing keeps the last exchange only. Where the
+    number of messages is limited, half of that are kept at most.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
     too large, only its newest rounds are kept. None: fewer than two messages to summarise.
     """
     room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits)
     if first:
         room -= count_sent_tokens(first, limits)
+    most = policy.tail_messages()
     keep_tokens = min(policy.keep_recent_tokens, limits.budget // 5)
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
     elif trigger == Trigger.MANUAL:
-        quarter = int(KEPT_BY_HAND * sum(count_sent_tokens(m, limits) for m in messages))
-        cut = _start_of_tail(messages, limits, 0, min(keep_tokens, quarter), room)
+        share = int(KEPT_BY_HAND[extent] * _count_tokens(messages, limits))
+        keep_tokens = share if extent == Extent.GENTLE else min(keep_tokens, share)
+        cut = _start_of_tail(messages, limits, 0, keep_tokens, room, most)
         cut = _start_of_topic(messages, limits, cut, 0)
     else:
-        cut = _start_of_tail(messages, limits, policy.keep_recent_messages, keep_tokens, room)
-        cut = _start_of_topic(messages, limits, cut, policy.keep_recent_messages)
+        keep = policy.keep_recent_messages
+        cut = _start_of_tail(messages, limits, keep, keep_tokens, room, most)
+        cut = _start_of_topic(messages, limits, cut, keep)
     if cut < 2 and trigger != Trigger.AUTO:
-        cut = _start_of_tail(messages, limits, 0, 0, 0)
-    if sum(count_sent_tokens(message, limits) for message in messages[cut:]) > room:
+        cut = _start_of_tail(messages, limits, 0, 0, 0, most)
+    if _count_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
     return Plan(messages[:cut], messages[cut:]) if cut >= 2 else None
 
@@ -69,6 +75,13 @@ def find_protected_first(context: Context, policy: Policy) -> Message | None:
     if context.summary_through or not policy.keep_first_message:
         return context.first
     return next((m for m in context.messages[:1] if m.is_prompt), None)
+
+
+def list_verbatim(context: Context, planned: Plan) -> set[int]:
+    """Numbers of the messages that are sent word for word before a plan is carried out, with those
+    that it takes from under a summary to be written again."""
+    opening = [message for message in (context.first, context.prompt) if message]
+    return {message.number for message in (*opening, *planned.summarise, *planned.keep)}
 
 
 def apply_compaction(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:
@@ -99,18 +112,29 @@ def find_running_prompt(context: Context, done: Plan) -> Message | None:
     return next((m for m in reversed(done.summarise) if m.is_prompt), context.prompt)
 
 
+def _count_tokens(messages: Sequence[Message], limits: Limits) -> int:
+    return sum(count_sent_tokens(message, limits) for message in messages)
+
+
 def _start_of_tail(
-    messages: Sequence[Message], limits: Limits, keep_messages: int, keep_tokens: int, room: int
+    messages: Sequence[Message],
+    limits: Limits,
+    keep_messages: int,
+    keep_tokens: int,
+    room: int,
+    most: float,
 ) -> int:
-    """Index of the first kept message."""
+    """Index of the first kept message; beside the last exchange, at most `room` tokens and `most`
+    messages are kept."""
     prompts = [i for i, message in enumerate(messages) if message.is_prompt]
     start = _before_call(messages, prompts[-1] if prompts else max(0, len(messages) - 1))
     cut = start
-    tokens: int = sum(count_sent_tokens(message, limits) for message in messages[start:])
+    tokens = _count_tokens(messages[start:], limits)
     while start > 0:
         tokens += count_sent_tokens(messages[start - 1], limits)
-        wanted = len(messages) - start < keep_messages or tokens <= keep_tokens
-        if not wanted or tokens > room:
+        kept = len(messages) - start
+        wanted = kept < keep_messages or tokens <= keep_tokens
+        if not wanted or tokens > room or kept >= most:
             break
         start -= 1
         if not _separates(messages, start):
@@ -152,7 +176,7 @@ def _start_of_fitting_rounds(
     begun = max((i for i, message in enumerate(messages) if message.is_prompt), default=0)
     for rounds in range(policy.keep_recent_iterations, 0, -1):
         start = _start_of_round(messages, rounds)
-        kept = sum(count_sent_tokens(message, limits) for message in messages[start:])
+        kept = _count_tokens(messages[start:], limits)
         if start > begun + 1 and (kept <= room or rounds == 1):
             return start
     return 0

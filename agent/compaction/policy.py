@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import inf
 
 from agent.errors import gettext_noop
 from agent.messages import RealTokens
@@ -19,6 +20,7 @@ class Trigger(StrEnum):
     IDLE = "idle"  # in the background, in a pause
     OVERFLOW = "overflow"  # the API called the prompt too long
     ITERATIONS = "iterations"  # many tool rounds
+    MESSAGES = "messages"  # many of them, however short
     TOOL = "tool"  # the model asked for it
     MODEL_SWITCH = "model_switch"
     EDIT = "edit"  # by the user's own hand
@@ -27,6 +29,13 @@ class Trigger(StrEnum):
 
 # Begun where nobody waits.
 BACKGROUND = (Trigger.PREPARED, Trigger.IDLE, Trigger.REBUILT)
+
+
+class Extent(StrEnum):
+    """How much a person's own compaction summarises."""
+
+    THOROUGH = "thorough"
+    GENTLE = "gentle"
 
 
 class Engine(StrEnum):
@@ -95,6 +104,9 @@ class Policy:
     every_iterations: int = 0  # tool rounds; 0: off
     iterations_minimum: int = 20_000  # tokens for rounds to compact; at most 10 % of the budget
     keep_recent_iterations: int = 3
+    # Sent word for word, however short. 0: no limit, because the meter counts every context, also
+    # where a server reports nothing; peers that began with 400 compacted healthy sessions.
+    max_messages: int = 0
     held: bool = False  # after a revert: only the window itself, or the user, compacts
 
     keep_first_message: bool = True
@@ -135,9 +147,17 @@ class Policy:
         """Context tokens from which a number of tool rounds compacts."""
         return min(self.iterations_minimum, limits.budget // 10)
 
+    def tail_messages(self) -> float:
+        """How many messages a compaction keeps at most, where their number is limited."""
+        return TARGET_OF_TRIGGER * self.max_messages or inf
+
     def prepare_tokens(self, limits: Limits) -> int:
         """Context tokens at which the next summary is prepared."""
         return int(self.prepare_ratio * self.trigger_tokens(limits))
+
+    def prepare_messages(self) -> float:
+        """How many messages sent word for word have the next summary prepared."""
+        return self.prepare_ratio * self.max_messages or inf
 
     def idle_tokens(self, limits: Limits) -> int:
         """Context tokens from which a pause is used for a summary."""
@@ -182,11 +202,13 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class ContextLoad:
-    """What decides whether to compact: metered tokens, and tool rounds since the last one."""
+    """What decides whether to compact: metered tokens, tool rounds since the last compaction, and
+    messages after the summary."""
 
     used: RealTokens
     limits: Limits
     iterations: int = 0
+    messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +233,8 @@ def find_trigger(state: ContextLoad, policy: Policy) -> Trigger | None:
     many_rounds = policy.every_iterations and state.iterations >= policy.every_iterations
     if many_rounds and state.used >= policy.iterations_tokens(state.limits):
         return Trigger.ITERATIONS
+    if policy.max_messages and state.messages > policy.max_messages:
+        return Trigger.MESSAGES
     return None
 
 

@@ -69,6 +69,11 @@ class Context:
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
 
     @property
+    def message_count(self) -> int:
+        """How many messages are sent as they are, not as part of the summary."""
+        return len(self.messages) + (self.first is not None) + (self.prompt is not None)
+
+    @property
     def keeps_thinking(self) -> bool:
         """Whether the thinking of finished turns is sent again. Not in a trimmed request: newer
         models refuse thinking that was written after more than what is left."""

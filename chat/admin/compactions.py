@@ -182,7 +182,8 @@ class CompactionAdmin(ReadOnlyAdmin):
                     ("conversation", "state", "created_at"),
                     ("trigger", "focus", "turn"),
                     ("messages_count", "first", "through"),
-                    ("exact_tokens", "saved", "price"),
+                    ("exact_tokens", "sent_messages", "saved"),
+                    ("price",),
                     ("error",),
                 )
             },
@@ -255,6 +256,11 @@ class CompactionAdmin(ReadOnlyAdmin):
     def exact_tokens(self, row: Compaction) -> str:
         after = f"{row.tokens_after:,}" if row.status == Compaction.Status.COMPLETED else "–"
         return f"{row.tokens_before:,} → {after}"
+
+    @admin.display(description="Messages sent word for word, before → after")
+    def sent_messages(self, row: Compaction) -> str:
+        after = f"{row.messages_after:,}" if row.status == Compaction.Status.COMPLETED else "–"
+        return f"{row.messages_before:,} → {after}" if row.messages_before else "–"
 
     @admin.display(description="Engine reason")
     def reason(self, row: Compaction) -> str:

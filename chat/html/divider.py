@@ -53,7 +53,9 @@ def render_divider(compaction: Compaction) -> str:
             "edited": compaction.trigger == Trigger.EDIT,
             "before": format_tokens(compaction.tokens_before),
             "after": format_tokens(compaction.tokens_after),
-            "trigger": TRIGGER_WORDS[Trigger(compaction.trigger)],
+            "earlier": compaction.messages_before,
+            "now": compaction.messages_after,
+            "trigger": name_trigger(compaction),
             "note": note,
             "parts": parts,
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
@@ -63,19 +65,24 @@ def render_divider(compaction: Compaction) -> str:
     return html
 
 
-# How a compaction came about, as the divider tells it.
 TRIGGER_WORDS = {
-    Trigger.AUTO: gettext_lazy("auto"),
-    Trigger.MANUAL: gettext_lazy("manual"),
+    Trigger.AUTO: gettext_lazy("automatic"),
+    Trigger.MANUAL: gettext_lazy("on request"),
     Trigger.PREPARED: gettext_lazy("prepared in the background"),
     Trigger.IDLE: gettext_lazy("prepared during a pause"),
     Trigger.OVERFLOW: gettext_lazy("the model’s window was full"),
     Trigger.ITERATIONS: gettext_lazy("after many tool calls"),
+    Trigger.MESSAGES: gettext_lazy("after many messages"),
     Trigger.TOOL: gettext_lazy("asked for by the assistant"),
     Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
     Trigger.EDIT: gettext_lazy("edited by you"),
     Trigger.REBUILT: gettext_lazy("a chapter written again"),
 }
+
+
+def name_trigger(compaction: Compaction) -> str:
+    """How a compaction came about, in words."""
+    return str(TRIGGER_WORDS[Trigger(compaction.trigger)])
 
 
 def explain_compaction(compaction: Compaction) -> str:

@@ -191,13 +191,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         match frame:
             case SendMessage():
                 await self._post(frame)
-            case Compact(focus):
+            case Compact(focus, extent):
                 self._refuse_if_draining()
                 await runner.begin(
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,
                     focus=focus,
+                    extent=extent,
                     owner=runner.owner,
                 )
             case StopTurn():

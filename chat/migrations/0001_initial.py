@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('messages', models.PositiveIntegerField(help_text='How many messages it read.')),
-                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt')], max_length=12)),
+                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt')], max_length=12)),
                 ('focus', models.TextField(blank=True)),
                 ('engine', models.CharField(blank=True, help_text='The request builder.', max_length=40)),
                 ('engine_reason', models.CharField(blank=True, max_length=200)),
@@ -137,6 +137,8 @@ class Migration(migrations.Migration):
                 ('audit', models.JSONField(default=dict)),
                 ('tokens_before', models.PositiveIntegerField(default=0)),
                 ('tokens_after', models.PositiveIntegerField(default=0)),
+                ('messages_before', models.PositiveIntegerField(default=0, help_text='How many were sent word for word before it; 0: it compacted nothing.')),
+                ('messages_after', models.PositiveIntegerField(default=0, help_text='How many are sent word for word after it.')),
                 ('usage', models.JSONField(blank=True, null=True)),
                 ('cost', models.FloatField(default=0.0, help_text='US dollars.')),
                 ('worker_pid', models.PositiveIntegerField(blank=True, null=True)),

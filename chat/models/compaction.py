@@ -79,6 +79,12 @@ class Compaction(models.Model):
     audit = models.JSONField(default=dict)
     tokens_before = models.PositiveIntegerField(default=0)
     tokens_after = models.PositiveIntegerField(default=0)
+    messages_before = models.PositiveIntegerField(
+        default=0, help_text="How many were sent word for word before it; 0: it compacted nothing."
+    )
+    messages_after = models.PositiveIntegerField(
+        default=0, help_text="How many are sent word for word after it."
+    )
     usage = models.JSONField(null=True, blank=True)
     cost = models.FloatField(default=0.0, help_text="US dollars.")
     worker_pid = models.PositiveIntegerField(null=True, blank=True)

@@ -62,13 +62,16 @@ class ContextUsage(Event):
 
 @dataclass(frozen=True, slots=True)
 class CompressionStarted(Event):
-    """`elapsed` seconds ago."""
+    """`elapsed` seconds ago. `why` is the trigger in words; of the `messages_before` that are sent
+    word for word, `messages` are summarised."""
 
     type = "CompressionStarted"
     conversation_id: str
     compaction_id: int
     trigger: str
+    why: str
     messages: int
+    messages_before: int
     tokens_before: int
     elapsed: float
 
@@ -93,7 +96,10 @@ class CompressionCompleted(Event):
     cancelled: bool
     tokens_before: int
     tokens_after: int
+    messages_before: int
+    messages_after: int
     trigger: str
+    why: str
     engine: str
     note: str
     after_message_id: int

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from agent.compaction.policy import Extent
 from agent.compaction.quoted import Range
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
@@ -13,6 +14,7 @@ MAX_FOCUS = 2_000
 MAX_CLIENT_ID = 64
 MAX_CALL_ID = 256
 DECISIONS = ("once", "always", "deny")  # on a call that waits
+EXTENTS = tuple(Extent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class DecideCall:
 class Compact:
     type: ClassVar = "compact"
     focus: str = ""
+    extent: Extent = Extent.THOROUGH
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,12 @@ def parse_frame(data: str | bytes | None) -> Frame:
                 raise Refused(RefusalCode.BAD_FRAME, words)
             return DecideCall(turn_id, _string(frame, "id", MAX_CALL_ID), decision)
         case Compact.type:
-            return Compact(_string(frame, "focus", MAX_FOCUS, default="").strip())
+            focus = _string(frame, "focus", MAX_FOCUS, default="").strip()
+            extent = _string(frame, "extent", default=Extent.THOROUGH)
+            if extent not in EXTENTS:
+                words = f"extent must be one of {', '.join(EXTENTS)}."
+                raise Refused(RefusalCode.BAD_FRAME, words)
+            return Compact(focus, Extent(extent))
         case CancelCompaction.type:
             return CancelCompaction()
         case Sync.type:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext
 
 from agent.messages import Block
 from chat.errors import translate_error
-from chat.html.divider import explain_compaction, render_divider
+from chat.html.divider import explain_compaction, name_trigger, render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
 from chat.html.tool_row import render_call_row
@@ -88,7 +88,9 @@ def compaction_started(compaction: Compaction) -> CompressionStarted:
         conversation_id=str(compaction.conversation_id),
         compaction_id=compaction.pk,
         trigger=compaction.trigger,
+        why=name_trigger(compaction),
         messages=compaction.messages,
+        messages_before=compaction.messages_before,
         tokens_before=compaction.tokens_before,
         elapsed=(timezone.now() - compaction.created_at).total_seconds(),
     )
@@ -110,7 +112,10 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
         cancelled=compaction.status == Compaction.Status.CANCELLED,
         tokens_before=compaction.tokens_before,
         tokens_after=compaction.tokens_after,
+        messages_before=compaction.messages_before,
+        messages_after=compaction.messages_after,
         trigger=compaction.trigger,
+        why=name_trigger(compaction),
         engine=compaction.engine,
         note=explain_compaction(compaction) if success else "",
         after_message_id=compaction.through_id,

@@ -120,7 +120,8 @@ class RequestState:
 
     def due(self) -> Trigger | None:
         """Why the next request needs a compaction; None where it needs none."""
-        return find_trigger(ContextLoad(self.used, self.limits, self.rounds), self.policy)
+        load = ContextLoad(self.used, self.limits, self.rounds, len(self.context.messages))
+        return find_trigger(load, self.policy)
 
 
 def policy_for(conversation: Conversation) -> Policy:

@@ -1,5 +1,6 @@
 """Looking at a compaction before it is asked for. Writes nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -7,19 +8,25 @@ from django.conf import settings
 from agent.attachments import list_text_file_ids, with_files
 from agent.compaction.choice import choose
 from agent.compaction.plan import Plan, find_protected_first
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Engine, Extent
 from agent.messages import Usage
-from chat.models import Conversation
+from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.model_profiles import has_prices, load_profile
 
+# A chapter is taken to be at most this share of what it reads: one that makes the context larger is
+# not used.
+CHAPTER_SHARE = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `/compact` would do: message numbers and counts, estimated tokens, US dollars (None: no
-    price is known), and how the summary would be written (None: it is prepared already)."""
+    """What `/compact` to an extent would do: message numbers and counts, estimated tokens, US
+    dollars (None: no price is known), and how the summary would be written (None: it is prepared
+    already)."""
 
+    extent: Extent
     first: int
     through: int
     messages: int
@@ -30,29 +37,26 @@ class Preview:
     engine: Engine | None
 
 
-def preview_compaction(conversation: Conversation) -> Preview:
-    """Look before compacting without a focus. Refused where there is too little to summarise.
-
-    The price covers the summary (nothing for a prepared one) and, where the server caches the
-    conversation now, caching the new prefix with the next request.
-    """
+def preview_compactions(conversation: Conversation) -> Sequence[Preview]:
+    """Look before compacting without a focus: the thorough way first, then the gentle one where it
+    keeps more. Refused where there is too little to summarise."""
     state = load_state(conversation.pk)
-    limits, counter = state.limits, model_server.get_counter()
-    cost, engine = 0.0, None
-    planned = summaries.plan_or_refuse(state)
-    if prepared := summaries.find_ready_by_hand(state, planned):
+    thorough, gentle = (_preview(state, extent) for extent in (Extent.THOROUGH, Extent.GENTLE))
+    return [thorough, gentle] if gentle.kept > thorough.kept else [thorough]
+
+
+def _preview(state: RequestState, extent: Extent) -> Preview:
+    """The price covers the summary (nothing for a prepared one) and, where the server caches the
+    conversation now, caching the new prefix with the next request."""
+    planned = summaries.plan_or_refuse(state, extent)
+    if prepared := summaries.find_ready_by_hand(state, planned, extent):
         planned = summaries.split_at(state.context.messages, prepared.through.number)
-        chapter = limits.factor.apply(counter.count(prepared.summary)) - state.size.summary
-    else:
-        chapter = state.policy.chapter_tokens(limits, state.size.summary)
-        cost, engine = _choice(state, planned)
-    kept = find_protected_first(state.context, state.policy)
-    gone = [message for message in planned.summarise if message != kept]
-    read = sum(limits.factor.apply(message.tokens) for message in gone)
-    tokens_after = max(0, state.used - read) + chapter
+    cost, engine = (0.0, None) if prepared else _choice(state, planned)
+    tokens_after = _estimate_after(state, planned, prepared)
     if state.warm:
         cost += state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
     return Preview(
+        extent=extent,
         first=planned.summarise[0].number,
         through=planned.summarise[-1].number,
         messages=len(planned.summarise),
@@ -62,6 +66,20 @@ def preview_compaction(conversation: Conversation) -> Preview:
         cost=cost if _has_prices(state) else None,
         engine=engine,
     )
+
+
+def _estimate_after(state: RequestState, planned: Plan, prepared: Compaction | None) -> int:
+    """Tokens of the context with the summary in place of what it reads."""
+    factor = state.limits.factor
+    kept = find_protected_first(state.context, state.policy)
+    read = sum(factor.apply(m.tokens) for m in planned.summarise if m != kept)
+    if prepared:
+        written = model_server.get_counter().count(prepared.summary)
+        chapter = factor.apply(written) - state.size.summary
+    else:
+        asked = state.policy.chapter_tokens(state.limits, state.size.summary)
+        chapter = min(asked, int(CHAPTER_SHARE * read))
+    return max(0, state.used - read) + chapter
 
 
 def _has_prices(state: RequestState) -> bool:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
 from agent.compaction.plan import Plan
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Extent, Trigger
 from agent.engine import plan_next
 from agent.messages import Message as AgentMessage
 from agent.tokens import Model
@@ -24,9 +24,11 @@ from chat.queries.model_profiles import limits_for, load_profile
 PREPARED_ENOUGH = 0.8
 
 
-def plan_for(state: RequestState, trigger: Trigger = Trigger.AUTO) -> Plan | None:
+def plan_for(
+    state: RequestState, trigger: Trigger = Trigger.AUTO, extent: Extent = Extent.THOROUGH
+) -> Plan | None:
     """What a compaction would summarise and keep now; None: too little to summarise."""
-    return plan_next(state.metered, state.policy, trigger)
+    return plan_next(state.metered, state.policy, trigger, extent)
 
 
 def make_job(
@@ -50,9 +52,9 @@ def make_job(
     )
 
 
-def plan_or_refuse(state: RequestState) -> Plan:
+def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Plan:
     """What a compaction by hand would do; Refused where there is too little to summarise."""
-    planned = plan_for(state, Trigger.MANUAL)
+    planned = plan_for(state, Trigger.MANUAL, extent)
     if planned is not None:
         return planned
     if not state.rows and not state.context.summary:
@@ -92,12 +94,17 @@ def find_ready(conversation: Conversation) -> Compaction | None:
     )
 
 
-def find_ready_by_hand(state: RequestState, planned: Plan) -> Compaction | None:
-    """A prepared version, if it reads most of what a person's own compaction would."""
+def find_ready_by_hand(
+    state: RequestState, planned: Plan, extent: Extent = Extent.THOROUGH
+) -> Compaction | None:
+    """A prepared version, if it reads most of what a person's own compaction would; a gentle one
+    keeps all that it promises."""
     ready = find_ready(state.conversation)
     if ready is None:
         return None
     prepared = split_at(state.context.messages, ready.through.number).summarise
+    if extent == Extent.GENTLE and len(prepared) > len(planned.summarise):
+        return None
     wanted = sum(message.tokens for message in planned.summarise)
     return ready if sum(m.tokens for m in prepared) >= PREPARED_ENOUGH * wanted else None
 

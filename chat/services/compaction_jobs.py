@@ -144,6 +144,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
             engine_reason=result.reason,
             audit=result.audit,
             tokens_after=written.tokens,
+            messages_after=written.context.message_count,
         ):
             if waited_for:
                 make_current(conversation, compaction, written_for=task.state)

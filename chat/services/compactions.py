@@ -17,7 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from agent.compaction.plan import Plan
+from agent.compaction.plan import Plan, list_verbatim
 from agent.compaction.policy import Trigger
 from agent.compaction.skills import SKILLS
 from agent.context.request import find_long_pause
@@ -84,6 +84,7 @@ def begin(
             model=settings.SUMMARY_MODEL or model or conversation.model,
             prompt_version=SKILLS[state.policy.summary_form].version,
             tokens_before=state.used if tokens_before is None else tokens_before,
+            messages_before=len(list_verbatim(state.context, planned)),
             lease_expires=next_lease_end(),
         )
         transaction.on_commit(
@@ -91,6 +92,7 @@ def begin(
         )
         if turn_id is not None:
             _tell_start(compaction)
+    log.info("compaction begun", **_describe_begin(compaction))
     return compaction
 
 
@@ -130,7 +132,11 @@ def commit_ready(state: RequestState) -> RequestState | None:
         make_current(conversation, compaction, written_for=state)
         after = load_state(conversation.pk)
         compaction.tokens_before, compaction.tokens_after = state.used, after.used
-        compaction.save(update_fields=["tokens_before", "tokens_after"])
+        compaction.messages_before = state.context.message_count
+        compaction.messages_after = after.context.message_count
+        compaction.save(
+            update_fields=["tokens_before", "tokens_after", "messages_before", "messages_after"]
+        )
         _tell_start(compaction)
         announce_end(compaction)
         emit(conversation_group(conversation.pk), from_rows.context_usage(after))
@@ -182,21 +188,28 @@ def announce_end(compaction: Compaction) -> None:
 def describe_for_log(compaction: Compaction) -> dict[str, Any]:
     """A compaction that is written or ended, for the log."""
     after = compaction.tokens_after
-    return {
-        "compaction": compaction.pk,
-        "conversation": str(compaction.conversation_id),
+    return _describe_begin(compaction) | {
         "status": str(compaction.status),
-        "trigger": str(compaction.trigger),
         "engine": str(compaction.engine),
         "engine_reason": str(compaction.engine_reason),
-        "messages": compaction.messages,
-        "tokens_before": compaction.tokens_before,
+        "messages_after": compaction.messages_after,
         "tokens_after": after,
         "freed": max(0, compaction.tokens_before - after) if after else 0,
         "cost": round(compaction.cost, 6),
         "seconds": round(compaction.duration or 0, 2),
         "cut": len(compaction.audit.get("cut") or ()),
         "error": compaction.error,
+    }
+
+
+def _describe_begin(compaction: Compaction) -> dict[str, Any]:
+    return {
+        "compaction": compaction.pk,
+        "conversation": str(compaction.conversation_id),
+        "trigger": str(compaction.trigger),
+        "messages": compaction.messages,
+        "messages_before": compaction.messages_before,
+        "tokens_before": compaction.tokens_before,
     }
 
 

@@ -25,17 +25,18 @@ log = structlog.get_logger(__name__)
 
 def prepare_if_due(state: RequestState) -> int | None:
     """After a reply: begin a preparation where the context nears its trigger; its id, or None."""
-    if not wants_preparation(state.used, state.limits, state.policy):
-        return None
-    return _begin(state, Trigger.PREPARED)
+    return _begin(state, Trigger.PREPARED) if _is_near(state) else None
 
 
 def prepare_within(turn_id: int, state: RequestState) -> int | None:
     """Between two rounds of a turn: the same, though the turn holds the conversation. It is swapped
     in before a later request, of this turn or the next."""
-    if not wants_preparation(state.used, state.limits, state.policy):
-        return None
-    return _begin(state, Trigger.PREPARED, within=turn_id)
+    return _begin(state, Trigger.PREPARED, within=turn_id) if _is_near(state) else None
+
+
+def _is_near(state: RequestState) -> bool:
+    messages = len(state.context.messages)
+    return wants_preparation(state.used, state.limits, state.policy, messages)
 
 
 def find_pause(state: RequestState) -> tuple[int, float] | None:
@@ -148,7 +149,7 @@ def store_pruning(state: RequestState, pruning: Pruning) -> RequestState:
 
 def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
     """Without those that one long turn of many rounds had good reason for: only its last counts."""
-    by_rounds = (Trigger.ITERATIONS, Trigger.TOOL)
+    by_rounds = (Trigger.ITERATIONS, Trigger.MESSAGES, Trigger.TOOL)
     turns = set()
     for row in rows:
         if row.status == Compaction.Status.COMPLETED and row.trigger in by_rounds:

@@ -13,7 +13,7 @@ from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
 from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Engine, Extent, Reason, Trigger
 from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
@@ -39,10 +39,15 @@ class CompactionTurn(NamedTuple):
 
 
 def open_compaction_turn(
-    user: User, conversation_id: UUID, *, focus: str, owner: str
+    user: User,
+    conversation_id: UUID,
+    *,
+    focus: str,
+    owner: str,
+    extent: Extent = Extent.THOROUGH,
 ) -> CompactionTurn:
     """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
-    there is a focus or it reads too little.
+    there is a focus or it reads too little, or more than a gentle one would.
 
     Refused while another turn runs, and where there is too little to summarise.
     """
@@ -50,9 +55,9 @@ def open_compaction_turn(
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
-        planned = summaries.plan_or_refuse(state)
+        planned = summaries.plan_or_refuse(state, extent)
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
-        ready = not focus and summaries.find_ready_by_hand(state, planned)
+        ready = not focus and summaries.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):
             assert swapped.conversation.compaction_id is not None
             return CompactionTurn(turn, swapped.conversation.compaction_id)

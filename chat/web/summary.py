@@ -6,17 +6,17 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import trigger_client_event
 
 from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Engine, Extent
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.figures import format_money, format_tokens
-from chat.models import Compaction
-from chat.queries.preview import preview_compaction
+from chat.models import Compaction, Conversation
+from chat.queries.preview import Preview, preview_compactions
 from chat.services import summaries
 from chat.web.access import find_conversation
 from chat.web.forms import CompactForm, SummaryForm
@@ -36,6 +36,10 @@ HOW = {
     ),
     Engine.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
 }
+EXTENT_WORDS = {
+    Extent.THOROUGH: gettext_lazy("Thorough"),
+    Extent.GENTLE: gettext_lazy("Gentle"),
+}
 
 
 @login_required
@@ -44,19 +48,38 @@ def compact_preview(request: HttpRequest, pk: UUID) -> HttpResponse:
     """What compacting now would do; the page's script then sends `compact` over the socket."""
     row = find_conversation(request, pk)
     try:
-        preview = preview_compaction(row)
+        previews = preview_compactions(row)
     except Refused as refusal:
         return render(request, "chat/dialogs/compact.html", {"refusal": refusal.message})
     context = {
         "form": CompactForm(),
-        "conversation": row,
+        "choices": [_describe(row, preview) for preview in previews],
+    }
+    return render(request, "chat/dialogs/compact.html", context)
+
+
+def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
+    """A way to compact as the dialog shows it."""
+    if conversation.keep_first_message:
+        kept = ngettext(
+            "the first message and the newest",
+            "the first message and the newest {count} messages",
+            preview.kept,
+        )
+    else:
+        kept = ngettext("the newest message", "the newest {count} messages", preview.kept)
+    kept = kept.format(count=preview.kept)
+    return {
         "preview": preview,
-        "before": format_tokens(preview.tokens_before),
-        "after": format_tokens(preview.tokens_after),
+        "name": EXTENT_WORDS[preview.extent],
+        "sizes": gettext("≈ {before} → {after} tokens").format(
+            before=format_tokens(preview.tokens_before), after=format_tokens(preview.tokens_after)
+        ),
+        "kept": kept,
+        "keeps": gettext("Keeps {kept}").format(kept=kept),
         "price": format_money(preview.cost),
         "how": HOW[preview.engine],
     }
-    return render(request, "chat/dialogs/compact.html", context)
 
 
 @login_required

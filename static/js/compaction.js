@@ -2,7 +2,7 @@
 
 import { $, announce, make } from "./dom.js";
 import { tokens } from "./figures.js";
-import { gettext, ngettext } from "./gettext.js";
+import { gettext } from "./gettext.js";
 
 const PATIENCE = 150; // ms; what is over sooner shows no spinner
 
@@ -14,7 +14,7 @@ export class Compaction {
   #running = null; // the compaction's id
   #showTimer = 0;
   #clock = 0;
-  #focus = ""; // of the last /compact, for "Try again"
+  #asked = {}; // focus and extent of the last /compact, for "Try again"
 
   /** `send(frame)` → went out?; `onLock(on)` when the message box is locked, and free again. */
   constructor({ transcript, send, onLock }) {
@@ -22,15 +22,18 @@ export class Compaction {
     this.liveRows = $("#live-rows");
   }
 
-  /** Ask for a compaction; whether that went out. */
-  compact(focus = "") {
-    this.#focus = focus;
+  /** Ask for a compaction, without an `extent` a thorough one; whether that went out. */
+  compact(focus = "", extent = undefined) {
+    this.#asked = { focus, extent };
     const sent = this.#ask();
     if (sent) this.transcript.toBottom(); // where it will be told
     return sent;
   }
 
-  #ask = () => this.send({ type: "compact", ...(this.#focus ? { focus: this.#focus } : {}) });
+  #ask = () => {
+    const { focus, extent } = this.#asked;
+    return this.send({ type: "compact", focus, extent });
+  };
 
   /** From `CompressionStarted`, or a snapshot's `compaction` with `elapsed` seconds. */
   started(frame) {
@@ -41,14 +44,18 @@ export class Compaction {
     this.#showTimer = setTimeout(() => this.#lock(frame, begun), PATIENCE);
   }
 
-  #lock({ trigger, messages }, begun) {
+  #lock(frame, begun) {
     this.onLock(true); // until then the server refuses
     announce(gettext("Compacting conversation"));
     const elapsed = make("span", { className: "elapsed" });
-    const summarising = ngettext(
-      "Summarising {count} earlier message. You can keep reading.",
-      "Summarising {count} earlier messages. You can keep reading.",
-      messages,
+    const summarising = gettext(
+      "Summarising {count} of {all} messages, {size} tokens ({why}). You can keep reading.",
+      {
+        count: frame.messages,
+        all: frame.messages_before,
+        size: tokens(frame.tokens_before),
+        why: frame.why,
+      },
     );
     this.#show(
       this.liveRows,
@@ -56,7 +63,7 @@ export class Compaction {
       make(
         "strong",
         {},
-        trigger === "model_switch"
+        frame.trigger === "model_switch"
           ? gettext("Making room for the other model…")
           : gettext("Compacting conversation…"),
       ),
@@ -106,7 +113,13 @@ export class Compaction {
   #showSuccess(frame) {
     announce(gettext("Conversation compacted"));
     if (frame.html) this.transcript.putDivider(frame.html, frame.after_message_id);
-    const sizes = { before: tokens(frame.tokens_before), after: tokens(frame.tokens_after) };
+    const sizes = {
+      before: tokens(frame.tokens_before),
+      after: tokens(frame.tokens_after),
+      earlier: frame.messages_before,
+      now: frame.messages_after,
+      why: frame.why,
+    };
     const divider = document.getElementById(`compaction-${frame.compaction_id}`);
     const onclick = () => {
       $("details", divider).open = true;
@@ -114,7 +127,7 @@ export class Compaction {
     };
     this.#show(
       this.transcript.log,
-      gettext("Compacted {before} → {after} tokens", sizes),
+      gettext("Compacted {before} → {after} tokens, {earlier} → {now} messages ({why})", sizes),
       divider && " · ",
       divider && button(gettext("View summary"), { className: "link", onclick }),
       frame.note ? quiet(frame.note) : null,

@@ -80,7 +80,7 @@ export class Conversation {
 
   #commands() {
     return {
-      compact: (focus, done) => this.#compact(focus, done),
+      compact: (focus, done) => this.#compact({ focus, done }),
       context: () => this.gauge.open(),
       new: () => this.goHome(),
       help: openHelp,
@@ -105,7 +105,8 @@ export class Conversation {
       if (event.target.id !== "compact-form") return;
       event.preventDefault();
       $("#dialog").close();
-      this.#compact(new FormData(event.target).get("focus").trim());
+      const { focus, extent } = Object.fromEntries(new FormData(event.target));
+      this.#compact({ focus: focus.trim(), extent });
     });
     document.addEventListener("settings-saved", (event) =>
       this.gauge.show({ automatic: event.detail.automatic }),
@@ -148,8 +149,8 @@ export class Conversation {
   goHome = () => location.assign(this.homeUrl);
 
   /** False: the text stays in the message box; `done()` when the compaction has begun. */
-  #compact(focus, done = null) {
-    if (this.compaction.compact(focus)) this.onCompacting = done;
+  #compact({ focus, extent, done = null }) {
+    if (this.compaction.compact(focus, extent)) this.onCompacting = done;
     else this.#notConnected();
     return false;
   }

@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
-from agent.compaction.plan import Plan, render_chapters
+from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
@@ -156,7 +156,8 @@ def hand_in(
     """What a worker does with a written summary; see `writing.complete`."""
     state = task.state
     summary = render_chapters(result.chapters, state.policy, state.limits, get_counter())
-    written = CompactedContext(result, summary, state.context, RealTokens(tokens_after))
+    context = apply_compaction(state.context, task.plan, summary, state.policy)
+    written = CompactedContext(result, summary, context, RealTokens(tokens_after))
     return compaction_jobs.complete(task, written)
 
 

@@ -37,10 +37,12 @@ def preview(page: Page) -> None:
     page.locator("#dialog[open]").wait_for()
 
 
-def compact(page: Page, scripted: DemoServer, focus: str = "") -> None:
+def compact(page: Page, scripted: DemoServer, focus: str = "", *, gently: bool = False) -> None:
     """Through the preview."""
     scripted.script.reply(WRITTEN, when=is_summary)
     preview(page)
+    if gently:
+        page.get_by_label("Gentle").check()
     page.fill("#compact-form [name=focus]", focus)
     page.click("#compact-form button[type=submit]")
     expect(page.locator(".divider")).to_be_visible()
@@ -48,6 +50,9 @@ def compact(page: Page, scripted: DemoServer, focus: str = "") -> None:
 
 
 def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: DemoServer) -> None:
+    scripted.script.reply(ANSWER, when=is_chat)
+    say(chat, "And then?")
+    wait_for_answer(chat, 4)
     say(chat, "/context")
     expect(chat.locator("#gauge-panel")).to_be_visible()
     chat.keyboard.press("Escape")
@@ -55,11 +60,18 @@ def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: D
     dialog = chat.locator("#dialog")
     expect(dialog).to_contain_text("messages #1 to #")
     expect(dialog).to_contain_text("The model’s cache is warm")
+    thorough, gentle = (dialog.locator(f"[data-extent={each}]") for each in ("thorough", "gentle"))
+    expect(thorough).to_be_visible()
+    expect(gentle).to_be_hidden()
+    dialog.get_by_label("Gentle").check()
+    expect(gentle).to_be_visible()
+    expect(thorough).to_be_hidden()
     chat.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
-    compact(chat, scripted, "the deadline")
+    compact(chat, scripted, "the deadline", gently=True)
     assert "the deadline" in scripted.script.requests[-1].last_user_text
     divider = chat.locator(".divider")
+    expect(divider).to_contain_text("8 → 5 messages")
     divider.locator("summary").click()
     expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
     expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
@@ -87,7 +99,7 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     chat.get_by_role("button", name="Revert", exact=True).click()
     chat.locator("#dialog .danger").click()
     for tab in (chat, other):
-        expect(tab.locator(f"#{first}")).to_contain_text("manual")
+        expect(tab.locator(f"#{first}")).to_contain_text("on request")
     chat.get_by_role("button", name="Revert", exact=True).click()
     chat.locator("#dialog .danger").click()
     for tab in (chat, other):

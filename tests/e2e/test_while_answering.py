@@ -14,6 +14,16 @@ from tests.e2e.conftest import answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
+# Of a compaction, and what is said of them at its end.
+SIZES = {
+    "tokens_before": 900,
+    "tokens_after": 100,
+    "messages_before": 8,
+    "messages_after": 3,
+    "why": "on request",
+}
+COMPACTED = "Compacted 900 → 100 tokens, 8 → 3 messages (on request)"
+
 
 def say_into_socket(tab: Page) -> Callable[[dict[str, Any]], None]:
     """Frames for the tab besides those of the server."""
@@ -142,10 +152,10 @@ def test_a_compaction_that_is_over_at_once_locks_nothing(tab: Page, scripted: De
       new MutationObserver(() => (window.locked += 1)).observe(
         document.querySelector("#composer-text"), { attributeFilter: ["readonly"] });
     }""")
-    common = {"compaction_id": 7, "messages": 3, "tokens_before": 9, "tokens_after": 1}
+    common = {"compaction_id": 7, "messages": 3} | SIZES
     for kind in ("CompressionStarted", "CompressionCompleted"):
         tell({"type": kind, "success": True} | common)
-    expect(tab.locator("#compaction-row")).to_contain_text("Compacted 9 → 1 tokens")
+    expect(tab.locator("#compaction-row")).to_contain_text(COMPACTED)
     assert tab.evaluate("window.locked") == 0
 
 
@@ -159,11 +169,11 @@ def test_the_note_on_how_a_summary_was_written_has_a_line_of_its_own(
     pk = int(answers(tab).last.get_attribute("data-message-id"))
     divider = '<section class="divider" id="compaction-7"><details></details></section>'
     done = {"type": "CompressionCompleted", "compaction_id": 7, "success": True, "html": divider}
-    done |= {"after_message_id": pk, "tokens_before": 9, "tokens_after": 1}
+    done |= {"after_message_id": pk} | SIZES
     tell(done | {"note": "Written by rule."})
     row = tab.locator("#compaction-row")
     expect(row).to_contain_text("Written by rule.")
-    assert row.inner_text() == "Compacted 9 → 1 tokens · View summary\nWritten by rule."
+    assert row.inner_text() == f"{COMPACTED} · View summary\nWritten by rule."
 
 
 def test_a_command_that_is_refused_stays(tab: Page, scripted: DemoServer) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.choice import Choice, choose
+from agent.compaction.choice import CHUNK_SHARES, MARGIN, Choice, choose, split_into_parts
 from agent.compaction.job import Job
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
@@ -18,7 +18,7 @@ from agent.context.assemble import Context
 from agent.context.request import Request
 from agent.messages import Usage, plain_text
 from agent.model.reply import Reply
-from agent.tokens import Limits, Model, Prices
+from agent.tokens import Factor, Limits, Model, Prices
 from tests.agent.conversations import COUNTER, LIMITS, contexts, exchanges, limits, text, user
 
 SUMMARY = "\n".join(f"## {heading}\n- Something was said." for heading in HEADINGS)
@@ -111,6 +111,18 @@ def test_a_way_that_does_not_fit_is_skipped_and_named() -> None:
     assert choice.engine == Engine.CHUNKS
     assert [failure.step for failure in choice.skipped] == [Engine.SERIALISED]
     assert choice.reason == Reason.TOO_LARGE
+
+
+@pytest.mark.parametrize(("window", "reserve"), [(200_000, 20_000), (32_000, 6_400)])
+def test_parts_leave_room_for_reply_and_instruction(window: int, reserve: int) -> None:
+    """20,000 tokens, a fifth of a small window, also where the model's replies are short."""
+    writer = Model("short", Limits(window, 1_000, window, Factor(1.0, 0)))
+    long = [user(n, "word " * 400) for n in range(1, 601)]
+    made = Context("claude-test", LIMITS, messages=long)
+    read = job(context=made, plan=Plan(long, []), writer=writer)
+    parts = split_into_parts(read, Engine.CHUNKS)
+    assert len(parts) > 1
+    assert all(MARGIN * part.tokens <= CHUNK_SHARES[0] * (window - reserve) for part in parts)
 
 
 def test_a_job_without_a_model_can_be_looked_at_but_not_done() -> None:

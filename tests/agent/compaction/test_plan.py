@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
-from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
+from agent.compaction.policy import ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.context.assemble import assemble
 from agent.context.summary import Summary
 from agent.messages import Message, Usage
@@ -139,6 +139,40 @@ def test_a_plan_by_hand_keeps_a_quarter_at_most() -> None:
     assert cut(history, POLICY) == [16, 17, 18, 19, 20]
     longer = exchanges(40, 100)
     assert len(cut(longer, replace(POLICY, keep_recent_tokens=4_000), manual=True)) == 20
+
+
+def test_a_gentle_plan_by_hand_keeps_half_at_most_under_the_target() -> None:
+    def gentle(history: list[Message], limits: Limits = SMALL) -> list[int] | None:
+        planned = plan_compaction(
+            history, POLICY, limits, fixed=0, trigger="manual", extent=Extent.GENTLE
+        )
+        return numbers(planned)
+
+    longer = exchanges(40, 100)
+    assert cut(longer, POLICY, manual=True) == [*range(61, 81)]
+    # 3,500 tokens are under the target, though over what is kept without being asked for.
+    assert gentle(longer) == [*range(46, 81)]
+    assert gentle(longer, replace(SMALL, budget=20_000)) == [*range(41, 81)]
+    assert gentle(exchanges(2)) == cut(exchanges(2), manual=True) == [3, 4]
+
+
+@pytest.mark.parametrize("trigger", ["auto", "messages", "manual", "prepared"])
+def test_where_messages_are_limited_half_of_that_are_kept_at_most(trigger: Trigger) -> None:
+    few = replace(POLICY, max_messages=20)
+    planned = plan_compaction(exchanges(40, 10), few, SMALL, fixed=0, trigger=trigger)
+    assert numbers(planned) == [*range(71, 81)]
+
+
+def test_of_a_long_turn_of_rounds_only_the_newest_are_kept_where_messages_are_limited() -> None:
+    history = [*exchanges(1), user(3)]
+    for number in range(4, 24, 2):
+        history += [
+            message(number, "assistant", [call(f"c{number}")]),
+            message(number + 1, "user", [result(f"c{number}")]),
+        ]
+    few = replace(POLICY, max_messages=16)
+    planned = plan_compaction(history, few, SMALL, fixed=0, trigger=Trigger.MESSAGES)
+    assert numbers(planned) == [*range(18, 24)]
 
 
 def test_sizes_are_real_tokens() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from agent.compaction.plan import plan_compaction
 from agent.compaction.policy import Attempt, ContextLoad, Policy, find_breaker_end, find_trigger
+from agent.engine import wants_preparation
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import call, message, result, user
 
@@ -44,6 +45,17 @@ def test_in_a_small_window_fewer_tokens_are_enough_for_the_tool_rounds_to_compac
     policy = Policy(every_iterations=8)
     assert find_trigger(state(9_999, iterations=8), policy) is None
     assert find_trigger(state(10_000, iterations=8), policy) == "iterations"
+
+
+def test_compacts_a_small_context_of_too_many_messages() -> None:
+    assert find_trigger(state(1_000, messages=100_000), Policy()) is None
+    few = Policy(max_messages=400)
+    assert find_trigger(state(1_000, messages=400), few) is None
+    assert find_trigger(state(1_000, messages=401), few) == "messages"
+    assert find_trigger(state(1_000, messages=401), replace(few, held=True)) is None
+    assert find_trigger(state(81_000, messages=401), few) == "auto"
+    assert [wants_preparation(0, LIMITS, few, n) for n in (339, 340)] == [False, True]
+    assert not wants_preparation(0, LIMITS, replace(few, prepare_ratio=0.0), 340)
 
 
 def test_compacts_when_the_window_is_full_before_the_budget() -> None:

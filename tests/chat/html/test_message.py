@@ -291,6 +291,8 @@ def compaction(summary: str, **fields: Any) -> Compaction:
         "messages": 124,
         "tokens_before": 161_234,
         "tokens_after": 9_180,
+        "messages_before": 130,
+        "messages_after": 7,
         "trigger": "auto",
         "summary": summary,
         "finished_at": NOON,
@@ -306,7 +308,8 @@ def test_a_cached_divider_follows_its_summary():
 def test_the_divider_tells_what_happened():
     page = Nodes(render_divider(compaction("x")))
     line = " ".join(page.text.split())
-    assert "Conversation compacted · 124 messages · 161k → 9.2k tokens · auto · 12:00" in line
+    sizes = "130 → 7 messages · 161k → 9.2k tokens"
+    assert f"Conversation compacted · {sizes} · automatic · 12:00" in line
     assert "View summary" in line
     assert page.all("section")[0]["data-compaction-id"] == "5"
 

@@ -302,7 +302,7 @@ def test_the_preview_names_the_engine_that_runs(
     settings.MODEL_RETRIES = 0
     talk.messages.filter(number=6).update(usage=values.get("usage"))
     model_server.script.reply(SUMMARY, when=is_summary, always=True)
-    seen = preview.preview_compaction(talk)
+    seen = preview.preview_compactions(talk)[0]
     pk = opened(talk)
     work(pk)
     row = Compaction.objects.get(pk=pk)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.compaction.policy import Extent
 from chat.errors import Refused
 from chat.protocol.frames import (
     MAX_CLIENT_ID,
@@ -35,6 +36,7 @@ frames = st.fixed_dictionaries(
         "text": surrogates | json_values,
         "expected_head": json_values,
         "focus": surrogates | json_values,
+        "extent": json_values,
         "pasted": json_values,
     },
 )
@@ -86,6 +88,8 @@ def test_each_type_becomes_its_frame() -> None:
     assert parse_frame('{"type": "turn.stop"}') == StopTurn()
     assert parse_frame('{"type": "compact"}') == Compact("")
     assert parse_frame('{"type": "compact", "focus": " the bill "}') == Compact("the bill")
+    assert parse_frame('{"type": "compact"}').extent == Extent.THOROUGH
+    assert parse_frame('{"type": "compact", "extent": "gentle"}') == Compact("", Extent.GENTLE)
     assert parse_frame('{"type": "compact.cancel"}') == CancelCompaction()
     assert parse_frame('{"type": "sync"}') == Sync()
     assert parse_frame(b'{"type": "sync"}') == Sync()
@@ -111,6 +115,8 @@ def test_each_type_becomes_its_frame() -> None:
         '{"type": "message.send", "client_id": "a1", "text": "Hi", "expected_head": 1.0}',
         json.dumps({"type": "message.send", "client_id": "x" * (MAX_CLIENT_ID + 1), "text": "Hi"}),
         json.dumps({"type": "compact", "focus": "x" * (MAX_FOCUS + 1)}),
+        '{"type": "compact", "extent": "all"}',
+        '{"type": "compact", "extent": null}',
         b"\xff\xfe\x00",
     ],
 )

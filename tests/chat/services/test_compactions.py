@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from django.core import serializers
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from accounts.models import User
 from agent.compaction.chapters import Chapter
@@ -113,7 +114,9 @@ def test_compact_locks_the_conversation_and_says_what_it_reads(
         "conversation_id": str(conversation.pk),
         "compaction_id": compaction.pk,
         "trigger": "manual",
+        "why": "on request",
         "messages": 2,
+        "messages_before": 4,
         "tokens_before": compaction.tokens_before,
     }
 
@@ -248,6 +251,10 @@ def test_a_completed_compaction_becomes_the_context(
     assert completed["type"] == "CompressionCompleted"
     assert (completed["success"], completed["error"], completed["cancelled"]) == (True, "", False)
     assert completed["after_message_id"] == conversation.compressed_through_id
+    assert completed["why"] == "on request"
+    # The first message stays as it is, beside the last exchange.
+    assert (completed["messages_before"], completed["messages_after"]) == (4, 3)
+    assert "4 → 3 messages" in " ".join(completed["html"].split())
     assert "They greeted each other" in completed["html"]
     assert usage["type"] == "context.usage"
     assert usage["totals"]["compactions"] == 1
@@ -257,6 +264,17 @@ def test_a_completed_compaction_becomes_the_context(
     assert context.first is not None
     assert context.first.number == 1
     assert [m.number for m in context.messages] == [3, 4]
+
+
+def test_the_log_tells_beginning_and_end_with_trigger_and_sizes(conversation: Conversation) -> None:
+    with capture_logs() as logs:
+        assert complete(claimed(conversation))
+    begun, ended = (line for line in logs if line["event"].startswith("compaction "))
+    assert (begun["event"], ended["event"]) == ("compaction begun", "compaction ended")
+    for line in (begun, ended):
+        assert (line["trigger"], line["messages"], line["messages_before"]) == ("manual", 2, 4)
+        assert line["tokens_before"] > 0
+    assert (ended["messages_after"], ended["tokens_after"]) == (3, 5)
 
 
 def test_a_second_compaction_reads_only_what_the_first_did_not_cover(user: User) -> None:

@@ -166,6 +166,22 @@ def test_failed_preparations_hold_back_others_but_not_what_a_turn_waits_for(user
     assert begun(conversation).compact == "auto"
 
 
+def test_many_short_messages_are_prepared_and_compacted_where_the_site_limits_them(
+    user: User, settings: Any
+) -> None:
+    conversation = filled(user, 0.10)
+    settings.COMPACTION = settings.COMPACTION | {"max_messages": 22}
+    assert preparations.prepare_if_due(load_state(conversation.pk)) is not None
+    Compaction.objects.all().delete()
+    add_messages(conversation, ["One?", "Two."])
+    assert load_state(conversation.pk).due() is None
+    opening = begun(conversation)
+    assert opening.compact == opening.state.due() == "messages"
+    planned = plan_for(opening.state, opening.compact)
+    assert planned is not None
+    assert 6 <= len(planned.keep) <= 11, "half at most, from where a topic begins"
+
+
 def test_under_the_trigger_a_prepared_summary_waits(user: User) -> None:
     conversation = filled(user, 0.70)
     prepared(conversation)
@@ -262,6 +278,9 @@ def test_a_swap_tells_the_tokens_of_before_and_after_as_they_are_then(
     assert (compaction.tokens_before, compaction.tokens_after) == (before, after)
     (completed,) = heard.events("CompressionCompleted")
     assert (completed["tokens_before"], completed["tokens_after"]) == (before, after)
+    state = load_state(conversation.pk)
+    assert completed["messages_before"] == 22
+    assert completed["messages_after"] == 1 + len(state.context.messages)
     assert heard.events("context.usage")[-1]["used"] == after
 
 
@@ -489,7 +508,9 @@ def test_after_the_cool_down_it_runs_again(user: User) -> None:
     assert begun(conversation).compact == "auto"
 
 
-@pytest.mark.parametrize(("trigger", "rests"), [("iterations", False), ("auto", True)])
+@pytest.mark.parametrize(
+    ("trigger", "rests"), [("iterations", False), ("messages", False), ("auto", True)]
+)
 def test_rounds_of_one_long_turn_may_compact_often_but_a_loop_rests(
     user: User, trigger: str, rests: bool
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Engine, Extent
 from agent.context.summary import SEPARATOR
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
@@ -29,9 +29,15 @@ def long(user: User) -> Conversation:
 # --- Preview --------------------------------------------------------------------------------------
 
 
-def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
-    seen = preview.preview_compaction(long)
-    turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
+@pytest.mark.parametrize(("extent", "kept"), [(Extent.THOROUGH, 5), (Extent.GENTLE, 10)])
+def test_the_preview_says_what_compact_will_do(
+    long: Conversation, extent: Extent, kept: int
+) -> None:
+    (seen,) = (each for each in preview.preview_compactions(long) if each.extent == extent)
+    assert seen.kept == kept
+    turn, pk = summaries.open_compaction_turn(
+        long.owner, long.pk, focus="", owner=OWNER, extent=extent
+    )
     compaction = Compaction.objects.get(pk=pk)
     assert (seen.first, seen.through) == (compaction.first.number, compaction.through.number)
     assert seen.messages == compaction.messages
@@ -41,21 +47,27 @@ def test_the_preview_says_what_compact_will_do(long: Conversation) -> None:
     assert seen.engine == Engine.SERIALISED
 
 
+def test_the_preview_of_a_small_conversation_promises_no_larger_context(user: User) -> None:
+    """Though a chapter may have more tokens than all that is there."""
+    (seen,) = preview.preview_compactions(make_conversation(owner=user, messages=4))
+    assert seen.tokens_after <= seen.tokens_before
+
+
 def test_a_preview_of_nothing_says_so(user: User) -> None:
     with pytest.raises(Refused, match="empty"):
-        preview.preview_compaction(make_conversation(owner=user))
+        preview.preview_compactions(make_conversation(owner=user))
 
 
 def test_the_preview_prices_the_summary_model_and_the_new_cache(
     long: Conversation, settings: Any
 ) -> None:
-    cold = preview.preview_compaction(long).cost
+    cold = preview.preview_compactions(long)[0].cost
     make_profile("cheap", input_price=0.01, output_price=0.01)
     settings.SUMMARY_MODEL = "cheap"
-    assert 0 < preview.preview_compaction(long).cost < cold / 10
+    assert 0 < preview.preview_compactions(long)[0].cost < cold / 10
     settings.SUMMARY_MODEL = ""
     long.messages.filter(number=20).update(usage={"input_tokens": 4_000, "output_tokens": 10})
-    seen = preview.preview_compaction(long)
+    seen = preview.preview_compactions(long)[0]
     assert seen.engine == Engine.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
 
@@ -70,7 +82,7 @@ def prepare(conversation: Conversation, *, through: int) -> Compaction:
 
 def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation) -> None:
     prepared = prepare(long, through=13)
-    seen = preview.preview_compaction(long)
+    seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.messages, seen.kept, seen.cost) == (13, 13, 7, 0.0)
     assert seen.engine is None
     turn, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)
@@ -80,9 +92,21 @@ def test_the_preview_of_what_is_prepared_is_what_compact_does(long: Conversation
     assert seen.tokens_after == pytest.approx(load_state(long.pk).used, rel=0.1)
 
 
+def test_what_was_prepared_is_not_used_if_it_keeps_less_than_a_gentle_compaction(
+    long: Conversation,
+) -> None:
+    prepare(long, through=13)
+    thorough, gentle = preview.preview_compactions(long)
+    assert (thorough.engine, gentle.engine) == (None, Engine.SERIALISED)
+    _, pk = summaries.open_compaction_turn(
+        long.owner, long.pk, focus="", owner=OWNER, extent=Extent.GENTLE
+    )
+    assert Compaction.objects.get(pk=pk).through.number == gentle.through == 10
+
+
 def test_what_was_prepared_is_not_used_by_hand_if_it_reads_too_little(long: Conversation) -> None:
     prepared = prepare(long, through=7)
-    seen = preview.preview_compaction(long)
+    seen = preview.preview_compactions(long)[0]
     assert (seen.through, seen.kept) == (15, 5), "a quarter stays at most"
     assert seen.engine is not None
     _, pk = summaries.open_compaction_turn(long.owner, long.pk, focus="", owner=OWNER)

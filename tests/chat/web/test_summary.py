@@ -17,12 +17,13 @@ from agent.compaction.pins import Pin, PinState
 from agent.search.values import IndexEntry
 from chat.db import in_db
 from chat.html.divider import explain_compaction, render_divider
+from chat.html.figures import format_tokens
 from chat.live.runner import Runner
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.queries.conversation import load_state
 from chat.queries.model_server import get_counter
-from chat.queries.preview import preview_compaction
+from chat.queries.preview import preview_compactions
 from chat.services import summaries
 from tests.chat.factories import (
     add_messages,
@@ -103,14 +104,26 @@ def test_a_version_of_another_conversation_is_not_found(
 def test_the_preview_says_what_compacting_would_do(browser: Client, user: User) -> None:
     talk = make_conversation(owner=user, messages=["x" * 4_000] * 60)
     shown = words(browser.get(url("compact_preview", talk)))
-    preview = preview_compaction(talk)
-    assert f'href="#message-{preview.first}"' in shown
-    assert f'href="#message-{preview.through}"' in shown
-    assert f"{preview.messages} in all" in shown
-    assert f"the first message and the newest {preview.kept} messages" in shown
+    for preview in preview_compactions(talk):
+        assert f'value="{preview.extent}"' in shown
+        assert f'href="#message-{preview.first}"' in shown
+        assert f'href="#message-{preview.through}"' in shown
+        assert f"{preview.messages} in all" in shown
+        assert f"Keeps the first message and the newest {preview.kept} messages" in shown
+        sizes = map(format_tokens, (preview.tokens_before, preview.tokens_after))
+        assert f"≈ {' → '.join(sizes)} tokens" in shown
     assert "The older messages are read as text, at the full price." in shown
     assert "≈ $0." in shown
     assert 'name="focus"' in shown
+
+
+def test_where_both_ways_are_the_same_there_is_nothing_to_choose(
+    browser: Client, user: User
+) -> None:
+    talk = make_conversation(owner=user, messages=4)
+    shown = words(browser.get(url("compact_preview", talk)))
+    assert "<dd>the first message and the newest 2 messages</dd>" in shown
+    assert 'name="extent"' not in shown
 
 
 def test_a_model_without_prices_is_not_free_but_unknown(browser: Client, user: User) -> None:
@@ -445,6 +458,7 @@ DOWN = "The server is not reachable."
     ("values", "said"),
     [
         ({"trigger": "prepared"}, "· prepared in the background<"),
+        ({"trigger": "messages"}, "· after many messages<"),
         ({"trigger": "idle"}, "· prepared during a pause<"),
         ({"trigger": "overflow"}, "· the model’s window was full<"),
         ({"trigger": "model_switch"}, "· to fit the other model<"),
