@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from agent.compaction.evidence import UNVERIFIED, Source, find_citations, remove_citations
 from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
+from agent.compaction.skills import SKILLS
 from agent.messages import Message
 
 FACTS = "## Facts and values"
@@ -17,6 +18,7 @@ FACTS = "## Facts and values"
 _FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 FENCE = re.compile(r"\s*(?:```|~~~)")
+_FORM = {f"## {heading}".casefold() for skill in SKILLS.values() for heading in skill.headings}
 
 
 @dataclass
@@ -79,21 +81,21 @@ class Findings:
 def audit(text: str, source: Source) -> tuple[str, Findings]:
     """A summary's text, with everything that the source does not support dropped or marked.
 
-    Headings and "None." stay. A heading that lost all its bullets says "None.".
+    The form's headings and "None." stay. A heading that lost all its bullets says "None.". Code is
+    kept as it is, with the mark behind it.
     """
     findings = Findings()
     lines: list[str] = []
     facts: list[str] = []  # what is moved there
-    heading, fence = "", False
-    for line in text.splitlines():
+    heading = ""
+    for line, *code in _split_blocks(text):
         stripped = line.strip()
-        if FENCE.match(line) or fence:
-            fence ^= FENCE.match(line) is not None
-            lines.append(_check_copied(line, source, findings))
-            continue
-        if stripped.startswith("## "):
+        if code:
+            lines += _check_copied([line, *code], source, findings)
+        elif _is_form_heading(line):
             heading = stripped[3:].strip().casefold()
-        if not stripped or stripped.startswith("#") or _is_none(stripped):
+            lines.append(line)
+        elif not stripped or _is_none(stripped):
             lines.append(line)
         elif BULLET.match(line):
             verdict = judge_bullet(line, source, heading)
@@ -102,6 +104,30 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
         elif checked := _check_paragraph(line, source, findings):
             lines.append(checked)
     return "\n".join(_with_none(_with_facts(lines, facts))), findings
+
+
+def _split_blocks(text: str) -> Iterator[list[str]]:
+    """Line by line, but code in one piece, with its fence. A fence that is not closed before the
+    form's next heading holds no code: what follows is looked up."""
+    lines, index = text.splitlines(), 0
+    while index < len(lines):
+        line, start = lines[index], index
+        index += 1
+        if not FENCE.match(line):
+            yield [line]
+            continue
+        after = range(index, len(lines))
+        end = next((n for n in after if FENCE.match(lines[n]) or _is_form_heading(lines[n])), None)
+        if end is not None and not _is_form_heading(lines[end]):
+            index = end + 1
+            yield lines[start:index]
+        elif " " in (written := line.strip("`~ ")):  # more than a language
+            yield [written]
+
+
+def _is_form_heading(line: str) -> bool:
+    """Not one of the model's own, which may say anything."""
+    return line.strip().casefold() in _FORM
 
 
 def is_empty(text: str) -> bool:
@@ -143,13 +169,17 @@ def _check_paragraph(line: str, source: Source, findings: Findings) -> str:
     return " ".join([*kept, UNVERIFIED] if marked else kept)
 
 
-def _check_copied(line: str, source: Source, findings: Findings) -> str:
-    """A line of code as it is: a mark would change what it says, and a gap too."""
-    verdict = judge_sentence(line, source)
-    if not verdict.supported:
-        findings.unverified.append(line.strip())
-        findings.wrong.append(f"{line.strip()} ({verdict.wrong})")
-    return line
+def _check_copied(block: Sequence[str], source: Source, findings: Findings) -> list[str]:
+    """Code as it is, marked behind its fence: in it a mark would change what it says, and a gap
+    too."""
+    marked = False
+    for line in block[1:-1]:
+        verdict = judge_sentence(line, source)
+        if not verdict.supported:
+            findings.unverified.append(line.strip())
+            findings.wrong.append(f"{line.strip()} ({verdict.wrong})")
+            marked = True
+    return [*block, UNVERIFIED] if marked else list(block)
 
 
 def _with_facts(lines: list[str], facts: Sequence[str]) -> list[str]:

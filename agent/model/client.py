@@ -236,11 +236,17 @@ class Client:
             ModelInfo(
                 name=model["id"],
                 display_name=model.get("display_name") or model["id"],
-                context_window=model.get("max_input_tokens"),
+                context_window=_find_window(model),
                 max_output=model.get("max_tokens"),
             )
             for model in page.get("data") or []  # null where Ollama has none yet
         ]
+
+
+def _find_window(model: Mapping[str, Any]) -> int | None:
+    """The context window where the API, vLLM or llama.cpp tell it; the last one, what it serves."""
+    served = (model.get("meta") or {}).get("n_ctx")
+    return model.get("max_input_tokens") or model.get("max_model_len") or served
 
 
 def _streams(response: httpx2.Response) -> bool:

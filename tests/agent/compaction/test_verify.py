@@ -211,3 +211,26 @@ def test_what_an_attached_text_says_is_looked_up() -> None:
     source = Source([message(6, "user", [NOTE])])
     assert audit(BULLET, source)[0] == BULLET
     assert audit(BULLET.replace("48151", "48152"), source)[1].unverified
+
+
+def test_a_heading_of_the_models_own_is_looked_up_like_a_sentence() -> None:
+    """Seen of a small model: whole statements behind “###”."""
+    assert audited("### Release 4.2.1", "### The limit is 900 ms") == [
+        "### Release 4.2.1",
+        f"### The limit is 900 ms {UNVERIFIED}",
+    ]
+
+
+def test_code_with_an_invented_value_is_marked_behind_its_fence() -> None:
+    code = ["```", "budget = $12,500", "release = 7.7.7", "```"]
+    assert audited(*code) == [*code, UNVERIFIED]
+
+
+def test_after_a_fence_that_is_never_closed_everything_is_looked_up() -> None:
+    """A weak model forgets to close it, and what follows is no code."""
+    text, findings = audit(
+        "## Facts and values\n```\nmake deploy\n## Decisions\n- The limit is 900 ms [#3]",
+        Source(MESSAGES),
+    )
+    assert text.splitlines()[-2:] == ["## Decisions", f"- The limit is 900 ms [#3] {UNVERIFIED}"]
+    assert findings.bullets == 1

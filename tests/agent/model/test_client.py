@@ -668,6 +668,20 @@ async def test_models_are_listed_with_their_windows(client: Client) -> None:
     assert model.display_name == "Demo (no AI)"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"max_model_len": 32_768},  # vLLM
+        {"meta": {"vocab_type": 2, "n_ctx": 32_768, "n_ctx_train": 131_072}},  # llama.cpp
+    ],
+)
+async def test_windows_are_read_as_local_servers_tell_them(told: dict[str, object]) -> None:
+    listed = {"object": "list", "data": [{"id": "qwen3", "object": "model", **told}]}
+    body = http(json.dumps(listed).encode(), "application/json")
+    async with serving(body) as url, connected(url) as client:
+        assert await client.models() == [ModelInfo("qwen3", "qwen3", 32_768, None)]
+
+
 async def test_a_model_list_that_cannot_be_had_is_an_error(
     server: DemoServer, client: Client
 ) -> None:
