@@ -108,11 +108,15 @@ async def write_checked_text(
 
 
 def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
-    """A text within the size of its form, and what a hard limit threw away of it."""
+    """A text within the size of its form, and what a hard limit threw away of it. A line that alone
+    is larger than what was asked for is no statement: a weak model repeats itself in it, and the
+    others would give way to it."""
     tokens = convert_to_raw(job, form.most)
     if form.hard:
         return cut_at_bullets(drop_empty_sections(text), tokens, job.counter)
-    return cut_to_tokens(text, tokens, job.counter), []
+    longest = convert_to_raw(job, form.tokens)
+    lines = [line for line in text.splitlines() if job.counter.count(line) <= longest]
+    return cut_to_tokens("\n".join(lines), tokens, job.counter), []
 
 
 def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:

@@ -795,3 +795,17 @@ async def test_the_summary_is_one_of_the_context_it_goes_into() -> None:
     system = [block["text"] for block in request.system]
     assert system[1].startswith("# Conversation Summary")
     assert GOOD in system[2]
+
+
+async def test_a_line_without_an_end_is_no_chapter(client: Client, server: DemoServer) -> None:
+    """Weak models repeat themselves in one line until they are stopped. Nothing of it would be left
+    after the cut, which is made between lines."""
+    said = "Release 4.2.1 was deployed to eu-west-1. "
+    long = [*HISTORY[:1], assistant(2, said * 2_000), *HISTORY[2:]]
+    body = chapter()
+    endless = body.replace("They went on.", said * 1_500)
+    server.script.reply(endless)
+    server.script.reply(GOOD)
+    written = await summarise(job(client, long, policy=Policy(summary_max_tokens=500)))
+    assert "4.2.1" in written.chapters[0].text.split("The user's last request")[0]
+    assert (written.engine, written.rejected) == ("serialised", 1)
