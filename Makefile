@@ -39,7 +39,8 @@ test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=d
 	@$(PY) tests/run.py --data "$(DATA)"
 
 test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 400 MB)
-	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic tests/model
+	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic \
+		-o faulthandler_timeout=0 tests/model
 
 faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is kept (ONLY="redis disk_full")
 	@$(PY) -m tests.faults $(ONLY)

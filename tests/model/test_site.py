@@ -16,11 +16,12 @@ from tests.support.lines import Seen
 if TYPE_CHECKING:
     from tests.faults.visitors import KeepingTab, Visitor
 
-BUDGET = 2_500  # tokens: compaction starts at 2,000, and a reply ends at 500
+BUDGET = 2_000  # tokens: compaction starts at 1,200, and a reply ends at 400
 SUMMARY = BUDGET * 15 // 100  # tokens of all chapters
 LONGEST_TOKEN = 6  # characters, on average
 SETTINGS = {
     "CONTEXT_BUDGET": str(BUDGET),
+    "COMPACTION_THRESHOLD": "0.6",
     "TOOLS": "false",
     "COMPACTION_PREPARE": "0",
     "COMPACTION_IDLE": "0",
@@ -34,8 +35,7 @@ TALK = (
 QUESTIONS = [
     f"From now on, answer in one sentence. The port is 8443. What is a port?{TALK}",
     f"Ada wants PostgreSQL 16.2 and a budget of 12,500 euros. What is PostgreSQL?{TALK}",
-    f"The release 4.2.1 failed after 250 ms. What is a time-out?{TALK}",
-    f"Set it to 900 ms in src/charge.py, please. What is a millisecond?{TALK}",
+    f"Set the limit of 250 ms to 900 ms in src/charge.py, please. Why is it too short?{TALK}",
 ]
 
 
