@@ -1,7 +1,7 @@
 """A whole site that a real, weak model answers: turns, automatic and manual compaction."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -115,15 +115,15 @@ async def compact_by_hand(site: Site, tab: "KeepingTab") -> None:
     assert site.messages(tab.conversation) == before
 
 
-async def go_through(site: Site, person: "Visitor", seen: Seen) -> None:
-    """Two turns, `/compact`, and as many as it takes for an automatic compaction."""
-    tab = await begin(site, person, "Hello! Who are you?")
-    for question in QUESTIONS[:2]:
+async def go_through(site: Site, person: "Visitor", seen: Seen, questions: Sequence[str]) -> None:
+    """Half of the questions, `/compact`, and the others, which need an automatic compaction."""
+    tab, half = await begin(site, person, "Hello! Who are you?"), len(questions) // 2
+    for question in questions[:half]:
         await ask(site, tab, question)
     await compact_by_hand(site, tab)
     check(site, tab.conversation)
     before = site.messages(tab.conversation)
-    for question in QUESTIONS[2:]:
+    for question in questions[half:]:
         await ask(site, tab, question)
     check(site, tab.conversation)
     assert site.messages(tab.conversation)[: len(before)] == before
@@ -137,7 +137,7 @@ async def test_a_model_that_never_ends_answers_and_is_compacted(
 ) -> None:
     """Its replies end at their limit, and its summaries are none: they are written by rule."""
     site = build(endless)
-    await go_through(site, person, seen)
+    await go_through(site, person, seen, QUESTIONS)
     (profile,) = site.rows("SELECT context_window FROM chat_modelprofile WHERE name = 'gemma3'")
     assert profile["context_window"] == WINDOW  # as the server tells
 
@@ -155,9 +155,8 @@ async def test_summaries_that_a_model_invents_are_stored_with_their_marks(
         SUMMARY_MODEL=inventing.weights,
         SUMMARY_BASE_URL=inventing.url,
         COMPACTION_DEADLINE_SECONDS="0",
-        COMPACTION_THRESHOLD="0.4",  # replies are shorter
     )
-    await go_through(site, person, seen)
+    await go_through(site, person, seen, QUESTIONS * 2)  # replies are shorter
 
 
 async def test_two_variables_are_enough_to_chat_with_a_local_model(
