@@ -1,8 +1,8 @@
 """llama.cpp's own server on weights that a package ships. Run by the Python of .venv-model, which
 has neither Django nor this checkout's packages: `serve.py WEIGHTS PORT WINDOW [GRAMMAR]`.
 
-It answers `/v1/messages`, `count_tokens` and `/v1/models` until SIGTERM. GRAMMAR is a file, in GBNF or
-LLGuidance, that every reply has to follow.
+It answers `/v1/messages`, `count_tokens` and `/v1/models` until SIGTERM. GRAMMAR is a file, in GBNF
+or for LLGuidance, that every reply has to follow.
 """
 
 import importlib.util
