@@ -129,7 +129,7 @@ async def go_through(site: Site, person: "Visitor", seen: Seen, questions: Seque
     assert site.messages(tab.conversation)[: len(before)] == before
     done = summaries(site, tab.conversation)
     seen(", ".join(f"{row['trigger']}: {row['engine']}, {row['status']}" for row in done))
-    assert [row["trigger"] for row in done][:2] == ["manual", "auto"]
+    assert {row["trigger"] for row in done} == {"manual", "auto"}
 
 
 async def test_a_model_that_never_ends_answers_and_is_compacted(
@@ -156,7 +156,7 @@ async def test_summaries_that_a_model_invents_are_stored_with_their_marks(
         SUMMARY_BASE_URL=inventing.url,
         COMPACTION_DEADLINE_SECONDS="0",
     )
-    await go_through(site, person, seen, QUESTIONS * 2)  # replies are shorter
+    await go_through(site, person, seen, [*QUESTIONS, *QUESTIONS[:2]])  # replies are shorter
 
 
 async def test_two_variables_are_enough_to_chat_with_a_local_model(
