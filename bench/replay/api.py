@@ -11,6 +11,7 @@ from agent.messages import Usage
 from agent.model.reply import Reply, fold_message
 from agent.model.rules import find_violations
 from agent.tokens import Prices
+from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
@@ -38,9 +39,7 @@ class ScriptedApi:
     summariser: Summariser
     clock: Clock = field(default_factory=Clock)
     keep_digests: bool = False
-    dollars: float = 0.0
-    summary_dollars: float = 0.0
-    summary_calls: int = 0
+    spent: Spending = field(default_factory=Spending)
     requests: int = 0
     violations: list[str] = field(default_factory=list)
     fullest: float = 0.0  # prompt + max_tokens over the window
@@ -61,7 +60,8 @@ class ScriptedApi:
             self.unchanged += _continues(self._before[1], body)
         self._before = (version, body)
         usage = self._call(body, text)
-        self.dollars += self.prices.dollars(Usage.from_api(usage))
+        self.spent.answers += Usage.from_api(usage)
+        self.spent.requests += 1
         return usage
 
     def summarise(self, request: Request, at: float) -> Reply:
@@ -71,10 +71,8 @@ class ScriptedApi:
         now, self.clock.now = self.clock.now, at
         usage = self._call(body, text)
         self.clock.now = now
-        cost = self.prices.dollars(Usage.from_api(usage))
-        self.dollars += cost
-        self.summary_dollars += cost
-        self.summary_calls += 1
+        self.spent.summaries += Usage.from_api(usage)
+        self.spent.summary_calls += 1
         blocks = [{"type": "text", "text": text}] if text else []
         return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": usage})
 

@@ -74,7 +74,6 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     engines: dict[Engine, int] = field(default_factory=dict)
     depth: int = 0
-    tokens_after: list[int] = field(default_factory=list)
     resting: int = 0
     dollars: list[float] = field(default_factory=list)  # in all, after each turn
     summary_dollars: list[float] = field(default_factory=list)  # of that, the summaries
@@ -128,8 +127,9 @@ class Conductor:
         context = self._opening(large=large)
         self._ask(context, exchange.answer)
         self._follow_up()
-        self.tally.dollars.append(self.api.dollars)
-        self.tally.summary_dollars.append(self.api.summary_dollars)
+        spent, prices = self.api.spent, self.api.prices
+        self.tally.dollars.append(spent.dollars(prices))
+        self.tally.summary_dollars.append(prices.dollars(spent.summaries))
 
     def _opening(self, *, large: bool) -> Context:
         """The engine's steps up to the context to send."""
@@ -314,7 +314,7 @@ class Conductor:
         self._attempts.insert(0, (prepared.ends, False, prepared.turn))
         self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
-        self.tally.tokens_after.append(self.metered.used)
+        self.api.spent.sizes_after.append(self.metered.used)
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
         tokens = self.counter.count_blocks(blocks)

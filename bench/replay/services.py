@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync
 
 from agent.messages import RawTokens
 from agent.tokens import Limits
-from bench.replay.api import Caller, ScriptedApi
+from bench.replay.api import CALL_SECONDS, Caller, ScriptedApi
 from bench.replay.conductor import EPOCH
 from bench.replay.conversations import ReplayExchange
 
@@ -156,13 +156,13 @@ class ServicesReplay:
 
         task = compaction_jobs.claim(compaction_id, 1)
         assert task is not None
-        calls = self.api.summary_calls
+        calls = self.api.spent.summary_calls
         outcome: Any
         try:
             outcome = async_to_sync(ask_for_summary)(task, [])
         except (AgentError, SummaryRejected) as error:
             outcome = error
-        seconds = 30.0 * (self.api.summary_calls - calls)
+        seconds = CALL_SECONDS * (self.api.spent.summary_calls - calls)
         self._running = Written(self.api.clock.now + seconds, task, outcome)
 
     def _hand_in(self, at: float) -> None:
