@@ -21,6 +21,7 @@ from bench.replay.conductor import Conductor, RememberingCounter, Tally
 from bench.replay.conversations import ReplayConversation, chain, make_gaps, read_beam, read_fixture
 from bench.replay.costs import report_cost
 from bench.replay.keeping import Kept, examine
+from bench.replay.sessions import report_session
 from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
 from bench.report import Report, percentile
@@ -42,6 +43,7 @@ class Setting:
     drift_turns: int
     services_turns: int
     seed: int
+    agent_turns: int = 60
     budget: int = BUDGET
     window: int = WINDOW
     small_window: int = SMALL_WINDOW
@@ -210,6 +212,7 @@ def run(setting: Setting, report: Report, workers: int) -> None:
     report_cost(report, setting, played, long)
     report_drift(report, [played, drift])
     report_safety(report, [played, drift, expected, *kept])
+    report_session(report, setting)
 
 
 def built_in_prices() -> Prices:
@@ -227,6 +230,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10_000, help="of the long replay")
     parser.add_argument("--drift-turns", type=int, default=6_000, help="in the small window")
     parser.add_argument("--services-turns", type=int, default=240, help="through the services")
+    parser.add_argument("--agent-turns", type=int, default=60, help="of the work with tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
@@ -240,6 +244,7 @@ def main() -> None:
             options.drift_turns,
             options.services_turns,
             options.seed,
+            options.agent_turns,
         )
         report = Report("Compaction")
         run(setting, report, options.workers)
