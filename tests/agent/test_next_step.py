@@ -50,7 +50,11 @@ PRUNABLE = [
     user(1),
     message(2, "assistant", [call("t1")]),
     message(3, "user", [result("t1", LOG)]),
-    *exchanges(4, start=4),
+    message(4, "assistant", [call("t2")]),
+    message(5, "user", [result("t2", LOG)]),
+    message(6, "assistant", [call("t3")]),
+    message(7, "user", [result("t3", LOG)]),
+    *exchanges(4, start=8),
 ]
 
 
