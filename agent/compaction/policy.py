@@ -175,7 +175,7 @@ class Policy:
 
     def prepare_messages(self) -> float:
         """How many messages sent word for word have the next summary prepared."""
-        return self.prepare_ratio * self.max_messages or inf
+        return min(self.prepare_ratio, PREPARE_FROM) * self.max_messages or inf
 
     def idle_tokens(self, limits: Limits) -> int:
         """Context tokens from which a pause is used for a summary."""
