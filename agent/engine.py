@@ -188,7 +188,11 @@ def next_step(
         return BreakerOpen()
     # While a summary is being prepared, a context that fits need not wait for it.
     if trigger and not (metered.fits and situation.is_writing()):
-        return BreakerOpen() if situation.is_breaker_open() else Compact(trigger)
+        if situation.is_breaker_open():
+            return BreakerOpen()
+        # Just over the trigger it need not either: after the reply, the preparation begins.
+        if trigger != Trigger.AUTO or metered.used >= policy.waiting_tokens(metered.limits):
+            return Compact(trigger)
     return send_or_trim(metered)
 
 

@@ -14,23 +14,22 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from agent.compaction.policy import Policy
-from agent.context.assemble import BASE_PROMPT
 from agent.tokens import Factor, Limits, Prices
 from bench.processes import ROOT
-from bench.replay import baselines
 from bench.replay.api import ScriptedApi
 from bench.replay.conductor import Conductor, RememberingCounter, Tally
 from bench.replay.conversations import ReplayConversation, chain, make_gaps, read_beam, read_fixture
+from bench.replay.costs import report_cost
 from bench.replay.keeping import Kept, examine
+from bench.replay.sessions import report_session
+from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
 from bench.report import Report, percentile
-from demo.api.tokens import count_text
 
 MODEL = "claude-sonnet-5-5"
 WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
 # What is kept is examined where most is compacted: in a window no larger than its budget.
 SMALL_WINDOW = 75_000
-GROWTH_FROM = 1_000  # turns
 DRIFT_COMPACTIONS = 223
 
 
@@ -44,6 +43,7 @@ class Setting:
     drift_turns: int
     services_turns: int
     seed: int
+    agent_turns: int = 60
     budget: int = BUDGET
     window: int = WINDOW
     small_window: int = SMALL_WINDOW
@@ -64,7 +64,7 @@ class Played:
     fullest: float
     followed: int
     unchanged: int
-    summary_dollars: float
+    spent: Spending
     bullets: int
     planted: int
     digests: list[str]
@@ -101,7 +101,7 @@ def play(
         api.fullest,
         api.followed,
         api.unchanged,
-        api.summary_dollars,
+        api.spent,
         writer.bullets,
         len(writer.planted),
         api.digests,
@@ -154,36 +154,6 @@ def report_keeping(report: Report, played: Sequence[Played]) -> None:
     report.add("pins.flagged", sum(k.flagged for k in kept) / users, "ratio", 0.17)
 
 
-def report_cost(
-    report: Report, setting: Setting, played: Played, turns: ReplayConversation
-) -> None:
-    """Dollars of the long replay, beside simpler strategies on the same turns."""
-    dollars = played.tally.dollars
-    number = len(dollars)
-    sizes = turn_sizes(turns, setting.seed)
-    system = count_text(BASE_PROMPT)
-    limit = int(Policy().threshold_ratio * setting.budget)
-    window = setting.window
-    plain = baselines.plain_80_window(sizes, setting.prices, system, window)
-    hour = baselines.plain_80_window(sizes, setting.prices, system, window, ttl="1h")
-    report.add("usd_per_turn", dollars[-1] / number, "USD")
-    report.add("usd_per_turn.summaries", played.summary_dollars / number, "USD")
-    full = baselines.full_history(sizes, setting.prices, system)
-    report.add("usd_per_turn.full_history", full / number, "USD")
-    sliding = baselines.sliding_window(sizes, setting.prices, system, limit)
-    report.add("usd_per_turn.sliding_window", sliding / number, "USD")
-    report.add("usd_per_turn.plain_80_window", plain / number, "USD")
-    # The API's default is five minutes; whoever takes an hour everywhere comes nearer.
-    report.add("usd_per_turn.plain_80_window.hour", hour / number, "USD")
-    report.add("tokens_per_turn", sum(s.user + s.answer for s in sizes) / number, "tokens")
-    report.add("cost_vs_80_window", dollars[-1] / plain, "ratio", 0.5)
-    report.add("cost_vs_80_window.hour", dollars[-1] / hour, "ratio")
-    if number > GROWTH_FROM:
-        share = number / GROWTH_FROM
-        growth = dollars[-1] / dollars[GROWTH_FROM - 1]
-        report.add("cost_growth", growth, f"x of {share:g}", 1.1 * share)
-
-
 def report_drift(report: Report, played: Sequence[Played]) -> None:
     """How often a fact was written anew, over the most compactions of one conversation."""
     report.add("rewrite_depth.max", max(p.tally.depth for p in played), "writes", 3)
@@ -222,14 +192,6 @@ def find_longest(conversations: Sequence[ReplayConversation]) -> ReplayConversat
     return max(conversations, key=lambda c: len(c.exchanges))
 
 
-def turn_sizes(conversation: ReplayConversation, seed: int) -> list[baselines.TurnSize]:
-    """The turns as the API counts them, in tokens."""
-    return [
-        baselines.TurnSize(gap, count_text(exchange.user), count_text(exchange.answer))
-        for exchange, gap in zip(conversation.exchanges, make_gaps(seed), strict=False)
-    ]
-
-
 def run(setting: Setting, report: Report, workers: int) -> None:
     """All replays: the services' here, the others in processes of their own."""
     conversations = setting.conversations
@@ -250,6 +212,7 @@ def run(setting: Setting, report: Report, workers: int) -> None:
     report_cost(report, setting, played, long)
     report_drift(report, [played, drift])
     report_safety(report, [played, drift, expected, *kept])
+    report_session(report, setting)
 
 
 def built_in_prices() -> Prices:
@@ -267,6 +230,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10_000, help="of the long replay")
     parser.add_argument("--drift-turns", type=int, default=6_000, help="in the small window")
     parser.add_argument("--services-turns", type=int, default=240, help="through the services")
+    parser.add_argument("--agent-turns", type=int, default=60, help="of the work with tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
@@ -280,6 +244,7 @@ def main() -> None:
             options.drift_turns,
             options.services_turns,
             options.seed,
+            options.agent_turns,
         )
         report = Report("Compaction")
         run(setting, report, options.workers)

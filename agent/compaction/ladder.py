@@ -259,8 +259,9 @@ def _crowded(job: Job) -> bool:
 
 
 async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
-    """Write neighbouring chapters as one, from the original messages where those fit. Where that
-    fails the chapters stay as they are."""
+    """Write neighbouring chapters as one, from the original messages where those fit into a budget:
+    nothing of them is cached, and a large window's worth of them costs as much as twenty chapters.
+    Where the merge fails the chapters stay as they are."""
     chapters = result.chapters[merged]
     texts, work = combine([chapter.text for chapter in chapters])
     joined = join_current_work("\n\n".join(texts), work)
@@ -271,6 +272,7 @@ async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
         originals = await with_texts(originals, job.read)
     room = int(job.writer.limits.prompt_limit / MARGIN) - count_instruction_tokens(job)
     room -= count_chapter_tokens(job, chapters)
+    room = min(room, job.context.limits.budget)
     parts = (
         split_messages(originals, room, job.writer.limits.factor, job.counter) if originals else []
     )

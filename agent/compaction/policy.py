@@ -92,6 +92,12 @@ PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
 TARGET_OF_TRIGGER = 0.5
 MAX_CHAPTERS = 8  # of one level, before they are merged
 SHORT_TOKENS = 500  # of a chapter in the short form: nothing longer is stored
+# Of the trigger: beyond that a turn waits for a summary. Up to there its request is sent and a
+# summary prepared, so that nobody waits although preparations begin at the trigger itself.
+WAITING_RATIO = 1.1
+# Of the trigger: with less room above it, as where the budget is the window, a summary is prepared
+# that much before it, though not before the second, so that it is there in time.
+PREPARE_ROOM, PREPARE_FROM = 0.25, 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,10 @@ class Policy:
     # Somebody waits for at most so long; then the extract. 0: as long as it takes.
     deadline_seconds: float = 60.0
 
-    prepare_ratio: float = 0.85  # of the trigger: summarise in the background from here on; 0: off
+    # Of the trigger: summarise in the background from here on; 0: off. Not before the trigger: the
+    # tail of an earlier summary has grown by the time it is used, and is written to the cache and
+    # read with each turn (from 0.85 on, a turn cost 7 % more).
+    prepare_ratio: float = 1.0
     idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
     # Tokens that a day's preparations may take, in budgets of the context; 0: no limit.
     prepare_budgets: float = 20.0
@@ -153,11 +162,20 @@ class Policy:
 
     def prepare_tokens(self, limits: Limits) -> int:
         """Context tokens at which the next summary is prepared."""
-        return int(self.prepare_ratio * self.trigger_tokens(limits))
+        trigger = self.trigger_tokens(limits)
+        in_time = max(PREPARE_FROM * trigger, limits.prompt_limit - PREPARE_ROOM * trigger)
+        return int(min(self.prepare_ratio * trigger, in_time))
+
+    def waiting_tokens(self, limits: Limits) -> int:
+        """Context tokens from which a turn waits for a summary that nobody prepares yet."""
+        trigger = self.trigger_tokens(limits)
+        if not self.prepare_ratio:
+            return trigger
+        return min(int(WAITING_RATIO * trigger), limits.prompt_limit)
 
     def prepare_messages(self) -> float:
         """How many messages sent word for word have the next summary prepared."""
-        return self.prepare_ratio * self.max_messages or inf
+        return min(self.prepare_ratio, PREPARE_FROM) * self.max_messages or inf
 
     def idle_tokens(self, limits: Limits) -> int:
         """Context tokens from which a pause is used for a summary."""

@@ -185,6 +185,7 @@ def build_warm_request(context: Context, covered: Sequence[Message], form: Form)
         request,
         max_tokens=min(2 * form.tokens + context.limits.reserve // 2, context.limits.reserve),
         messages=[*request.messages, {"role": "user", "content": content}],
+        aside=True,
     )
 
 

@@ -27,6 +27,7 @@ class Request:
     tools: Sequence[dict[str, Any]] = ()
     breakpoints: Sequence[int] = (0,)  # system blocks that a cached prefix ends with
     once: bool = False
+    aside: bool = False  # no later prompt has the last message: it is not written to the cache
     final: bool = False
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
@@ -62,7 +63,8 @@ class Request:
         for index in self.breakpoints:
             if index < len(self.system):
                 body["system"][index]["cache_control"] = control
-        for message in (body["messages"][-1], *_find_last_end(body["messages"])):
+        last = () if self.aside else body["messages"][-1:]
+        for message in (*last, *_find_last_end(body["messages"])):
             *before, final = message["content"]
             if final["type"] not in THINKING:
                 message["content"] = [*before, final | {"cache_control": control}]

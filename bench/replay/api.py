@@ -1,22 +1,23 @@
 """The scripted Messages API in virtual time: usage by the prompt cache, dollars, and a record of
 what was wrong with the requests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from agent.context.request import Request
-from agent.messages import Usage
+from agent.messages import Block, Usage
 from agent.model.reply import Reply, fold_message
 from agent.model.rules import find_violations
 from agent.tokens import Prices
+from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
 from demo.api.tokens import compact_json, without_cache_control
 
-CALL_SECONDS = 30.0  # of one call of the summariser
+CALL_SECONDS = 30.0  # of one call of the summariser, unless it is said otherwise
 
 
 @dataclass
@@ -38,9 +39,8 @@ class ScriptedApi:
     summariser: Summariser
     clock: Clock = field(default_factory=Clock)
     keep_digests: bool = False
-    dollars: float = 0.0
-    summary_dollars: float = 0.0
-    summary_calls: int = 0
+    call_seconds: float = CALL_SECONDS
+    spent: Spending = field(default_factory=Spending)
     requests: int = 0
     violations: list[str] = field(default_factory=list)
     fullest: float = 0.0  # prompt + max_tokens over the window
@@ -52,16 +52,17 @@ class ScriptedApi:
     def __post_init__(self) -> None:
         self._cache = PromptCache(clock=self.clock)
 
-    def answer(self, request: Request, text: str, version: Any) -> dict[str, Any]:
-        """The usage of a chat request that is answered with `text`. `version` names summary and
+    def answer(self, request: Request, reply: Sequence[Block], version: Any) -> dict[str, Any]:
+        """The usage of a chat request that is answered with `reply`. `version` names summary and
         pruning: as long as it stays the same, so must all that was sent before."""
         body = request.body()
         if self._before and self._before[0] == version:
             self.followed += 1
             self.unchanged += _continues(self._before[1], body)
         self._before = (version, body)
-        usage = self._call(body, text)
-        self.dollars += self.prices.dollars(Usage.from_api(usage))
+        usage = self._call(body, reply)
+        self.spent.answers += Usage.from_api(usage)
+        self.spent.requests += 1
         return usage
 
     def summarise(self, request: Request, at: float) -> Reply:
@@ -69,16 +70,14 @@ class ScriptedApi:
         body = request.body()
         text = self.summariser.write(body)
         now, self.clock.now = self.clock.now, at
-        usage = self._call(body, text)
+        blocks = [protocol.text(text)] if text else []
+        usage = self._call(body, blocks)
         self.clock.now = now
-        cost = self.prices.dollars(Usage.from_api(usage))
-        self.dollars += cost
-        self.summary_dollars += cost
-        self.summary_calls += 1
-        blocks = [{"type": "text", "text": text}] if text else []
+        self.spent.summaries += Usage.from_api(usage)
+        self.spent.summary_calls += 1
         return fold_message({"content": blocks, "stop_reason": "end_turn", "usage": usage})
 
-    def _call(self, body: dict[str, Any], text: str) -> dict[str, Any]:
+    def _call(self, body: dict[str, Any], reply: Sequence[Block]) -> dict[str, Any]:
         prompt = self._cache.account(body)
         self.requests += 1
         # A body's JSON is little longer than what is counted; dumping each would take the time.
@@ -88,8 +87,7 @@ class ScriptedApi:
         self.fullest = max(self.fullest, (prompt.total + body["max_tokens"]) / self.window)
         if self.keep_digests:
             self.digests.append(sha256(compact_json(body).encode()).hexdigest())
-        reply = protocol.ScriptedReply((protocol.text(text),) if text else ())
-        return prompt.fields() | protocol.output_usage(reply)
+        return prompt.fields() | protocol.output_usage(protocol.ScriptedReply(tuple(reply)))
 
 
 @dataclass
@@ -103,7 +101,7 @@ class Caller:
     @property
     def ends(self) -> float:
         """The virtual second of its last reply."""
-        return self.start + self.calls * CALL_SECONDS
+        return self.start + self.calls * self.api.call_seconds
 
     async def complete(self, request: Request) -> Reply:
         reply = self.api.summarise(request, self.ends)

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent.context.request import CACHE_SECONDS, Ttl
-from agent.tokens import Prices
+from agent.messages import Usage
+from bench.replay.spending import Spending
 from demo.api.tokens import MESSAGE_OVERHEAD_BYTES, tokens_of_bytes
 
-SUMMARY_TOKENS, TAIL_TOKENS = 2_000, 32_000
+# A plain summary replaces the one before it.
+SUMMARY_TOKENS = 2_000
 WINDOW_RATIO = 0.8
 OVERHEAD = tokens_of_bytes(MESSAGE_OVERHEAD_BYTES)
 
@@ -26,46 +28,50 @@ class TurnSize:
     answer: int
 
 
-def full_history(
-    turns: Iterable[TurnSize], prices: Prices, system: int, *, ttl: Ttl = "5m"
-) -> float:
-    """US dollars with everything sent each time, as if the window had no end."""
-    return _grown(turns, prices, system, None, ttl)
+def full_history(turns: Iterable[TurnSize], system: int, *, ttl: Ttl = "5m") -> Spending:
+    """Everything is sent each time, as if the window had no end."""
+    return _grow(turns, system, None, 0, ttl)
 
 
-def plain_80_window(
-    turns: Iterable[TurnSize], prices: Prices, system: int, window: int, *, ttl: Ttl = "5m"
-) -> float:
-    """US dollars with a summary of the whole at 80 % of the window, written on the cached prefix;
-    it and the last 32,000 tokens remain."""
-    return _grown(turns, prices, system, int(WINDOW_RATIO * window), ttl)
+def plain_summary(
+    turns: Iterable[TurnSize], system: int, limit: int, tail: int, *, ttl: Ttl = "5m"
+) -> Spending:
+    """The usual way: at `limit` tokens one call on the cached prefix writes one summary of the
+    whole, without an instruction's price and without a check; it and the last `tail` tokens
+    remain."""
+    return _grow(turns, system, limit, tail, ttl)
 
 
-def _grown(
-    turns: Iterable[TurnSize], prices: Prices, system: int, limit: int | None, ttl: Ttl
-) -> float:
-    write = prices.cache_write if ttl == "5m" else 2 * prices.input
-    micro = 0.0
+def _grow(
+    turns: Iterable[TurnSize], system: int, limit: int | None, tail: int, ttl: Ttl
+) -> Spending:
+    spent = Spending()
     before = system  # of the next prompt, without the user's message
     cached = 0  # of it, if the next turn comes in time
     for turn in turns:
         warm = turn.gap < CACHE_SECONDS[ttl]
         if limit and before + turn.user >= limit:
-            read = before * (prices.cache_read if warm else prices.input)
-            micro += read + SUMMARY_TOKENS * prices.output
-            before, cached = system + SUMMARY_TOKENS + TAIL_TOKENS, 0
+            read, new = (before, 0) if warm else (0, before)
+            spent.summaries += Usage(new, SUMMARY_TOKENS, cache_read_input_tokens=read)
+            spent.summary_calls += 1
+            before, cached = system + SUMMARY_TOKENS + tail, 0
+            spent.sizes_after.append(before)
         prompt = before + turn.user + OVERHEAD
         read = cached if warm else 0
-        micro += read * prices.cache_read + (prompt - read) * write
-        micro += turn.answer * prices.output
+        spent.answers += _cached(read, prompt - read, turn.answer, ttl)
+        spent.requests += 1
         before, cached = prompt + turn.answer + OVERHEAD, prompt
-    return micro / 1e6
+    return spent
 
 
-def sliding_window(turns: Iterable[TurnSize], prices: Prices, system: int, limit: int) -> float:
-    """US dollars with the oldest turns dropped from `limit` on. Then each prompt begins
-    differently, and nothing is worth writing to the cache."""
-    micro = 0.0
+def _cached(read: int, written: int, output: int, ttl: Ttl) -> Usage:
+    return Usage(0, output, read, written, written if ttl == "1h" else 0)
+
+
+def sliding_window(turns: Iterable[TurnSize], system: int, limit: int) -> Spending:
+    """The oldest turns are dropped from `limit` on. Then each prompt begins differently, and
+    nothing is worth writing to the cache."""
+    spent = Spending()
     kept: list[int] = []
     cached = used = 0
     for turn in turns:
@@ -76,9 +82,10 @@ def sliding_window(turns: Iterable[TurnSize], prices: Prices, system: int, limit
             dropped = True
         prompt = system + used + turn.user + OVERHEAD
         read = cached if warm and not dropped else 0
-        price = prices.input if dropped else prices.cache_write
-        micro += read * prices.cache_read + (prompt - read) * price + turn.answer * prices.output
+        new = Usage(prompt - read, turn.answer, read)
+        spent.answers += new if dropped else _cached(read, prompt - read, turn.answer, "5m")
+        spent.requests += 1
         cached = 0 if dropped else prompt
         kept.append(turn.user + turn.answer + 2 * OVERHEAD)
         used += kept[-1]
-    return micro / 1e6
+    return spent

@@ -37,12 +37,14 @@ from agent.engine import (
     trim_if_needed,
     wants_preparation,
 )
-from agent.messages import Block, Message, RawTokens, Role, Usage
+from agent.messages import Block, Message, RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import ReplayExchange
+from demo.api import protocol
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
 
 
 class RememberingCounter(TokenCounter):
@@ -74,7 +76,6 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     engines: dict[Engine, int] = field(default_factory=dict)
     depth: int = 0
-    tokens_after: list[int] = field(default_factory=list)
     resting: int = 0
     dollars: list[float] = field(default_factory=list)  # in all, after each turn
     summary_dollars: list[float] = field(default_factory=list)  # of that, the summaries
@@ -88,10 +89,16 @@ class Conductor:
     """A conversation in memory. Times are virtual seconds, sizes tokens."""
 
     def __init__(
-        self, api: ScriptedApi, policy: Policy, limits: Limits, counter: TokenCounter, model: str
+        self,
+        api: ScriptedApi,
+        policy: Policy,
+        limits: Limits,
+        counter: TokenCounter,
+        model: str,
+        tools: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.api, self.policy, self.counter, self.model = api, policy, counter, model
-        self.limits = limits
+        self.limits, self.tools = limits, tools
         self.messages: list[Message] = []
         self.times: list[float] = []
         self.chapters: list[Chapter] = []
@@ -100,6 +107,7 @@ class Conductor:
         self.tally = Tally()
         self._first: Message | None = None
         self._pruned_through = 0
+        self._thinking_from = 0
         self._report: UsageReport | None = None
         self._preparation: Preparation | None = None
         self._pause_at: float | None = None
@@ -115,21 +123,26 @@ class Conductor:
         if self._turns:
             self._pauses.append(gap)
         self._turns += 1
-        self._add("user", [_text(exchange.user)])
-        size: int = self.messages[-1].tokens
-        for number, output in enumerate(exchange.tools):
-            call_id = f"toolu_{len(self.messages)}_{number}"
-            call = {"type": "tool_use", "id": call_id, "name": "run", "input": {"n": number}}
-            self._add("assistant", [call])
-            result = {"type": "tool_result", "tool_use_id": call_id, "content": output}
-            self._add("user", [result])
-            size += self.messages[-1].tokens
-        large = self.limits.factor.apply(RawTokens(size)) > self.limits.budget / 10
-        context = self._opening(large=large)
-        self._ask(context, exchange.answer)
+        self._add("user", [protocol.text(exchange.user)])
+        for number, round_ in enumerate(exchange.rounds):
+            self._request(round_.call(str(len(self.messages))), within=number > 0)
+            self.api.clock.now += ROUND_SECONDS
+            self._settle()
+            self._add("user", round_.result(self.messages[-1].blocks))
+        self._request([protocol.text(exchange.answer)], within=bool(exchange.rounds))
         self._follow_up()
-        self.tally.dollars.append(self.api.dollars)
-        self.tally.summary_dollars.append(self.api.summary_dollars)
+        spent, prices = self.api.spent, self.api.prices
+        self.tally.dollars.append(spent.dollars(prices))
+        self.tally.summary_dollars.append(prices.dollars(spent.summaries))
+
+    def _request(self, reply: list[Block], *, within: bool) -> None:
+        """One request, after all that is due before any: steps and, `within` a turn, a summary for
+        a later one."""
+        new = self.limits.factor.apply(self.messages[-1].tokens)
+        context = self._opening(large=new > self.limits.budget / 10)
+        if within and wants_preparation(self.metered.used, self.limits, self.policy):
+            self._begin(Trigger.PREPARED)
+        self._ask(context, reply)
 
     def _opening(self, *, large: bool) -> Context:
         """The engine's steps up to the context to send."""
@@ -151,13 +164,15 @@ class Conductor:
         self.tally.trimmed += bool(context.omitted)
         return context
 
-    def _ask(self, context: Context, answer: str) -> None:
+    def _ask(self, context: Context, reply: list[Block]) -> None:
         size = measure(context, self.counter)
         raw = sum(m.tokens for m in context.messages) + self.limits.factor.raw(size.fixed)
         version = (self.tally.compactions, self._pruned_through, context.omitted)
-        usage = Usage.from_api(self.api.answer(assemble(context), answer, version))
-        self._add("assistant", [_text(answer)])
-        self._report = UsageReport(len(self.messages), usage)
+        reported = self.api.answer(assemble(context), reply, version)
+        usage = Usage.from_api(reported)
+        thinking = reported.get("output_tokens_details", {}).get("thinking_tokens", 0)
+        self._add("assistant", reply, thinking)
+        self._report = UsageReport(len(self.messages), usage, thinking)
         self.limits = replace(
             self.limits, factor=self.limits.factor.learn(RawTokens(raw), usage.prompt)
         )
@@ -180,8 +195,12 @@ class Conductor:
             self.api.clock.now = self._pause_at
             self._begin(Trigger.IDLE)
         self.api.clock.now = later
+        self._settle()
+
+    def _settle(self) -> None:
+        """A preparation that has failed by now is counted."""
         done = self._preparation
-        if done and done.written is None and done.ends <= later:
+        if done and done.written is None and done.ends <= self.api.clock.now:
             self._attempts.insert(0, (done.ends, True, done.turn))
             self._preparation = None
 
@@ -195,10 +214,20 @@ class Conductor:
             summary=self.summary,
             summary_through=self.through,
             first=self._first,
+            prompt=self._prompt,
             messages=self.messages[self.through :],
             pruned_through=self._pruned_through,
+            tools=self.tools,
+            thinking_from=self._thinking_from,
             cache_ttl=choose_cache_ttl(self._pauses),
         )
+
+    @property
+    def _prompt(self) -> Message | None:
+        """What the running turn answers, where the summary covers it."""
+        if not self.through or any(m.is_prompt for m in self.messages[self.through :]):
+            return None
+        return next((m for m in reversed(self.messages[: self.through]) if m.is_prompt), None)
 
     @property
     def _cached_seconds(self) -> float:
@@ -311,16 +340,14 @@ class Conductor:
         self.summary, self.through = context.summary, context.summary_through
         self._first = self.messages[0] if self.policy.keep_first_message else None
         self._report, self._preparation = None, None
+        self._thinking_from = len(self.messages) + 1  # the older was written after another prompt
         self._attempts.insert(0, (prepared.ends, False, prepared.turn))
         self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
-        self.tally.tokens_after.append(self.metered.used)
+        self.api.spent.sizes_after.append(self.metered.used)
 
-    def _add(self, role: Role, blocks: list[Block]) -> None:
+    def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
         tokens = self.counter.count_blocks(blocks)
-        self.messages.append(Message(len(self.messages) + 1, role, blocks, tokens))
+        number = len(self.messages) + 1
+        self.messages.append(Message(number, role, blocks, tokens, thinking=RealTokens(thinking)))
         self.times.append(self.api.clock.now)
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}

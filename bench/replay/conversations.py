@@ -8,19 +8,55 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
+from agent.messages import Block
+from demo.api import protocol
+
 FIXTURE = Path(__file__).parent / "fixture.json"
 # BEAM's user messages end in what its generator left there: "->-> 1,1".
 ARTEFACT = re.compile(r"\s*->->[\s\d,.]*$")
+PICTURE: Block = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+}
 GAP_SECONDS, PAUSE_SECONDS, PAUSES = 10.0, 360.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayRound:
+    """The outputs of tools that one reply called side by side, what was thought before it, and
+    whether the last tool gave a picture too."""
+
+    outputs: tuple[str, ...]
+    thought: str = ""
+    picture: bool = False
+
+    def call(self, key: str) -> list[Block]:
+        """The reply that thinks and calls; `key` makes its ids its own."""
+        calls = [
+            protocol.tool_use("run", {"n": number}, f"toolu_{key}_{number}")
+            for number in range(len(self.outputs))
+        ]
+        return [protocol.thinking(self.thought), *calls] if self.thought else calls
+
+    def result(self, calls: Sequence[Block]) -> list[Block]:
+        """What a reply's calls gave."""
+        ids = [block["id"] for block in calls if block["type"] == "tool_use"]
+        results: list[Block] = [
+            {"type": "tool_result", "tool_use_id": call_id, "content": output}
+            for call_id, output in zip(ids, self.outputs, strict=True)
+        ]
+        if self.picture:
+            results[-1]["content"] = [protocol.text(self.outputs[-1]), PICTURE]
+        return results
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayExchange:
-    """What a user wrote, what was answered, and the outputs of tools that ran in between."""
+    """What a user wrote, what was answered, and the rounds of tools in between."""
 
     user: str
     answer: str
-    tools: tuple[str, ...] = ()
+    rounds: tuple[ReplayRound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +78,10 @@ def read_fixture() -> ReplayConversation:
     """The authored conversation."""
     data = json.loads(FIXTURE.read_text("utf-8"))
     exchanges = [
-        ReplayExchange(e["user"], e["answer"], tuple(e.get("tools", ()))) for e in data["turns"]
+        ReplayExchange(
+            e["user"], e["answer"], tuple(ReplayRound((output,)) for output in e.get("tools", ()))
+        )
+        for e in data["turns"]
     ]
     return ReplayConversation("fixture", exchanges, frozenset(data["instructions"]))
 

@@ -105,14 +105,15 @@ class ServicesReplay:
         state = opening.state
         raw: int = sum(m.tokens for m in state.context.messages)
         raw += state.limits.factor.raw(state.size.fixed)
+        text_block = {"type": "text", "text": exchange.answer}
         usage = self.api.answer(
             model_server.build_request(state.context),
-            exchange.answer,
+            [text_block],
             state.conversation.compaction_id,
         )
         ending = endings.TurnOutcome(
             Turn.Status.COMPLETED,
-            blocks=[{"type": "text", "text": exchange.answer}],
+            blocks=[text_block],
             stop_reason="end_turn",
             usage=usage,
             raw_prompt=RawTokens(raw),
@@ -156,13 +157,13 @@ class ServicesReplay:
 
         task = compaction_jobs.claim(compaction_id, 1)
         assert task is not None
-        calls = self.api.summary_calls
+        calls = self.api.spent.summary_calls
         outcome: Any
         try:
             outcome = async_to_sync(ask_for_summary)(task, [])
         except (AgentError, SummaryRejected) as error:
             outcome = error
-        seconds = 30.0 * (self.api.summary_calls - calls)
+        seconds = self.api.call_seconds * (self.api.spent.summary_calls - calls)
         self._running = Written(self.api.clock.now + seconds, task, outcome)
 
     def _hand_in(self, at: float) -> None:

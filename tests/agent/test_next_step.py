@@ -50,7 +50,11 @@ PRUNABLE = [
     user(1),
     message(2, "assistant", [call("t1")]),
     message(3, "user", [result("t1", LOG)]),
-    *exchanges(4, start=4),
+    message(4, "assistant", [call("t2")]),
+    message(5, "user", [result("t2", LOG)]),
+    message(6, "assistant", [call("t3")]),
+    message(7, "user", [result("t3", LOG)]),
+    *exchanges(4, start=8),
 ]
 
 
@@ -95,8 +99,10 @@ def step(used: int, policy: Policy = POLICY, made: Context | None = None, **valu
         (1_000, {"ready": Trigger.PREPARED}, Send()),
         (160_000, {"ready": Trigger.PREPARED}, Swap()),
         (160_000, {"ready": Trigger.IDLE}, Swap()),
-        (160_000, {}, Compact(Trigger.AUTO)),
-        (160_000, {"writing": True}, Send()),
+        # Just over the trigger nobody waits: the summary is prepared after the reply.
+        (175_999, {}, Send()),
+        (176_000, {}, Compact(Trigger.AUTO)),
+        (176_000, {"writing": True}, Send()),
         (160_000, {"is_open": True}, BreakerOpen()),
         (FULL, {"writing": True}, Compact(Trigger.AUTO)),
         (FULL, {"is_open": True, "ready": Trigger.PREPARED}, Swap()),
@@ -124,7 +130,11 @@ def test_a_swap_comes_before_pruning_and_pruning_before_a_compaction() -> None:
     pruned = step(160_000, made=made)
     assert isinstance(pruned, Prune)
     made = replace(made, pruned_through=pruned.pruning.through)
-    assert step(160_000, made=made) == Compact(Trigger.AUTO)
+    assert step(176_000, made=made) == Compact(Trigger.AUTO)
+
+
+def test_a_turn_waits_at_the_trigger_where_nothing_is_prepared() -> None:
+    assert step(160_000, Policy(prepare_ratio=0)) == Compact(Trigger.AUTO)
 
 
 def test_many_rounds_compact_for_their_own_reason() -> None:

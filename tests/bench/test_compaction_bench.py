@@ -12,11 +12,12 @@ from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
 from agent.context.request import CACHE_SECONDS
 from bench import compaction
-from bench.compaction import Played, Setting, play, turn_sizes
+from bench.compaction import Played, Setting, play
 from bench.replay import baselines
 from bench.replay.api import Prices
 from bench.replay.conductor import Conductor, RememberingCounter
 from bench.replay.conversations import ReplayExchange, chain, make_gaps, read_fixture
+from bench.replay.costs import report_cost, turn_sizes
 from bench.replay.values import Lookup, Text, find_exact_values
 from bench.report import Report
 from demo.api.tokens import count_text
@@ -69,7 +70,7 @@ def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
     assert len(dollars) == 240
     assert dollars[239] - dollars[159] <= 1.25 * (dollars[159] - dollars[79])
     # A merge reads eight chapters' messages again: it comes once in eight compactions.
-    assert 0 < long.summary_dollars < dollars[239]
+    assert 0 < PRICES.dollars(long.spent.summaries) < dollars[239]
 
 
 def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Setting) -> None:
@@ -102,15 +103,30 @@ def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
     for exchange, gap in zip(plain.exchanges, make_gaps(setting.seed), strict=False):
         conductor.play(exchange, gap if gap < CACHE_SECONDS["5m"] else 2 * CACHE_SECONDS["1h"])
     system = count_text(BASE_PROMPT)
-    expected = baselines.full_history(turn_sizes(plain, setting.seed), PRICES, system)
-    assert api.dollars == pytest.approx(expected, rel=0.01)
-    assert api.summary_calls == 0
+    expected = baselines.full_history(turn_sizes(plain, setting.seed), system)
+    assert api.spent.dollars(PRICES) == pytest.approx(expected.dollars(PRICES), rel=0.01)
+    assert api.spent.summary_calls == 0
+
+
+def test_a_plain_summary_is_paid_for_like_ours() -> None:
+    """Two turns of 100 and 50 tokens fit 400; before the third, all that was sent is read for a
+    summary, and it, the tail and the third turn are written anew."""
+    turns = [baselines.TurnSize(360.0, 100, 50)] * 3
+    spent = baselines.plain_summary(turns, 10, 400, 40, ttl="1h")
+    turn, before = 150 + 2 * baselines.OVERHEAD, 10
+    assert spent.summaries.cache_read_input_tokens == before + 2 * turn
+    assert spent.sizes_after == [10 + baselines.SUMMARY_TOKENS + 40]
+    assert spent.answers.output_tokens == 3 * 50
+    assert spent.answers.ephemeral_1h_input_tokens == spent.answers.cache_creation_input_tokens
+    assert sum(spent.list_parts(PRICES).values()) == pytest.approx(spent.dollars(PRICES))
+    short = baselines.plain_summary(turns, 10, 400, 40, ttl="5m")
+    assert short.answers.cache_read_input_tokens == 0 < spent.answers.cache_read_input_tokens
 
 
 def test_report_has_the_figures(setting: Setting, long: Played) -> None:
     report = Report("test")
     conversation = chain([read_fixture()], 240)
-    compaction.report_cost(report, setting, long, conversation)
+    report_cost(report, setting, long, conversation)
     compaction.report_safety(report, [long])
     figures = {metric.metric: metric.value for metric in report.metrics}
     assert figures["usd_per_turn"] == pytest.approx(long.tally.dollars[-1] / 240, rel=0.01)

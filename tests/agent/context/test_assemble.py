@@ -206,6 +206,13 @@ def test_no_breakpoints_without_caching_or_for_a_prompt_sent_once() -> None:
     assert breakpoints(replace(request, once=True).body()) == []
 
 
+def test_what_is_asked_aside_is_read_from_the_cache_and_not_written_to_it() -> None:
+    asked = assemble(context(user(1), assistant(2), user(3)))
+    prefix = breakpoints(asked.body())[:-1]
+    assert len(prefix) == 2
+    assert breakpoints(replace(asked, aside=True).body()) == prefix
+
+
 @pytest.mark.parametrize(
     ("pauses", "ttl"),
     [

@@ -347,7 +347,7 @@ async def test_a_preparation_that_the_model_cannot_write_fails_and_is_no_extract
 ) -> None:
     """Nobody waits for it, and the next reply begins another."""
     settings.MODEL_RETRIES = 0
-    await chat.start(HISTORY[:8], compaction_settings={})
+    await chat.start(HISTORY[:8], compaction_settings={"prepare_ratio": 0.8})
     chat.script.error(529, when=is_summary, always=True)
     pk = await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
     ended = await wait_for_compaction(await in_db(Compaction.objects.get, pk=pk))
@@ -360,7 +360,7 @@ async def test_what_is_only_prepared_locks_no_page_and_an_orphan_of_an_ended_tur
     chat: Chat,
 ) -> None:
     """No `CompressionCompleted` would open it again; the server takes messages in both cases."""
-    await chat.start(HISTORY[:8], compaction_settings={})
+    await chat.start(HISTORY[:8], compaction_settings={"prepare_ratio": 0.8})
     pk = await in_db(lambda: preparations.prepare_if_due(load_state(chat.conversation.pk)))
     tab = await chat.open()
     assert tab.all("snapshot")[0]["compaction"] is None

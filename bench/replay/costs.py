@@ -1,0 +1,88 @@
+"""What a long replay costs, beside simpler strategies on the same turns."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent.compaction.policy import Policy
+from agent.context.assemble import BASE_PROMPT
+from agent.tokens import Prices
+from bench.replay import baselines
+from bench.replay.conversations import ReplayConversation, make_gaps
+from bench.replay.spending import Spending
+from bench.report import Report
+from demo.api.tokens import count_text
+
+if TYPE_CHECKING:
+    from bench.compaction import Played, Setting
+
+GROWTH_FROM = 1_000  # turns
+# What stays word for word after a plain summary: OpenClaw, pi and Codex keep 20,000 tokens. Ours is
+# the policy's.
+PEERS_TAIL = 20_000
+
+
+def turn_sizes(conversation: ReplayConversation, seed: int) -> list[baselines.TurnSize]:
+    """The turns as the API counts them, in tokens."""
+    return [
+        baselines.TurnSize(gap, count_text(exchange.user), count_text(exchange.answer))
+        for exchange, gap in zip(conversation.exchanges, make_gaps(seed), strict=False)
+    ]
+
+
+def report_cost(
+    report: Report, setting: "Setting", played: "Played", turns: ReplayConversation
+) -> None:
+    """Dollars of the long replay by what they were paid for, and of the same turns otherwise."""
+    prices, policy = setting.prices, Policy()
+    ours, number = played.spent, len(turns.exchanges)
+    report.add("usd_per_turn", ours.dollars(prices) / number, "USD")
+    _report_parts(report, "usd_per_turn", ours, prices, number)
+    sizes = turn_sizes(turns, setting.seed)
+    system = count_text(BASE_PROMPT)
+    limit = int(policy.threshold_ratio * setting.budget)
+    usual = int(baselines.WINDOW_RATIO * setting.window)
+    tail, own_tail = PEERS_TAIL, policy.keep_recent_tokens
+    same = baselines.plain_summary(sizes, system, limit, tail, ttl="1h")
+    others = {
+        "full_history": baselines.full_history(sizes, system),
+        "sliding_window": baselines.sliding_window(sizes, system, limit),
+        # The API's default is five minutes; whoever takes an hour everywhere comes nearer.
+        "plain_80_window": baselines.plain_summary(sizes, system, usual, own_tail),
+        "plain_80_window.hour": baselines.plain_summary(sizes, system, usual, own_tail, ttl="1h"),
+        "plain_same_trigger": same,
+        "plain_same_trigger.own_tail": baselines.plain_summary(
+            sizes, system, limit, own_tail, ttl="1h"
+        ),
+    }
+    for name, other in others.items():
+        report.add(f"usd_per_turn.{name}", other.dollars(prices) / number, "USD")
+    _report_parts(report, "plain_same_trigger", same, prices, number)
+    report.add("tokens_per_turn", sum(s.user + s.answer for s in sizes) / number, "tokens")
+    for name, goal in (
+        ("plain_80_window", 0.5),
+        ("plain_80_window.hour", None),
+        ("plain_same_trigger", 1.0),
+        ("plain_same_trigger.own_tail", 1.0),
+    ):
+        ratio = ours.dollars(prices) / others[name].dollars(prices)
+        report.add(f"cost_vs.{name}", ratio, "ratio", goal)
+    report_growth(report, played.tally.dollars)
+
+
+def report_growth(report: Report, dollars: Sequence[float]) -> None:
+    """Whether later turns cost more than early ones. `dollars`: in all, after each turn."""
+    if len(dollars) > GROWTH_FROM:
+        share = len(dollars) / GROWTH_FROM
+        growth = dollars[-1] / dollars[GROWTH_FROM - 1]
+        report.add("cost_growth", growth, f"x of {share:g}", 1.1 * share)
+
+
+def _report_parts(report: Report, name: str, spent: Spending, prices: Prices, turns: int) -> None:
+    """What a turn's dollars were paid for, and what decides that."""
+    for part, dollars in spent.list_parts(prices).items():
+        report.add(f"{name}.{part}", dollars / turns, "USD")
+    report.add(f"{name}.context", spent.context, "tokens")
+    after = sum(spent.sizes_after) / max(1, spent.compactions)
+    report.add(f"{name}.after_compaction", after, "tokens")
+    report.add(f"{name}.compactions", spent.compactions, "compactions")
+    report.add(f"{name}.summary_calls", spent.summary_calls, "calls")

@@ -1,0 +1,119 @@
+"""Agent work, authored: turns of up to 60 rounds with calls side by side, pictures and thinking,
+where a summary takes 90 s while the work goes on."""
+
+import random
+from typing import TYPE_CHECKING
+
+from agent.compaction.policy import Policy
+from agent.context.assemble import BASE_PROMPT
+from agent.messages import Message
+from bench.replay import baselines
+from bench.replay.api import ScriptedApi
+from bench.replay.conductor import Conductor, RememberingCounter
+from bench.replay.conversations import ReplayExchange, ReplayRound, make_gaps
+from bench.replay.costs import PEERS_TAIL
+from bench.replay.summariser import Summariser
+from bench.report import Report, percentile
+from demo.api.tokens import count_blocks, count_text
+
+if TYPE_CHECKING:
+    from bench.compaction import Setting
+
+ROUNDS, WEIGHTS = (1, 3, 8, 20, 60), (4, 6, 5, 3, 2)
+MOST_CALLS, RESULT_LINES = 6, (5, 120)
+THOUGHT_WORDS = 120
+PICTURES = 0.1  # of the rounds
+SUMMARY_SECONDS = 90.0
+TOOLS = (
+    {
+        "name": "run",
+        "description": "Runs a command.",
+        "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+    },
+)
+
+
+def make_session(seed: int, turns: int) -> list[ReplayExchange]:
+    """An authored session of so many turns; a seed always gives the same."""
+    dice = random.Random(seed)
+    return [_make_turn(dice, number) for number in range(turns)]
+
+
+def _make_turn(dice: random.Random, number: int) -> ReplayExchange:
+    count = dice.choices(ROUNDS, WEIGHTS)[0]
+    rounds = tuple(_make_round(dice) for _ in range(count))
+    user = f"Task {number}: mend what fails in {_path(dice)}, and say what it was."
+    answer = " ".join(f"It was {_path(dice)}, and is mended now." for _ in range(12))
+    return ReplayExchange(user, answer, rounds)
+
+
+def _make_round(dice: random.Random) -> ReplayRound:
+    outputs = tuple(_make_output(dice) for _ in range(dice.randint(1, MOST_CALLS)))
+    words = dice.randrange(THOUGHT_WORDS)
+    thought = " ".join(f"perhaps {dice.randrange(10**4)}" for _ in range(words))
+    return ReplayRound(outputs, thought, picture=dice.random() < PICTURES)
+
+
+def _make_output(dice: random.Random) -> str:
+    lines = dice.randint(*RESULT_LINES)
+    return "\n".join(
+        f"{_path(dice)}:{line}: it took {dice.randrange(9_000)} ms" for line in range(lines)
+    )
+
+
+def _path(dice: random.Random) -> str:
+    return f"src/{dice.randrange(16**4):04x}/handler_{dice.randrange(1_000)}.py"
+
+
+def report_session(report: Report, setting: "Setting") -> None:
+    """The price of such work, how long its turns were held, and that its requests are valid."""
+    from bench.compaction import MODEL, new_limits
+
+    session = make_session(setting.seed, setting.agent_turns)
+    api = ScriptedApi(
+        setting.window,
+        setting.prices,
+        Summariser(setting.seed),
+        call_seconds=SUMMARY_SECONDS,
+    )
+    limits = new_limits(setting.window, setting.budget)
+    counter = RememberingCounter(setting.vocabulary)
+    conductor = Conductor(api, Policy(), limits, counter, MODEL, TOOLS)
+    for exchange, gap in zip(session, make_gaps(setting.seed), strict=False):
+        conductor.play(exchange, gap)
+    tally, spent = conductor.tally, api.spent
+    report.add("agent.requests", spent.requests, "requests")
+    report.add("agent.requests.invalid", len(api.violations), "violations", 0)
+    report.add("agent.request_over_window.max", api.fullest, "ratio", 1.0)
+    report.add("agent.prefix.unchanged", api.unchanged / max(1, api.followed), "ratio", at_least=1)
+    report.add("agent.usd_per_request", spent.dollars(setting.prices) / spent.requests, "USD")
+    for part, dollars in spent.list_parts(setting.prices).items():
+        report.add(f"agent.usd_per_request.{part}", dollars / spent.requests, "USD")
+    system = count_text(BASE_PROMPT) + count_text(str(TOOLS))
+    trigger = int(Policy().threshold_ratio * setting.budget)
+    requests = _list_requests(conductor)
+    plain = baselines.plain_summary(requests, system, trigger, PEERS_TAIL, ttl="1h").dollars(
+        setting.prices
+    )
+    report.add("agent.usd_per_request.plain_same_trigger", plain / spent.requests, "USD")
+    report.add(
+        "agent.cost_vs.plain_same_trigger", spent.dollars(setting.prices) / plain, "ratio", 1
+    )
+    report.add("agent.compactions", tally.compactions, "compactions")
+    report.add("agent.compactions.blocking", tally.blocking, "compactions", 0)
+    report.add("agent.compactions.blocking_after_large", tally.blocking_after_large, "compactions")
+    report.add("agent.held_s.p95", percentile(tally.locks, 0.95) / 1000, "s", 0.2)
+    report.add("agent.turns.trimmed", tally.trimmed, "turns", 0)
+
+
+def _list_requests(conductor: Conductor) -> list[baselines.TurnSize]:
+    """Each request as if it were a turn: what is new in it, and what was replied."""
+    messages, times = conductor.messages, [0.0, *conductor.times]
+    return [
+        baselines.TurnSize(times[i + 2] - times[i], *map(_count, messages[i : i + 2]))
+        for i in range(0, len(messages), 2)
+    ]
+
+
+def _count(message: Message) -> int:
+    return count_blocks(list(message.blocks))

@@ -1,0 +1,47 @@
+"""What a replay took, by what it was for."""
+
+from dataclasses import dataclass, field
+
+from agent.messages import Usage
+from agent.tokens import Prices
+
+
+@dataclass
+class Spending:
+    """Tokens of the answers, in so many requests, and of the summaries. `sizes_after`: tokens of
+    the context after each compaction."""
+
+    answers: Usage = Usage()
+    summaries: Usage = Usage()
+    requests: int = 0
+    summary_calls: int = 0
+    sizes_after: list[int] = field(default_factory=list)
+
+    @property
+    def compactions(self) -> int:
+        return len(self.sizes_after)
+
+    @property
+    def context(self) -> float:
+        """Mean tokens of an answer's prompt."""
+        return self.answers.prompt / max(1, self.requests)
+
+    def dollars(self, prices: Prices) -> float:
+        """US dollars in all."""
+        return prices.dollars(self.answers + self.summaries)
+
+    def list_parts(self, prices: Prices) -> dict[str, float]:
+        """US dollars by what they were paid for: together they are `dollars`."""
+        answers = self.answers
+        hour = answers.ephemeral_1h_input_tokens
+        written = Usage(
+            cache_creation_input_tokens=answers.cache_creation_input_tokens,
+            ephemeral_1h_input_tokens=hour,
+        )
+        return {
+            "read": prices.dollars(Usage(cache_read_input_tokens=answers.cache_read_input_tokens)),
+            "written": prices.dollars(written),
+            "uncached": prices.dollars(Usage(input_tokens=answers.input_tokens)),
+            "output": prices.dollars(Usage(output_tokens=answers.output_tokens)),
+            "summaries": prices.dollars(self.summaries),
+        }
