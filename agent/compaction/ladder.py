@@ -260,7 +260,7 @@ def _crowded(job: Job) -> bool:
 
 async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
     """Write neighbouring chapters as one, from the original messages where those fit into a budget:
-    nothing of them is cached, and a large window's worth of them costs as much as twenty chapters.
+    nothing of them is cached, so a large window's worth of them has its full price.
     Where the merge fails the chapters stay as they are."""
     chapters = result.chapters[merged]
     texts, work = combine([chapter.text for chapter in chapters])
