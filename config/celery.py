@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init
+from celery.signals import celeryd_init, worker_init
 
 # Set before Celery() so that its Django fixup closes database connections after each task.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -20,3 +20,12 @@ def keep_files_private(**_: Any) -> None:
     from config import private_files
 
     private_files.keep_private()
+
+
+@worker_init.connect
+def load_vocabulary(**_: Any) -> None:
+    """Before the first task: on a busy machine it takes so long that the task's heartbeat stops, and
+    the worker looks dead."""
+    from chat.queries import model_server
+
+    _ = model_server.get_counter().encoding

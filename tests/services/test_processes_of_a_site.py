@@ -63,7 +63,7 @@ async def test_compactions_run_in_the_worker_and_its_death_unlocks_within_a_leas
     environment: Environment,
     model: DemoServer,
 ) -> None:
-    web = start_everlong("--no-worker", **environment)
+    web = start_everlong("--no-worker", **environment, COMPACTION_PREPARE="0")
     worker = start_worker(web)
     model.script.reply("Noted.", when=is_chat, always=True)
     async with Person() as ada:
