@@ -23,7 +23,7 @@ def keep_files_private(**_: Any) -> None:
 
 
 @worker_init.connect
-def load_vocabulary(**_: Any) -> None:
+def load_vocabulary(**signal: Any) -> None:
     """Before the first task: on a busy machine it takes so long that the heartbeat stops, and
     the worker looks dead."""
     from chat.queries import model_server
