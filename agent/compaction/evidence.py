@@ -24,8 +24,8 @@ _PIECE = re.compile(r"[\d.]*\d|[^\d\s`()]+")
 _GAP = r"[\s`()]*"
 # Content words that a bullet and a message that it cites must share.
 SHARED_WORDS = 2
-# A number up to this one may be what the model counted itself. It is wrong only where a message has
-# another number of the same thing.
+# A whole number up to this one may be what the model counted itself. It is wrong only where a
+# message has another number of the same thing.
 COUNTED = 12
 RARE, RARE_SHARE = 2, 0.02  # messages with a word, or a share of all, for it to be no common one
 MOST_DAYS = 60  # between which spans are looked for
@@ -102,7 +102,7 @@ class Evidence:
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
-            small = all(amount <= COUNTED for amount in value.amounts)
+            small = all(n <= COUNTED and n % 1 == 0 for n in value.amounts)
             if not small and value.amounts & self._amounts:
                 return not self._is_of_another_number(value)
             return small and not self._is_of_another_number(value)

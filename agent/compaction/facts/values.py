@@ -95,8 +95,8 @@ def _read_at(text: str, match: re.Match[str]) -> Value | None:
             return value
     figures = match[0]
     amounts = read_figures(figures)
-    if not amounts and figures.count(".") + figures.count(",") > 1:
-        # A version or an address: equal if it is written alike.
+    if not amounts:
+        # A version, an address, or too long to be a number: equal if it is written alike.
         return Value(figures, start, match.end(), frozenset({(figures, 0)}))
     return _with_unit(text, start, match.end(), amounts)
 

@@ -46,7 +46,12 @@ def test_marks_a_bullet_with_an_invented_value(invented: str) -> None:
 
 @pytest.mark.parametrize(
     "invented",
-    ["- The error is CardDeclinedError [#2]", "- See https://example.org/runbook [#1]"],
+    [
+        "- The error is CardDeclinedError [#2]",
+        "- See https://example.org/runbook [#1]",
+        f"- Done: {'7411415' * 5} [#2]",
+        "- Done: 1.7411415 [#2]",
+    ],
 )
 def test_drops_a_bullet_that_nothing_supports(invented: str) -> None:
     text, findings = audit(f"## Decisions\n{invented}", Source(MESSAGES))
