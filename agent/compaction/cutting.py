@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from agent.compaction.evidence import FENCE
 from agent.compaction.judge import BULLET
-from agent.compaction.verify import FENCE
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
 

@@ -15,6 +15,7 @@ from agent.messages import Block, Message, file_text, is_file, plain_text
 from agent.search.values import simplify_numbers
 
 UNVERIFIED = "(unverified)"
+FENCE = re.compile(r"\s*(?:```|~~~)")
 GOALS = "goal and constraints"  # the heading, in lower case
 _CITATION = re.compile(r"(?<!\s)\s*\[((?:#\d+(?:[–-]#?\d+)?[,;\s]*)+)\]")
 MOST_DIGITS = 9  # of a message's number: databases count to 2**31, Python reads 4,300 digits
@@ -196,15 +197,16 @@ class Source:
         self._goals: dict[int, str] = {}  # of an earlier summary, by the message that each cites
         # What an image or a PDF says, code cannot look up.
         self.unreadable = {m.number for m in messages if any(map(_is_unreadable, m.blocks))}
-        self._add_previous(previous)
-        self.all = Evidence([*self._texts.values(), previous])
+        verified = remove_unverified(previous)
+        self._add_previous(verified)
+        self.all = Evidence([*self._texts.values(), verified])
 
     def _add_previous(self, previous: str) -> None:
-        """In a merge a bullet that cites a message stands for it, unless it was marked."""
+        """In a merge a bullet that cites a message stands for it."""
         heading = ""
         for line in previous.splitlines():
             heading = line[3:].strip().casefold() if line.startswith("## ") else heading
-            for number in [] if UNVERIFIED in line else find_citations(line):
+            for number in find_citations(line):
                 said = remove_citations(line)
                 self._texts[number] = f"{self._texts.get(number, '')}\n{said}"
                 if heading == GOALS and number not in self._messages:
@@ -256,6 +258,23 @@ def _is_unreadable(block: Block) -> bool:
     if block["type"] == "tool_result" and isinstance(block.get("content"), list):
         return any(map(_is_unreadable, block["content"]))
     return is_file(block) and not file_text(block)
+
+
+def remove_unverified(summary: str) -> str:
+    """A summary without what an audit marked, which supports nothing. The mark of code stands on a
+    line of its own behind its fence."""
+    kept: list[str] = []
+    code, inside = 0, False  # where in `kept` the last block of code begins
+    for line in summary.splitlines():
+        if FENCE.match(line):
+            code = code if inside else len(kept)
+            inside = not inside
+        elif UNVERIFIED in line and not inside:
+            if line.strip() == UNVERIFIED and kept and FENCE.match(kept[-1]):
+                del kept[code:]
+            continue
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def find_citations(line: str) -> list[int]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.compaction.evidence import UNVERIFIED, Source, find_citations, remove_citations
+from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
 from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
 from agent.compaction.skills import SKILLS
 from agent.messages import Message
@@ -17,7 +17,6 @@ FACTS = "## Facts and values"
 # A line that may say what only an earlier chapter said.
 _FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
-FENCE = re.compile(r"\s*(?:```|~~~)")
 _FORM = {f"## {heading}".casefold() for skill in SKILLS.values() for heading in skill.headings}
 
 

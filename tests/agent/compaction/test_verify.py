@@ -167,6 +167,23 @@ def test_finds_support_in_a_script_without_spaces() -> None:
     assert audited("- 報告要翻譯 [#4]") == ["- 報告要翻譯 [#4]"]
 
 
+MARKED = f"""## Facts and values
+- The port is 9443 [#1] {UNVERIFIED}
+```
+port = 9444
+```
+{UNVERIFIED}
+```
+port = 9445
+```"""
+
+
+@pytest.mark.parametrize(("port", "known"), [(9443, False), (9444, False), (9445, True)])
+def test_what_was_marked_in_an_earlier_summary_supports_nothing(port: int, known: bool) -> None:
+    text, _ = audit(f"## Overview\nThe port is {port}.", Source(MESSAGES, MARKED))
+    assert (text == f"## Overview\nThe port is {port}.") == known
+
+
 def test_values_of_the_summary_so_far_are_known() -> None:
     text, findings = audit("- Port 8443 is open [#1]", Source(MESSAGES, "Port 8443 was chosen."))
     assert "8443" in text
