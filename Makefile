@@ -38,7 +38,7 @@ test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=d
 	@test -d "$(DATA)" || { echo "No such directory: make test-data DATA=directory" >&2; exit 2; }
 	@$(PY) tests/run.py --data "$(DATA)"
 
-test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 400 MB)
+test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 700 MB of disk)
 	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic \
 		-o faulthandler_timeout=0 tests/model
 
