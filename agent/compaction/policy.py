@@ -120,7 +120,7 @@ class Policy:
     keep_recent_tokens: int = 32_000
 
     summary_form: ChapterForm = ChapterForm.FULL
-    summary_max_tokens: int = 2_000  # of one chapter: 500 is the compact form
+    summary_max_tokens: int = 2_000  # of one chapter: up to 700, a bullet a heading
     summary_total_tokens: int = 16_000  # of all chapters
     index_tokens: int = 2_000
     pin_tokens: int = 1_000
