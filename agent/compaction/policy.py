@@ -197,7 +197,7 @@ class Policy:
     def chapter_tokens(self, limits: Limits, written: int = 0, room: int | None = None) -> int:
         """Size of the next chapter where `written` tokens of chapters are there and `room` is left
         under the target: at most 10 % of the budget, and less the less room is left, so that the
-        total is approached, not passed; down to the compact form. The short form has one size."""
+        total is approached, not passed; down to 500 tokens. The short form has one size."""
         most = min(self.summary_max_tokens, limits.budget // 10)
         if self.is_short:
             return min(most, SHORT_TOKENS)
