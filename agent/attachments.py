@@ -56,15 +56,16 @@ def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list
     A fold over the messages in order: what was replaced once stays replaced. It makes
     room down to half the limit: the next file does not move the cut, and the prompt cache holds.
     """
-    sizes: dict[int, int] = {}
+    sizes = [0 if message.plain else sum(map(_sent_bytes, message.blocks)) for message in messages]
     first = total = 0  # files before `first` are placeholders
-    for index, message in enumerate(messages):
-        sizes[index] = sum(_sent_bytes(block) for block in message.blocks)
-        total += sizes[index]
+    for index, size in enumerate(sizes):
+        total += size
         if total > limit:
             while total > limit // 2 and first < index:
                 total -= sizes[first]
                 first += 1
+    if not first:
+        return list(messages)
     return [
         replace(message, blocks=[_placeholder(block) for block in message.blocks])
         if index < first and sizes[index]

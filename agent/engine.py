@@ -21,7 +21,7 @@ from agent.compaction.plan import (
 from agent.compaction.policy import ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
-from agent.context.previews import count_sent_tokens
+from agent.context.previews import sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import find_long_pause
 from agent.context.summary import Summary
@@ -80,25 +80,21 @@ def meter(
     certain = _certain_before(context, size, after)
     if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
-    newer = _count_sent(context, [m for m in after if m.number > report.number])
+    newer = sum_sent_tokens((m for m in after if m.number > report.number), context.limits)
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
         kept = context.keeps_thinking and report.number >= context.thinking_from
         used = report.usage.total - (0 if in_turn or kept else report.thinking) + newer
         return MeteredContext(context, size, RealTokens(used), estimated=newer > 0)
     # The report came with the first event, before most of the text.
-    used = report.usage.prompt + _count_sent(context, after)
+    used = report.usage.prompt + sum_sent_tokens(after, context.limits)
     return MeteredContext(context, size, RealTokens(used), estimated=True)
 
 
 def _certain_before(context: Context, size: Size, after: Sequence[Message]) -> RealTokens:
     """What the prompt that `after` followed held for certain."""
-    return RealTokens(size.certain - _count_sent(context, [m for m in after if m.is_countable]))
-
-
-def _count_sent(context: Context, messages: Sequence[Message]) -> int:
-    """Tokens of messages that are newer than any pruning."""
-    return sum(count_sent_tokens(message, context.limits) for message in messages)
+    countable = (message for message in after if message.is_countable)
+    return RealTokens(size.certain - sum_sent_tokens(countable, context.limits))
 
 
 # --- Before a request -----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NewType
 
 Block = dict[str, Any]
@@ -15,12 +16,33 @@ PARAGRAPH = "\n\n"  # between two blocks of a text
 MOST_TOKENS = 10**9  # that one call may report
 
 
-@dataclass(frozen=True, slots=True)
+class ApiMessage(dict[str, Any]):
+    """A message as the API takes it, which nobody changes: it is sent with every request until it
+    is summarised. `valid`: a request with it was found to break no rule."""
+
+    valid = False
+
+    @cached_property
+    def data(self) -> bytes:
+        """Its JSON."""
+        return encode_json(self)
+
+
+def encode_json(value: Any) -> bytes:
+    """A part of a request's body. Raises ValueError for NaN, which is no JSON."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode()
+
+
+@dataclass(frozen=True)
 class Message:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
     `pasted` are the parts of its text, in characters, that its author did not type; None:
     unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in
-    seconds of the clock; 0: unknown."""
+    seconds of the clock; 0: unknown.
+
+    What follows from its blocks is found out once: a process keeps the messages of its
+    conversations, and every request looks at all of them."""
 
     number: int
     role: Role
@@ -30,16 +52,26 @@ class Message:
     thinking: RealTokens = RealTokens(0)
     at: float = field(default=0.0, compare=False)
 
-    @property
+    @cached_property
+    def plain(self) -> ApiMessage | None:
+        """The message for the API where that depends on nothing else: it is all text, without
+        citations, and not all blank. None: see `agent.context.history`."""
+        if any(block["type"] != "text" or block.get("citations") for block in self.blocks):
+            return None
+        texts = [block.get("text", "") for block in self.blocks]
+        content = [{"type": "text", "text": text} for text in texts if text.strip()]
+        return ApiMessage(role=self.role, content=content) if content else None
+
+    @cached_property
     def holds_tool_results(self) -> bool:
         return any(block["type"] == "tool_result" for block in self.blocks)
 
-    @property
+    @cached_property
     def is_prompt(self) -> bool:
         """Whether a person wrote it: a user message that is more than tool results."""
         return self.role == "user" and any(b["type"] != "tool_result" for b in self.blocks)
 
-    @property
+    @cached_property
     def is_countable(self) -> bool:
         """Whether an estimate can know its tokens: those of files, and of what the server's own
         tools returned, only the server knows."""

@@ -8,7 +8,7 @@ from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
-from agent.context.previews import count_sent_tokens
+from agent.context.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
@@ -55,7 +55,7 @@ def plan_compaction(
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
     elif trigger == Trigger.MANUAL:
-        share = int(KEPT_BY_HAND[extent] * _count_tokens(messages, limits))
+        share = int(KEPT_BY_HAND[extent] * sum_sent_tokens(messages, limits))
         keep_tokens = share if extent == Extent.GENTLE else min(keep_tokens, share)
         cut = _start_of_tail(messages, limits, 0, keep_tokens, room, most)
         cut = _start_of_topic(messages, limits, cut, 0)
@@ -65,7 +65,7 @@ def plan_compaction(
         cut = _start_of_topic(messages, limits, cut, keep)
     if cut < 2 and trigger != Trigger.AUTO:
         cut = _start_of_tail(messages, limits, 0, 0, 0, most)
-    if _count_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
+    if sum_sent_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
     return Plan(messages[:cut], messages[cut:]) if cut >= 2 else None
 
@@ -112,10 +112,6 @@ def find_running_prompt(context: Context, done: Plan) -> Message | None:
     return next((m for m in reversed(done.summarise) if m.is_prompt), context.prompt)
 
 
-def _count_tokens(messages: Sequence[Message], limits: Limits) -> int:
-    return sum(count_sent_tokens(message, limits) for message in messages)
-
-
 def _start_of_tail(
     messages: Sequence[Message],
     limits: Limits,
@@ -129,7 +125,7 @@ def _start_of_tail(
     prompts = [i for i, message in enumerate(messages) if message.is_prompt]
     start = _before_call(messages, prompts[-1] if prompts else max(0, len(messages) - 1))
     cut = start
-    tokens = _count_tokens(messages[start:], limits)
+    tokens: int = sum_sent_tokens(messages[start:], limits)
     while start > 0:
         tokens += count_sent_tokens(messages[start - 1], limits)
         kept = len(messages) - start
@@ -149,7 +145,7 @@ def _start_of_topic(
     same."""
     if cut < 2:
         return cut
-    least = sum(count_sent_tokens(message, limits) for message in messages[cut:]) / 2
+    least = sum_sent_tokens(messages[cut:], limits) / 2
     last = max(cut, len(messages) - keep_messages)
     places: list[int] = []
     kept = 0
@@ -176,7 +172,7 @@ def _start_of_fitting_rounds(
     begun = max((i for i, message in enumerate(messages) if message.is_prompt), default=0)
     for rounds in range(policy.keep_recent_iterations, 0, -1):
         start = _start_of_round(messages, rounds)
-        kept = _count_tokens(messages[start:], limits)
+        kept = sum_sent_tokens(messages[start:], limits)
         if start > begun + 1 and (kept <= room or rounds == 1):
             return start
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.attachments import limit_files
 from agent.context.history import build_api_messages, merge_neighbours, text_block
-from agent.context.previews import count_sent_tokens, preview_message
+from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
 from agent.context.pruning import prune_message
 from agent.context.request import Request, Ttl
 from agent.context.summary import PINS_HEADING, Summary
@@ -110,8 +110,8 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     a sum."""
     factor = context.limits.factor
     messages = prune_messages(context, counter)
-    opening = [message for message in (context.first, context.prompt) if message]
-    sent = [(m, count_sent_tokens(m, context.limits)) for m in [*opening, *messages]]
+    sent = [*filter(None, [context.first, context.prompt]), *messages]
+    uncountable = [message for message in sent if not message.is_countable]
     kept = [m.thinking for m in messages if m.number >= context.thinking_from]
     thinking = sum(kept) if context.keeps_thinking else 0
     system = sum(
@@ -122,9 +122,9 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
-        RealTokens(sum(tokens for _, tokens in sent) + thinking),
+        RealTokens(sum_sent_tokens(sent, context.limits) + thinking),
         tools=factor.apply(RawTokens(tools)),
-        uncertain=RealTokens(sum(tokens for m, tokens in sent if not m.is_countable) + thinking),
+        uncertain=RealTokens(sum_sent_tokens(uncountable, context.limits) + thinking),
     )
 
 
@@ -136,6 +136,8 @@ def _count(counter: TokenCounter, text: str) -> RawTokens:
 
 def prune_messages(context: Context, counter: TokenCounter | None = None) -> list[Message]:
     """The messages with the large results of old ones as previews, counted where asked for."""
+    if not context.pruned_through:
+        return list(context.messages)
     return [
         prune_message(message, counter) if message.number <= context.pruned_through else message
         for message in context.messages
@@ -180,8 +182,8 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     system += map(text_block, render_summary_texts(context.summary))
     if context.memory:
         system.append(text_block(context.memory))
-    history = [preview_message(message, limits) for message in prune_messages(context)]
-    first = [preview_message(context.first, limits)] if context.first else []
+    history = preview_messages(prune_messages(context), limits)
+    first = preview_messages([context.first] if context.first else [], limits)
     sent = limit_files([*first, *history])
     messages = build_api_messages(
         sent[len(first) :],
@@ -193,7 +195,7 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     if gap := _gap_note(context):
         opening.append({"role": "user", "content": [text_block(gap)]})
     if context.prompt and context.prompt != context.first:
-        opening += build_api_messages([preview_message(context.prompt, limits)], declared)
+        opening += build_api_messages(preview_messages([context.prompt], limits), declared)
     messages = merge_neighbours([*opening, *messages])
     if not messages or (messages[-1]["role"] == "assistant" and not continued):
         messages.append({"role": "user", "content": [text_block("Continue.")]})

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.context.thinking import THINKING, drop_misplaced_thinking
-from agent.messages import Block, Message, block_text, is_server_tool
+from agent.messages import ApiMessage, Block, Message, block_text, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
 # What an assistant message may carry back without a beta header; other content goes as text.
@@ -51,12 +51,14 @@ def _convert(
     *,
     all_turns: bool = False,
 ) -> list[dict[str, Any]]:
-    prompts = [i for i, message in enumerate(history) if message.is_prompt]
-    running = prompts[-1] if prompts and not all_turns else 0
+    running = 0 if all_turns else _find_last_prompt(history)
     names: dict[str, str] = {}
     served = _served(history)
-    messages = []
+    messages: list[dict[str, Any]] = []
     for index, message in enumerate(history):
+        if message.plain:
+            messages.append(message.plain)
+            continue
         keep = thinking_from is not None and index > running and message.number >= thinking_from
         sent = [
             _as_text(block)
@@ -72,13 +74,20 @@ def _convert(
     return _pair(merged)
 
 
+def _find_last_prompt(history: Sequence[Message]) -> int:
+    """Where the running turn begins; 0 where no person wrote anything."""
+    return next((i for i in range(len(history) - 1, -1, -1) if history[i].is_prompt), 0)
+
+
 def _served(history: Sequence[Message]) -> set[tuple[int, int]]:
     """Where calls of the server's tools stand that have their result after them, and where those
     do: a stopped search has none, and the API takes neither without the other."""
     waiting: dict[str, tuple[int, int]] = {}
     pairs: set[tuple[int, int]] = set()
     for index, message in enumerate(history):
-        for at, block in enumerate(message.blocks if message.role == "assistant" else ()):
+        if message.plain or message.role == "user":
+            continue
+        for at, block in enumerate(message.blocks):
             if block["type"] == "server_tool_use":
                 waiting[block.get("id", "")] = (index, at)
             elif is_server_tool(block) and (
@@ -94,6 +103,10 @@ def _may_think(messages: Sequence[dict[str, Any]]) -> bool:
     to all that came before it."""
     begun = False
     for message in messages:
+        if isinstance(message, ApiMessage):  # all text
+            if begun and message["role"] == "user":
+                return False
+            continue
         kinds = [block["type"] for block in message["content"]]
         if message["role"] == "user":
             if begun and set(kinds) != {"tool_result"}:
@@ -180,6 +193,9 @@ def _pair(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     waiting: list[str] = []
     used: set[str] = set()
     for message in messages:
+        if isinstance(message, ApiMessage) and not waiting:
+            paired.append(message)
+            continue
         content = message["content"]
         if message["role"] == "user":
             results = {b["tool_use_id"]: b for b in content if b["type"] == "tool_result"}

@@ -1,7 +1,7 @@
 """Oversized messages are sent as previews: what they are cut down to, and how."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
@@ -23,9 +23,30 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
     return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
 
-def is_previewed(message: Message, limits: Limits) -> bool:
-    """Whether a request holds only a part of a message, because it is oversized."""
-    return limits.factor.steady().apply(message.tokens) > preview_limit(message, limits)
+def sum_sent_tokens(messages: Iterable[Message], limits: Limits) -> RealTokens:
+    """`count_sent_tokens` of them all. Where none is oversized, which is known from the largest,
+    they are rounded up once: it may be a token a message less."""
+    messages = list(messages)
+    raw = [message.tokens for message in messages]
+    if limits.factor.apply(max(raw, default=RawTokens(0))) <= _smallest_limit(limits):
+        return limits.factor.apply(RawTokens(sum(raw)))
+    return RealTokens(sum(count_sent_tokens(message, limits) for message in messages))
+
+
+def find_previewed(messages: Sequence[Message], limits: Limits) -> set[int]:
+    """Where those messages stand of which a request holds only a part, because they are
+    oversized."""
+    apply, smallest = limits.factor.steady().apply, _smallest_limit(limits)
+    return {
+        index
+        for index, message in enumerate(messages)
+        if (tokens := apply(message.tokens)) > smallest and tokens > preview_limit(message, limits)
+    }
+
+
+def _smallest_limit(limits: Limits) -> int:
+    """The least that any message is cut down to: what most need not be compared with."""
+    return min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
 
 
 def preview_limit(message: Message, limits: Limits) -> int:
@@ -38,16 +59,21 @@ def preview_limit(message: Message, limits: Limits) -> int:
 def result_room(limits: Limits, calls: int) -> RawTokens:
     """Raw tokens that each of so many calls of a round may return so that all their results can be
     sent whole."""
-    limit = min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
-    return limits.factor.raw(limit * FILLED / max(1, calls))
+    return limits.factor.raw(_smallest_limit(limits) * FILLED / max(1, calls))
 
 
-def preview_message(message: Message, limits: Limits) -> Message:
+def preview_messages(messages: Sequence[Message], limits: Limits) -> list[Message]:
+    """The messages, with previews in place of the oversized ones."""
+    sent = list(messages)
+    for index in find_previewed(messages, limits):
+        sent[index] = _preview(sent[index], limits)
+    return sent
+
+
+def _preview(message: Message, limits: Limits) -> Message:
     """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
     stands at its end), attachments by their names, calls of the server's tools with their results
-    as text, since neither may go without the other. Others unchanged."""
-    if not is_previewed(message, limits):
-        return message
+    as text, since neither may go without the other."""
     limit, size = preview_limit(message, limits), limits.factor.steady().apply(message.tokens)
     texts = locate_texts(message.blocks)
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]

@@ -1,13 +1,13 @@
 """One Messages API call, and for how long the server keeps its prompt."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 from agent.context.thinking import THINKING
-from agent.messages import Block
+from agent.messages import ApiMessage, Block, encode_json
 
 Ttl = Literal["5m", "1h"]
 CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
@@ -47,7 +47,7 @@ class Request:
             "model": self.model,
             "max_tokens": self.max_tokens,
             "system": [dict(block) for block in self.system],
-            "messages": [dict(message) for message in self.messages],
+            "messages": list(self.messages),
         }
         if self.tools:
             body["tools"] = list(self.tools)
@@ -63,26 +63,30 @@ class Request:
         for index in self.breakpoints:
             if index < len(self.system):
                 body["system"][index]["cache_control"] = control
-        last = () if self.aside else body["messages"][-1:]
-        for message in (*last, *_find_last_end(body["messages"])):
+        for index in self._list_ends():
+            message = body["messages"][index]
             *before, final = message["content"]
             if final["type"] not in THINKING:
-                message["content"] = [*before, final | {"cache_control": control}]
+                content = [*before, final | {"cache_control": control}]
+                body["messages"][index] = message | {"content": content}
         return body
 
-
-def _find_last_end(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """The message that the request before this one ended with, if there was one: the model's
-    newest words answered it."""
-    said = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
-    return messages[said[-1] - 1 : said[-1]] if said else ()
+    def _list_ends(self) -> set[int]:
+        """Where the messages stand that requests end with: this one, unless no later one begins
+        like it, and the one before it, if there was one, which the model's newest words
+        answered."""
+        last = len(self.messages) - 1
+        said = (i for i in range(last, 0, -1) if self.messages[i]["role"] == "assistant")
+        ends = {index - 1 for index in islice(said, 1)}
+        return ends if self.aside or last < 0 else ends | {last}
 
 
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent, to be streamed."""
-    streamed = {**body, "stream": True}
-    text = json.dumps(streamed, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode()
+    # Those that stay the same were encoded for an earlier request.
+    messages = (m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"])
+    rest = encode_json({name: value for name, value in body.items() if name != "messages"})
+    return b'{"stream":true,"messages":[%b],%b' % (b",".join(messages), rest[1:])
 
 
 def choose_cache_ttl(pauses: Sequence[float]) -> Ttl:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from agent.messages import ApiMessage
+
 THINKING = ("thinking", "redacted_thinking")
 # The first version of each family that keeps the thinking of all turns in its context; older ones
 # ignore it as soon as the next turn begins.
@@ -30,8 +32,11 @@ def keeps_thinking(model: str) -> bool:
 def drop_misplaced_thinking(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages without thinking where the API does not take it: after a call, or at the end.
     What is decided of a message hangs on nothing after it, so that requests go on as they began."""
-    kept = []
+    kept: list[dict[str, Any]] = []
     for message in messages:
+        if isinstance(message, ApiMessage):  # all text
+            kept.append(message)
+            continue
         content = message["content"]
         if _is_misplaced([block["type"] for block in content]):
             content = [block for block in content if block["type"] not in THINKING]

@@ -25,7 +25,7 @@ from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
-from chat.queries.conversation import to_agent_message
+from chat.queries.tails import to_agent_message
 from chat.services import compaction_jobs, compactions, gaps
 
 log = structlog.get_logger(__name__)

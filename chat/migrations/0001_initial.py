@@ -174,6 +174,7 @@ class Migration(migrations.Migration):
                 ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers]}: what the user has switched on.')),
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),
                 ('next_number', models.PositiveIntegerField(default=1, help_text='Of the next message.')),
+                ('history_version', models.BigIntegerField(default=0, help_text='Changed by every write to its messages, so that a process knows whether what it keeps of them is current.')),
                 ('meter_valid_from', models.PositiveIntegerField(default=0, help_text='Usage reported by messages numbered below this no longer describes the context.')),
                 ('long_pause', models.FloatField(blank=True, help_text='Seconds: the newest pause before the last compaction that outlived the shorter lifetime of the prompt cache.', null=True)),
                 ('input_tokens', models.PositiveBigIntegerField(default=0)),

@@ -78,6 +78,11 @@ class Conversation(models.Model):
         blank=True, help_text="What the model was told of the user when the last turn began."
     )
     next_number = models.PositiveIntegerField(default=1, help_text="Of the next message.")
+    history_version = models.BigIntegerField(
+        default=0,
+        help_text="Changed by every write to its messages, so that a process knows whether what it "
+        "keeps of them is current.",
+    )
     meter_valid_from = models.PositiveIntegerField(
         default=0,
         help_text="Usage reported by messages numbered below this no longer describes the context.",

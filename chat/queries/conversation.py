@@ -6,13 +6,10 @@ costs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import pairwise
-from typing import cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 
 from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
@@ -20,29 +17,13 @@ from agent.context.assemble import Context, Size
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl
 from agent.context.summary import Summary
 from agent.engine import MeteredContext, UsageReport, meter
-from agent.messages import Message as AgentMessage
-from agent.messages import RawTokens, RealTokens, Role, Usage
+from agent.messages import RealTokens, Usage
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.model_server import get_counter
+from chat.queries.tails import Row, Tail, find_thinking, load_tail
 from chat.queries.tools import declare_tools
-
-_FIELDS = (
-    "number",
-    "position",
-    "role",
-    "blocks",
-    "tokens",
-    "pasted",
-    "sent_in_part",
-    "status",
-    "stop_reason",
-    "model",
-    "usage",
-    "created_at",
-    "turn",
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +34,12 @@ class RequestState:
     profile: ModelProfile
     policy: Policy
     metered: MeteredContext
-    rows: Sequence[Message]  # those of `context.messages`, in order
+    tail: Tail
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """Those of `context.messages`, in order."""
+        return self.tail.rows
 
     @property
     def context(self) -> Context:
@@ -84,7 +70,7 @@ class RequestState:
         return self.metered.fits
 
     @property
-    def last_reply(self) -> Message | None:
+    def last_reply(self) -> Row | None:
         """The newest reply whose reported usage still describes the context."""
         return _last_reply(self.rows, self.conversation)
 
@@ -106,15 +92,15 @@ class RequestState:
     @property
     def pauses(self) -> list[float]:
         """Seconds that the user let pass before each of the newest prompts."""
-        return _list_pauses(self.conversation, self.rows)
+        return _list_pauses(self.conversation, self.tail)
 
     @property
     def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
         return sum(
-            any(block.get("type") == "tool_use" for block in row.blocks)
-            for row in self.rows
+            message.plain is None and any(b.get("type") == "tool_use" for b in message.blocks)
+            for row, message in zip(self.rows, self.context.messages, strict=True)
             if since is None or row.created_at > since
         )
 
@@ -138,122 +124,61 @@ def load_state(conversation_id: UUID) -> RequestState:
 
 
 def load_state_for(conversation: Conversation, profile: ModelProfile | None = None) -> RequestState:
-    """`load_state` for a row, and a profile, that were just read: two to four queries, whatever the
-    length."""
+    """`load_state` for a row, and a profile, that were just read; see `chat.queries.tails`."""
     profile = profile or load_profile(conversation.model)
-    branch = (
-        Message.objects.filter(conversation=conversation, active=True)
-        .only(*_FIELDS)
-        .annotate(turn_ended_at=F("turn__finished_at"))
-    )
-    through = None
-    if conversation.compressed_through_id:
-        through = Message.objects.only("number", "position").get(
-            pk=conversation.compressed_through_id
-        )
-    tail = branch.filter(position__gt=through.position) if through else branch
-    # The one that is being written is left out here: as a condition it would cost more.
-    rows = [row for row in tail.order_by("position") if row.status != Message.Status.STREAMING]
-    messages = [to_agent_message(row) for row in rows]
-    first = prompt = None
-    if through and conversation.keep_first_message:
-        first = branch.filter(position=0, role=Message.Role.USER).first()
-    if through and messages and not any(message.is_prompt for message in messages):
-        prompt = _prompt_before(branch, through)
+    tail = load_tail(conversation)
     policy = policy_for(conversation)
     context = Context(
         model=conversation.model,
         system_prompt=conversation.system_prompt,
         summary=Summary.from_text(conversation.compressed_context or ""),
         pruned_through=conversation.pruned_through,
-        summary_through=through.number if through else 0,
-        first=to_agent_message(first) if first else None,
-        prompt=to_agent_message(prompt) if prompt else None,
-        messages=messages,
+        summary_through=tail.through[1] if tail.through else 0,
+        first=tail.first if conversation.keep_first_message else None,
+        prompt=tail.prompt,
+        messages=tail.messages,
         limits=limits_for(profile, conversation),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
-        thinking_from=_find_own_thinking(conversation, rows),
+        thinking_from=_find_own_thinking(conversation, tail.rows),
         show_thinking=profile.show_thinking,
-        cache_ttl=choose_cache_ttl(_list_pauses(conversation, rows))
+        cache_ttl=choose_cache_ttl(_list_pauses(conversation, tail))
         if settings.CACHE_FOR_AN_HOUR
         else "5m",
     )
-    reply = _last_reply(rows, conversation)
+    reply = _last_reply(tail.rows, conversation)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
-    return RequestState(conversation, profile, policy, metered, rows)
+    return RequestState(conversation, profile, policy, metered, tail)
 
 
-def _find_own_thinking(conversation: Conversation, rows: Sequence[Message]) -> int:
+def _find_own_thinking(conversation: Conversation, rows: Sequence[Row]) -> int:
     """The number from which on thinking was written after what is sent now. An imported message
     has no turn: the API took its thinking from another account, after another system prompt."""
     imported = (r.number for r in rows if r.turn_id is None and r.role == Message.Role.ASSISTANT)
     return max(conversation.meter_valid_from, max(imported, default=-1) + 1)
 
 
-def _prompt_before(branch: QuerySet[Message], through: Message) -> Message | None:
-    """The last message of a person up to `through`; the rounds of its turn follow."""
-    users = branch.filter(position__lte=through.position, role=Message.Role.USER)
-    return users.exclude(blocks__0__type="tool_result").order_by("-position").first()
-
-
-def _list_pauses(conversation: Conversation, rows: Sequence[Message]) -> list[float]:
+def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
     """Seconds from the end of a turn to what the user said next: the long one that is remembered
-    from before the last compaction, and those between the rows."""
+    from before the last compaction, and those of the tail."""
     earlier = [] if conversation.long_pause is None else [conversation.long_pause]
-    return earlier + [
-        (row.created_at - _ended_at(before)).total_seconds()
-        for before, row in pairwise(rows)
-        if to_agent_message(row).is_prompt
-    ]
+    return [*earlier, *tail.pauses]
 
 
-def _ended_at(row: Message) -> datetime:
-    """When a message's turn ended; imported ones have none."""
-    ended: datetime | None = getattr(row, "turn_ended_at", None)
-    return ended or row.created_at
-
-
-def to_agent_message(row: Message) -> AgentMessage:
-    """A message as requests see it: empty, where the model declined to write it."""
-    blocks = [] if row.stop_reason == Message.REFUSED else row.blocks
-    return AgentMessage(
-        row.number,
-        cast(Role, row.role),
-        blocks,
-        _sent_tokens(row),
-        row.pasted,
-        _thinking(row),
-        row.created_at.timestamp(),
-    )
-
-
-def _sent_tokens(row: Message) -> RawTokens:
-    """Raw tokens of what is sent of a message."""
-    return RawTokens(0 if row.stop_reason == Message.REFUSED else row.tokens)
-
-
-def _thinking(row: Message) -> RealTokens:
-    """What was reported of the thinking that is sent of a message."""
-    usage = (row.usage or {}) if row.stop_reason != Message.REFUSED else {}
-    details = usage.get("output_tokens_details") or {}
-    return RealTokens(int(details.get("thinking_tokens") or 0))
-
-
-def _last_reply(rows: Sequence[Message], conversation: Conversation) -> Message | None:
+def _last_reply(rows: Sequence[Row], conversation: Conversation) -> Row | None:
     return next((row for row in reversed(rows) if _reports(row, conversation)), None)
 
 
-def _report(row: Message) -> UsageReport:
+def _report(row: Row) -> UsageReport:
     return UsageReport(
         row.number,
         Usage.from_api(row.usage),
-        thinking=_thinking(row),
+        thinking=find_thinking(row),
         complete=row.status == Message.Status.COMPLETE,
     )
 
 
-def _reports(row: Message, conversation: Conversation) -> bool:
+def _reports(row: Row, conversation: Conversation) -> bool:
     """Whether a message's usage tells the size of the context as it is."""
     return (
         bool(row.usage)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -13,6 +14,7 @@ from agent.context.assemble import Context, assemble, convert_to_text
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import make_last_request
+from agent.messages import ApiMessage
 from agent.model.client import Client, Spent
 from agent.model.rules import find_violations
 from agent.tokens import TokenCounter
@@ -108,7 +110,21 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
 
 
 def _violations(request: Request, *, resumed: bool = False) -> list[str]:
-    return find_violations(request.body(), body_bytes=len(request.data), resumed=resumed)
+    """What a request breaks. The text that it begins with is not checked again where that stood in
+    a valid request before: the rules that span messages are about calls and thinking."""
+    body, size = request.body(), len(request.data)
+    messages = body["messages"]
+    known = takewhile(lambda each: isinstance(each, ApiMessage) and each.valid, messages[:-1])
+    first = sum(1 for _ in known)
+    if first and messages[first]["role"] == "assistant":
+        first -= 1  # a request begins with the user's words
+    newer = messages[first:]
+    if find_violations(body | {"messages": newer}, body_bytes=size, resumed=resumed):
+        return find_violations(body, body_bytes=size, resumed=resumed)
+    for each in newer:
+        if isinstance(each, ApiMessage):
+            each.valid = True
+    return []
 
 
 @cache

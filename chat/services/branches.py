@@ -20,9 +20,11 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
-from chat.queries.conversation import load_state, to_agent_message
+from chat.queries.conversation import load_state
+from chat.queries.tails import to_agent_message
 from chat.services import attachments, compactions, gaps, requests, turns
 from chat.services.conversations import load_owned, refuse_if_busy
+from chat.services.history import change_history
 
 
 def edit_message(
@@ -132,6 +134,7 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
             summarised |= gaps.forget_message(conversation, doomed)
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
+        change_history(conversation)
         current = compactions.restate_current(conversation)
         if summarised and current:
             gaps.redraw(current)
@@ -180,6 +183,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     rows = Message.objects.filter(conversation=conversation)
     rows.filter(active=True, position__gt=position).update(active=False)
     rows.filter(pk__in=[row.pk for row in way if not row.active]).update(active=True)
+    change_history(conversation)
     _emit(conversation, BranchChanged(position))
 
 

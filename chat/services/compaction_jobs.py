@@ -14,8 +14,9 @@ from agent.model.client import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
-from chat.queries.conversation import RequestState, load_state, to_agent_message
+from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import load_covered, read_chapters
+from chat.queries.tails import to_agent_message
 from chat.services import conversations
 from chat.services.compactions import (
     CANCELLED,

@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 from django.db.models import F
+from django.db.models.expressions import CombinedExpression
 from django.utils import timezone
 
 from agent.errors import AgentError
@@ -21,6 +22,7 @@ from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
 from chat.queries.model_server import get_counter
 from chat.services import compactions, search_index
+from chat.services.history import change_history, change_history_of
 from chat.services.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
@@ -86,7 +88,7 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
                 message = append_answer(conversation, find_head(conversation), turn)
             store_answer(conversation, profile, message, ending, tokens)
         state = load_state_for(conversation, profile)
-        if state.doubted and state.last_reply == message:
+        if state.doubted and message and state.last_reply and state.last_reply.pk == message.pk:
             transaction.on_commit(lambda: _report_doubt(turn, state), robust=True)
         group = conversation_group(conversation.pk)
         emit_later(group, lambda: from_rows.turn_finished(turn, message))
@@ -121,6 +123,7 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
+        change_history_of(turn.conversation_id)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
     return True
 
@@ -179,7 +182,7 @@ def store_answer(
 ) -> None:
     """Store how an answer, or a round of it, ended, and charge its usage. The caller's transaction
     holds the turn."""
-    _charge(conversation, profile, message, ending)
+    charged = _charge(conversation, profile, message, ending)
     message.status = _MESSAGE_STATUS[ending.status]
     message.stop_reason = ending.stop_reason
     message.usage = ending.usage
@@ -190,31 +193,39 @@ def store_answer(
     message.save(
         update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
     )
+    change_history(conversation, message, **charged)
     search_index.index_messages(conversation.owner_id, [message])
 
 
 def _charge(
     conversation: Conversation, profile: ModelProfile, message: Message, ending: TurnOutcome
-) -> None:
-    """Add an answer's usage to the totals, and teach the model's token factor. The rows at hand
-    are brought up to date with what is written."""
+) -> dict[str, CombinedExpression]:
+    """The totals with an answer's usage, to be stored; the rows at hand have them already. Teaches
+    the model's token factor."""
     usage = Usage.from_api(ending.usage)
     charged = usage + ending.paused
     if not charged.total:
-        return
+        return {}
     message.cost = profile.price(charged)
-    Conversation.objects.filter(pk=conversation.pk).update(
-        input_tokens=F("input_tokens") + charged.prompt,
-        output_tokens=F("output_tokens") + charged.output_tokens,
-        cost=F("cost") + message.cost,
-    )
-    conversation.input_tokens += charged.prompt
-    conversation.output_tokens += charged.output_tokens
-    conversation.cost += message.cost
+    _learn(profile, ending.raw_prompt, usage.prompt)
+    added = {
+        "input_tokens": charged.prompt,
+        "output_tokens": charged.output_tokens,
+        "cost": message.cost,
+    }
+    for name, value in added.items():
+        setattr(conversation, name, getattr(conversation, name) + value)
+    return {name: F(name) + value for name, value in added.items()}
+
+
+def _learn(profile: ModelProfile, raw: RawTokens, reported: int) -> None:
+    """Teach a model's token factor by one reply; stored where there is a row and it has moved so
+    far that requests would differ."""
     factor = Factor(profile.token_factor, profile.token_samples)
-    learned = factor.learn(ending.raw_prompt, usage.prompt)
-    if learned != factor:
-        profile.token_factor, profile.token_samples = learned.value, learned.samples
-        ModelProfile.objects.filter(pk=profile.pk).update(
-            token_factor=learned.value, token_samples=learned.samples
-        )
+    learned = factor.learn(raw, reported)
+    if learned == factor or profile.pk is None:
+        return
+    profile.token_factor, profile.token_samples = learned.value, learned.samples
+    ModelProfile.objects.filter(pk=profile.pk).update(
+        token_factor=learned.value, token_samples=learned.samples
+    )

@@ -15,8 +15,9 @@ from chat.models import Compaction, Conversation, Message
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries import model_server, summaries, tree
-from chat.queries.conversation import RequestState, load_state, policy_for, to_agent_message
+from chat.queries.conversation import RequestState, load_state, policy_for
 from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.tails import to_agent_message
 from chat.services import compactions
 from chat.services.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.preparations import is_breaker_open, is_over_budget

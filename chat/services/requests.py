@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
-from agent.context.previews import is_previewed
+from agent.context.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
@@ -23,6 +23,7 @@ from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
 from chat.services import attachments, compactions, memories, preparations
 from chat.services.conversations import create, make_first_title, refuse_if_busy
+from chat.services.history import change_history
 from chat.services.turns import (
     Prompt,
     append_answer,
@@ -158,6 +159,7 @@ def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
             )
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
+            change_history(row)
         return open_answer_turn(row, owner)
 
 
@@ -209,16 +211,13 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
 def _mark_previewed(state: RequestState) -> None:
     """Note which messages the request holds only in part. The page is told of the last one: older
     ones may not be on it, and say so when they are loaded."""
-    pairs = zip(state.rows, state.context.messages, strict=True)
-    new = {
-        row.pk: row
-        for row, sent in pairs
-        if not row.sent_in_part and is_previewed(sent, state.limits)
-    }
+    previewed = find_previewed(state.context.messages, state.limits)
+    new = [state.rows[index] for index in previewed if not state.rows[index].sent_in_part]
     if not new:
         return
-    Message.objects.filter(pk__in=new).update(sent_in_part=True)
-    if state.rows[-1].pk in new:
+    Message.objects.filter(pk__in=[row.pk for row in new]).update(sent_in_part=True)
+    change_history(state.conversation)
+    if state.rows[-1] in new:
         last = Message.objects.get(pk=state.rows[-1].pk)
         group = conversation_group(last.conversation_id)
         emit_later(group, lambda: from_rows.message_created(last))

@@ -69,7 +69,7 @@ def store_results(
             message = append_message(
                 conversation,
                 head,
-                turn=turn,
+                turn,
                 role=Message.Role.USER,
                 blocks=blocks,
                 text=plain_text(blocks),

@@ -23,7 +23,8 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
 from chat.queries import model_server, summaries
-from chat.queries.conversation import load_state, to_agent_message
+from chat.queries.conversation import load_state
+from chat.queries.tails import to_agent_message
 from chat.services import compactions
 from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import begin_turn, next_lease_end

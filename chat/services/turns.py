@@ -22,7 +22,9 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import convert_to_stored
 from chat.queries.model_server import get_counter
+from chat.queries.tails import Row
 from chat.services import search_index
+from chat.services.history import change_history
 from chat.services.rate_limit import count_turn
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
@@ -122,7 +124,7 @@ def _store(
     message = append_message(
         conversation,
         after,
-        turn=turn,
+        turn,
         role=Message.Role.USER,
         blocks=list(prompt.blocks),
         text=plain_text(prompt.blocks),
@@ -220,31 +222,36 @@ def find_head(conversation: Conversation) -> Message | None:
     )
 
 
-def append_message(conversation: Conversation, head: Message | None, **values: Any) -> Message:
-    """A new message after `head`. The caller's transaction holds the conversation or its turn."""
+def append_message(
+    conversation: Conversation, head: Row | Message | None, turn: Turn, **values: Any
+) -> Message:
+    """A new message of a turn, after `head`. The caller's transaction holds the conversation or
+    the turn."""
     number = conversation.next_number
-    Conversation.objects.filter(pk=conversation.pk).update(
-        next_number=number + 1, updated_at=timezone.now()
-    )
-    conversation.next_number = number + 1
     message = Message.objects.create(
         conversation=conversation,
-        parent=head,
+        turn=turn,
+        parent_id=head.pk if head else None,
         number=number,
         position=head.position + 1 if head else 0,
         **values,
     )
-    if message.status != Message.Status.STREAMING:
+    conversation.next_number = number + 1
+    changed = {"next_number": number + 1, "updated_at": timezone.now()}
+    if message.status == Message.Status.STREAMING:
+        Conversation.objects.filter(pk=conversation.pk).update(**changed)
+    else:
+        change_history(conversation, message, **changed)
         search_index.index_messages(conversation.owner_id, [message])
     return message
 
 
-def append_answer(conversation: Conversation, head: Message | None, turn: Turn) -> Message:
+def append_answer(conversation: Conversation, head: Row | Message | None, turn: Turn) -> Message:
     """The empty row of an answer."""
     return append_message(
         conversation,
         head,
-        turn=turn,
+        turn,
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=conversation.model,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from agent.context.previews import preview_message
+from agent.context.previews import find_previewed
 from agent.context.pruning import prune_message
 from agent.errors import ToolError
 from agent.search import lexical
@@ -13,10 +13,10 @@ from agent.search.excerpts import make_excerpt
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.conversation import to_agent_message
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.model_server import get_counter
 from chat.queries.search import Hit, find_messages
+from chat.queries.tails import to_agent_message
 from chat.tools.scope import Scope
 
 SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room
@@ -71,7 +71,7 @@ def _in_sight(scope: Scope) -> set[int]:
         if summarised and not message.is_prompt:
             continue
         kept = prune_message(message) if row.number <= conversation.pruned_through else message
-        if preview_message(kept, limits) is message:
+        if kept is message and not find_previewed([message], limits):
             seen.add(row.pk)
     return seen
 

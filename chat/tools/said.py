@@ -9,7 +9,7 @@ from agent.compaction.quoted import blank_out
 from agent.messages import is_file, is_server_tool
 from agent.search.lexical import STOP_WORDS, compose, find_words, fold
 from chat.models import Message
-from chat.queries.conversation import to_agent_message
+from chat.queries.tails import to_agent_message
 
 # Their results hold nothing but what the user or these tools themselves have said.
 OUR_TOOLS = frozenset({"remember", "recall", "forget", "compact_context"})

@@ -45,6 +45,29 @@ def nobody_works(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
             monkeypatch.setattr(task, "_exec_options", None)
 
 
+@pytest.fixture(autouse=True)
+def what_is_kept_of_conversations_is_true(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whoever writes messages moves their conversation's version. Whatever a test has done, what
+    this process keeps under a current version is what the database holds."""
+    stored = "transactional_db" in request.fixturenames
+    if stored:
+        request.getfixturevalue("transactional_db")  # so that it goes after this
+    yield
+    if not stored:
+        return
+    from chat.models import Conversation
+    from chat.queries.tails import kept_tails, read_tail
+
+    kept = {pk: tail for pk, tail in kept_tails}
+    for conversation in Conversation.objects.filter(pk__in=kept):
+        tail = kept[conversation.pk]
+        if (conversation.history_version, conversation.compressed_through_id) == (
+            tail.version,
+            tail.through_id,
+        ):
+            assert tail == read_tail(conversation)
+
+
 @pytest.fixture
 def user(transactional_db: None) -> "User":
     from tests.chat.factories import make_user

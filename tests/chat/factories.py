@@ -28,6 +28,7 @@ from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.queries.conversation import load_state
 from chat.queries.model_server import get_counter, server_url
+from chat.queries.tails import new_version
 from chat.services import compaction_jobs, compactions, endings, search_index
 from chat.services.endings import TurnOutcome
 from chat.services.turns import next_lease_end
@@ -138,9 +139,11 @@ def add_messages(
     search_index.index_messages(conversation.owner_id, rows)
     branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
     Conversation.objects.filter(pk=conversation.pk).update(
-        next_number=F("next_number") + len(rows), updated_at=timezone.now()
+        next_number=F("next_number") + len(rows),
+        updated_at=timezone.now(),
+        history_version=new_version(),
     )
-    conversation.refresh_from_db(fields=["next_number", "updated_at"])
+    conversation.refresh_from_db(fields=["next_number", "updated_at", "history_version"])
     return rows
 
 

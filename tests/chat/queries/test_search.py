@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from agent.context.previews import preview_message
+from agent.context.previews import preview_messages
 from agent.errors import ToolError
 from agent.messages import Block, sanitise_text
 from agent.messages import Message as AgentMessage
@@ -18,10 +18,10 @@ from agent.search.lexical import parse_query
 from agent.tokens import Limits
 from chat.db import in_db
 from chat.models import Conversation, Message, SearchEntry, Turn
-from chat.queries.conversation import to_agent_message
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
 from chat.queries.search import find_messages
+from chat.queries.tails import to_agent_message
 from chat.services import attachments, conversations, endings, requests, search_index
 from chat.services.endings import TurnOutcome
 from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search_history
@@ -345,7 +345,7 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
 
     conversation, limits = await in_db(made)
     row = await in_db(conversation.messages.get)
-    (cut,) = preview_message(to_agent_message(row), limits).blocks
+    (cut,) = preview_messages([to_agent_message(row)], limits)[0].blocks
     read, note, _ = re.split(r"\n\n(?=\[…)|(?<=…\])\n\n", cut["text"])
     tools = await in_db(bind_tools, conversation, 3, nobody_is_asked)
     results: list[dict] = []
@@ -361,7 +361,7 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
     for start in range(0, len(results), 3):
         blocks = results[start : start + 3]
         together = AgentMessage(9, "user", blocks, get_counter().count_blocks(blocks))
-        assert preview_message(together, limits) is together
+        assert preview_messages([together], limits)[0] is together
 
 
 async def test_an_empty_message_does_not_end_the_reading(user: User) -> None:

@@ -1,0 +1,231 @@
+"""The messages after a conversation's summary, as requests are made of them.
+
+A process keeps the tails that it has read, so that a turn costs the same however many messages
+there are. Every write to the messages of a conversation gives its row a new `history_version` in
+the same transaction (`chat.services.history`): what is kept under another one is read again.
+"""
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, Self, cast
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from agent.messages import Block, RawTokens, RealTokens, Role
+from agent.messages import Message as AgentMessage
+from chat.models import Conversation, Message
+
+# Raw tokens of all tails that are kept, and what the objects of a message take beside its text:
+# some 20 MB.
+KEPT_TOKENS = 2_000_000
+MESSAGE_OVERHEAD = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is read of a message for a request. `turn_ended_at`: None for an imported one, and where
+    its turn had not ended when it was read."""
+
+    pk: int
+    number: int
+    position: int
+    role: str
+    blocks: list[Block]
+    tokens: int
+    pasted: Sequence[tuple[int, int]] | None
+    sent_in_part: bool
+    status: str
+    stop_reason: str
+    model: str
+    usage: dict[str, Any] | None
+    created_at: datetime
+    turn_id: int | None
+    turn_ended_at: datetime | None = field(compare=False)
+
+    @classmethod
+    def of(cls, message: Message) -> Self:
+        """The row of a message that was just stored, with its turn."""
+        ended = message.turn.finished_at if message.turn else None
+        return cls(**{name: getattr(message, name) for name in _STORED}, turn_ended_at=ended)
+
+
+_STORED = Row.__slots__[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The messages after `through`, the id, number and position of the last one in the summary;
+    None: there is no summary. `rows` and `messages` go together. `first` is the conversation's
+    first message, of a user, and `prompt` what the rows' turn answers, each only where the summary
+    covers it. `pauses`: seconds from the end of a turn to what the user said next."""
+
+    version: int
+    through: tuple[int, int, int] | None
+    rows: Sequence[Row]
+    messages: Sequence[AgentMessage]
+    pauses: Sequence[float]
+    weight: int  # raw tokens, the overhead included
+    first: AgentMessage | None = None
+    prompt: AgentMessage | None = None
+
+    @property
+    def through_id(self) -> int | None:
+        return self.through[0] if self.through else None
+
+
+class _KeptTails:
+    """The tails that were used last, of `KEPT_TOKENS` in all. For all threads."""
+
+    def __init__(self) -> None:
+        self._tails: OrderedDict[UUID, Tail] = OrderedDict()
+        self._weight = 0
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[tuple[UUID, Tail]]:
+        with self._lock:
+            return iter(list(self._tails.items()))
+
+    def find(self, conversation_id: UUID, version: int) -> Tail | None:
+        with self._lock:
+            tail = self._tails.get(conversation_id)
+            if tail is None or tail.version != version:
+                return None
+            self._tails.move_to_end(conversation_id)
+            return tail
+
+    def keep(self, conversation_id: UUID, tail: Tail) -> None:
+        with self._lock:
+            old = self._tails.pop(conversation_id, None)
+            self._weight += tail.weight - (old.weight if old else 0)
+            self._tails[conversation_id] = tail
+            while self._weight > KEPT_TOKENS:
+                _, last = self._tails.popitem(last=False)
+                self._weight -= last.weight
+
+
+kept_tails = _KeptTails()
+
+
+def new_version() -> int:
+    """One that no conversation ever had: a tail that is kept under it is never taken for another,
+    even if the transaction that it belongs to is rolled back."""
+    return secrets.randbits(63)
+
+
+def load_tail(conversation: Conversation) -> Tail:
+    """The tail of a conversation whose row was just read: without a query where this process has
+    it, else with one to four, whatever the length."""
+    tail = kept_tails.find(conversation.pk, conversation.history_version)
+    if tail is None or tail.through_id != conversation.compressed_through_id:
+        tail = read_tail(conversation)
+        kept_tails.keep(conversation.pk, tail)
+    return tail
+
+
+def extend_tail(conversation: Conversation, before: int, message: Message) -> None:
+    """Keep the tail that a write has made by storing `message` at its end, where this process has
+    that of the version `before`. The conversation has its new version already."""
+    tail = kept_tails.find(conversation.pk, before)
+    if tail is None or (tail.rows and tail.rows[-1].position >= message.position):
+        return
+    row = Row.of(message)
+    new = to_agent_message(row)
+    if tail.through and not (new.is_prompt or tail.prompt or _holds_prompt(tail.messages)):
+        return  # what it answers has to be read
+    kept_tails.keep(
+        conversation.pk,
+        replace(
+            tail,
+            version=conversation.history_version,
+            rows=[*tail.rows, row],
+            messages=[*tail.messages, new],
+            pauses=[*tail.pauses, *_find_pauses([*tail.rows[-1:], row])],
+            weight=tail.weight + _weigh([row]),
+            prompt=None if new.is_prompt else tail.prompt,
+        ),
+    )
+
+
+def read_tail(conversation: Conversation) -> Tail:
+    """`load_tail` from the database."""
+    branch = Message.objects.filter(conversation=conversation, active=True)
+    through = None
+    if conversation.compressed_through_id:
+        summarised = Message.objects.filter(pk=conversation.compressed_through_id)
+        through = summarised.values_list("pk", "number", "position").get()
+    after = branch.filter(position__gt=through[2]) if through else branch
+    # The one that is being written is left out here: as a condition it would cost more.
+    streaming = Message.Status.STREAMING
+    rows = [row for row in _rows(after.order_by("position")) if row.status != streaming]
+    messages = [to_agent_message(row) for row in rows]
+    first = prompt = None
+    if through:
+        first = next(map(to_agent_message, _rows(branch.filter(position=0))), None)
+    if through and messages and not _holds_prompt(messages):
+        prompt = _read_prompt_before(branch, through[2])
+    return Tail(
+        conversation.history_version,
+        through,
+        rows,
+        messages,
+        _find_pauses(rows),
+        _weigh(rows),
+        first=first if first and first.role == "user" else None,
+        prompt=prompt,
+    )
+
+
+def _rows(messages: QuerySet[Message]) -> list[Row]:
+    return [Row(*values) for values in messages.values_list(*_STORED, "turn__finished_at")]
+
+
+def _read_prompt_before(branch: QuerySet[Message], position: int) -> AgentMessage | None:
+    """The last message of a person up to a position; the rounds of its turn follow."""
+    users = branch.filter(position__lte=position, role=Message.Role.USER)
+    last = users.exclude(blocks__0__type="tool_result").order_by("-position")[:1]
+    return next(map(to_agent_message, _rows(last)), None)
+
+
+def _holds_prompt(messages: Sequence[AgentMessage]) -> bool:
+    return any(message.is_prompt for message in reversed(messages))
+
+
+def _weigh(rows: Sequence[Row]) -> int:
+    return sum(row.tokens + MESSAGE_OVERHEAD for row in rows)
+
+
+def _find_pauses(rows: Sequence[Row]) -> list[float]:
+    """Seconds from the end of each turn to what the user said next; imported messages have no
+    turn."""
+    return [
+        (row.created_at - (before.turn_ended_at or before.created_at)).total_seconds()
+        for before, row in pairwise(rows)
+        if row.role == Message.Role.USER and to_agent_message(row).is_prompt
+    ]
+
+
+def to_agent_message(row: Row | Message) -> AgentMessage:
+    """A message as requests see it: empty, where the model declined to write it."""
+    refused = row.stop_reason == Message.REFUSED
+    return AgentMessage(
+        row.number,
+        cast(Role, row.role),
+        [] if refused else row.blocks,
+        RawTokens(0 if refused else row.tokens),
+        row.pasted,
+        find_thinking(row),
+        row.created_at.timestamp(),
+    )
+
+
+def find_thinking(row: Row | Message) -> RealTokens:
+    """What was reported of the thinking that is sent of a message."""
+    usage = (row.usage or {}) if row.stop_reason != Message.REFUSED else {}
+    details = usage.get("output_tokens_details") or {}
+    return RealTokens(int(details.get("thinking_tokens") or 0))

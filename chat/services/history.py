@@ -1,0 +1,31 @@
+"""Every change of a conversation's messages is noted here, in the transaction that makes it: what
+processes keep of them (`chat.queries.tails`) counts no more."""
+
+from typing import Any
+from uuid import UUID
+
+from chat.models import Conversation, Message
+from chat.queries.tails import extend_tail, new_version
+
+
+def change_history(
+    conversation: Conversation, appended: Message | None = None, **values: Any
+) -> None:
+    """Give a conversation a new version of its history, and with it the `values` of other columns.
+
+    `appended`: the message whose storing was the whole change, with its turn. Where nobody else has
+    changed the history since the row was read, what this process keeps goes on with it.
+    """
+    before, after = conversation.history_version, new_version()
+    row = Conversation.objects.filter(pk=conversation.pk)
+    unchanged = row.filter(history_version=before).update(history_version=after, **values)
+    if not unchanged:
+        row.update(history_version=after, **values)
+    conversation.history_version = after
+    if unchanged and appended:
+        extend_tail(conversation, before, appended)
+
+
+def change_history_of(conversation_id: UUID) -> None:
+    """The same where only the id is at hand."""
+    Conversation.objects.filter(pk=conversation_id).update(history_version=new_version())
