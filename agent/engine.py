@@ -80,7 +80,7 @@ def meter(
     certain = _certain_before(context, size, after)
     if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
-    newer = sum_sent_tokens((m for m in after if m.number > report.number), context.limits)
+    newer = sum_sent_tokens([m for m in after if m.number > report.number], context.limits)
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
         kept = context.keeps_thinking and report.number >= context.thinking_from
@@ -93,7 +93,7 @@ def meter(
 
 def _certain_before(context: Context, size: Size, after: Sequence[Message]) -> RealTokens:
     """What the prompt that `after` followed held for certain."""
-    countable = (message for message in after if message.is_countable)
+    countable = [message for message in after if message.is_countable]
     return RealTokens(size.certain - sum_sent_tokens(countable, context.limits))
 
 

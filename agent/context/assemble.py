@@ -112,8 +112,9 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     messages = prune_messages(context, counter)
     sent = [*filter(None, [context.first, context.prompt]), *messages]
     uncountable = [message for message in sent if not message.is_countable]
-    kept = [m.thinking for m in messages if m.number >= context.thinking_from]
-    thinking = sum(kept) if context.keeps_thinking else 0
+    thinking = 0
+    if context.keeps_thinking:
+        thinking = sum(m.thinking for m in messages if m.number >= context.thinking_from)
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )

@@ -1,12 +1,12 @@
 """Oversized messages are sent as previews: what they are cut down to, and how."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
 from agent.messages import Block, Message, RawTokens, RealTokens, is_server_tool, locate_texts
-from agent.tokens import Limits
+from agent.tokens import Factor, Limits
 
 # Bytes of the note between a preview's head and tail.
 NOTE_BYTES = 140
@@ -23,37 +23,44 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
     return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
 
-def sum_sent_tokens(messages: Iterable[Message], limits: Limits) -> RealTokens:
-    """`count_sent_tokens` of them all. Where none is oversized, which is known from the largest,
-    they are rounded up once: it may be a token a message less."""
-    messages = list(messages)
-    raw = [message.tokens for message in messages]
-    if limits.factor.apply(max(raw, default=RawTokens(0))) <= _smallest_limit(limits):
-        return limits.factor.apply(RawTokens(sum(raw)))
+def sum_sent_tokens(messages: Sequence[Message], limits: Limits) -> RealTokens:
+    """`count_sent_tokens` of them all. Where none is oversized they are rounded up once: it may be
+    a token a message less."""
+    if not _may_be_previewed(messages, limits, limits.factor):
+        return limits.factor.apply(RawTokens(sum(message.tokens for message in messages)))
     return RealTokens(sum(count_sent_tokens(message, limits) for message in messages))
 
 
-def find_previewed(messages: Sequence[Message], limits: Limits) -> set[int]:
+def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
-    apply, smallest = limits.factor.steady().apply, _smallest_limit(limits)
-    return {
+    factor = limits.factor.steady()
+    if not _may_be_previewed(messages, limits, factor):
+        return []
+    return [
         index
         for index, message in enumerate(messages)
-        if (tokens := apply(message.tokens)) > smallest and tokens > preview_limit(message, limits)
-    }
+        if factor.apply(message.tokens) > preview_limit(message, limits)
+    ]
+
+
+def _may_be_previewed(messages: Sequence[Message], limits: Limits, factor: Factor) -> bool:
+    """Whether any is above the smallest limit there is: mostly none is, and that is soon known."""
+    largest = max((message.tokens for message in messages), default=RawTokens(0))
+    return factor.apply(largest) > _smallest_limit(limits)
 
 
 def _smallest_limit(limits: Limits) -> int:
-    """The least that any message is cut down to: what most need not be compared with."""
+    """Above it the results of a round are previewed."""
     return min(int(limits.budget * BUDGET_SHARE), RESULT_TOKENS)
 
 
 def preview_limit(message: Message, limits: Limits) -> int:
     """Tokens above which a message is sent as a preview: a share of the budget, and for the results
     of one round no more than `RESULT_TOKENS`; read_messages reads on."""
-    limit = int(limits.budget * BUDGET_SHARE)
-    return min(limit, RESULT_TOKENS) if message.holds_tool_results else limit
+    if message.holds_tool_results:
+        return _smallest_limit(limits)
+    return int(limits.budget * BUDGET_SHARE)
 
 
 def result_room(limits: Limits, calls: int) -> RawTokens:

@@ -7,6 +7,7 @@ from django.conf import settings
 from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
+from chat.queries.rows import read_row
 
 # Where neither the server, MODEL_WINDOWS nor the table knows the model.
 ASSUMED_WINDOW = 128_000
@@ -43,7 +44,7 @@ CACHE_WRITE = 1.25  # of the input price, for five minutes
 
 def load_profile(name: str) -> ModelProfile:
     """The stored profile of a model, or an unsaved one from the table or from assumptions."""
-    return ModelProfile.objects.filter(name=name).first() or _default(name)
+    return read_row(ModelProfile, name=name) or _default(name)
 
 
 def _default(name: str) -> ModelProfile:

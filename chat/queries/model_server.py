@@ -115,7 +115,7 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
     body, size = request.body(), len(request.data)
     messages = body["messages"]
     known = takewhile(lambda each: isinstance(each, ApiMessage) and each.valid, messages[:-1])
-    first = sum(1 for _ in known)
+    first = len(list(known))
     if first and messages[first]["role"] == "assistant":
         first -= 1  # a request begins with the user's words
     newer = messages[first:]

@@ -21,6 +21,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import load_profile
+from chat.queries.rows import read_values
 from chat.services import attachments
 
 TITLE_LENGTH = 200
@@ -158,11 +159,11 @@ def delete(conversation: Conversation) -> None:
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:
     """Refused (`conversation_busy`) while a turn or a compaction is active."""
-    active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
-    turn = next(iter(active.values_list("kind", "status")), None)
-    if turn is None:
+    pk = conversation.pk if isinstance(conversation, Conversation) else conversation
+    active = read_values(Turn, ("kind", "status"), conversation=pk, status=Turn.ACTIVE)
+    if not active:
         return
-    compacting = Turn.Kind.COMPACT in turn or Turn.Status.COMPACTING in turn
+    compacting = Turn.Kind.COMPACT in active[0] or Turn.Status.COMPACTING in active[0]
     raise Refused(
         RefusalCode.CONVERSATION_BUSY,
         gettext(

@@ -6,13 +6,11 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
-from django.db.models.expressions import CombinedExpression
 from django.utils import timezone
 
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
-from agent.tokens import Factor
+from agent.tokens import LEARNING_WINDOW, Factor
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -23,9 +21,12 @@ from chat.queries.model_profiles import load_profile
 from chat.queries.model_server import get_counter
 from chat.services import compactions, search_index
 from chat.services.history import change_history, change_history_of
+from chat.services.rows import save_row, update_row
 from chat.services.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
+
+LEAST_MOVE = 0.0005  # of a token factor that is stored: a hundredth of what estimates are off by
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,13 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
     with transaction.atomic():
         if ending.status != Turn.Status.COMPLETED:
             compactions.fail_all_of(turn_id)
-        row = Turn.objects.filter(pk=turn_id)
-        if row.filter(status__in=Turn.ACTIVE).update(**end):
+        if update_row(Turn, end, pk=turn_id, status=Turn.ACTIVE):
             message = find_open_answer(turn_id)
         else:
             message = _given_up(turn_id) if ending.blocks else None
             if message is None:
                 return None
-            row.update(**end, notice=Notice.STORED_LATE)
+            update_row(Turn, end | {"notice": Notice.STORED_LATE}, pk=turn_id)
             search_index.unindex_messages([message])
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
@@ -190,42 +190,40 @@ def store_answer(
         message.blocks = list(ending.blocks)
         message.text = plain_text(ending.blocks)
         message.tokens = tokens
-    message.save(
-        update_fields=["status", "stop_reason", "usage", "blocks", "text", "tokens", "cost"]
-    )
-    change_history(conversation, message, **charged)
+    save_row(message, "status", "stop_reason", "usage", "blocks", "text", "tokens", "cost")
+    change_history(conversation, message, added=charged)
     search_index.index_messages(conversation.owner_id, [message])
 
 
 def _charge(
     conversation: Conversation, profile: ModelProfile, message: Message, ending: TurnOutcome
-) -> dict[str, CombinedExpression]:
-    """The totals with an answer's usage, to be stored; the rows at hand have them already. Teaches
-    the model's token factor."""
+) -> dict[str, float]:
+    """What an answer's usage adds to the conversation's totals, to be stored; the rows at hand have
+    it already. Teaches the model's token factor."""
     usage = Usage.from_api(ending.usage)
     charged = usage + ending.paused
     if not charged.total:
         return {}
     message.cost = profile.price(charged)
     _learn(profile, ending.raw_prompt, usage.prompt)
-    added = {
+    added: dict[str, float] = {
         "input_tokens": charged.prompt,
         "output_tokens": charged.output_tokens,
         "cost": message.cost,
     }
     for name, value in added.items():
         setattr(conversation, name, getattr(conversation, name) + value)
-    return {name: F(name) + value for name, value in added.items()}
+    return added
 
 
 def _learn(profile: ModelProfile, raw: RawTokens, reported: int) -> None:
-    """Teach a model's token factor by one reply; stored where there is a row and it has moved so
-    far that requests would differ."""
+    """Teach a model's token factor by one reply. It is stored where it has moved, and only after
+    the commit: all conversations of the model share its row."""
     factor = Factor(profile.token_factor, profile.token_samples)
     learned = factor.learn(raw, reported)
-    if learned == factor or profile.pk is None:
+    settled = factor.samples >= LEARNING_WINDOW
+    if learned == factor or (settled and abs(learned.value - factor.value) < LEAST_MOVE):
         return
     profile.token_factor, profile.token_samples = learned.value, learned.samples
-    ModelProfile.objects.filter(pk=profile.pk).update(
-        token_factor=learned.value, token_samples=learned.samples
-    )
+    if profile.pk is not None:
+        transaction.on_commit(lambda: save_row(profile, "token_factor", "token_samples"))

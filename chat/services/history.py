@@ -6,21 +6,27 @@ from uuid import UUID
 
 from chat.models import Conversation, Message
 from chat.queries.tails import extend_tail, new_version
+from chat.services.rows import Values, update_row
 
 
 def change_history(
-    conversation: Conversation, appended: Message | None = None, **values: Any
+    conversation: Conversation,
+    appended: Message | None = None,
+    *,
+    added: Values | None = None,
+    **values: Any,
 ) -> None:
-    """Give a conversation a new version of its history, and with it the `values` of other columns.
+    """Give a conversation a new version of its history, and with it the `values` of other columns
+    and what is `added` to them.
 
     `appended`: the message whose storing was the whole change, with its turn. Where nobody else has
     changed the history since the row was read, what this process keeps goes on with it.
     """
     before, after = conversation.history_version, new_version()
-    row = Conversation.objects.filter(pk=conversation.pk)
-    unchanged = row.filter(history_version=before).update(history_version=after, **values)
+    values["history_version"] = after
+    unchanged = update_row(Conversation, values, added, pk=conversation.pk, history_version=before)
     if not unchanged:
-        row.update(history_version=after, **values)
+        update_row(Conversation, values, added, pk=conversation.pk)
     conversation.history_version = after
     if unchanged and appended:
         extend_tail(conversation, before, appended)
@@ -28,4 +34,4 @@ def change_history(
 
 def change_history_of(conversation_id: UUID) -> None:
     """The same where only the id is at hand."""
-    Conversation.objects.filter(pk=conversation_id).update(history_version=new_version())
+    update_row(Conversation, {"history_version": new_version()}, pk=conversation_id)

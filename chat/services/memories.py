@@ -20,6 +20,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
+from chat.queries.rows import read_values
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
@@ -203,7 +204,7 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
 def render_prompt_text(owner_id: int, factor: Factor) -> str:
     """The facts as a system block, by id; the newest where not all fit the budget of real tokens.
     "" for none."""
-    rows = sorted(Memory.objects.filter(owner=owner_id).values_list("pk", "text"), reverse=True)
+    rows = sorted(read_values(Memory, ("pk", "text"), owner=owner_id), reverse=True)
     if not rows:
         return ""
     lines: list[str] = []

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -21,9 +20,12 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
+from chat.queries.rows import read_row
+from chat.queries.tails import Row
 from chat.services import attachments, compactions, memories, preparations
 from chat.services.conversations import create, make_first_title, refuse_if_busy
 from chat.services.history import change_history
+from chat.services.rows import save_row, update_row
 from chat.services.turns import (
     Prompt,
     append_answer,
@@ -90,13 +92,12 @@ def send_prompt(
         # The database's constraints keep out a second turn and a repeated frame. Which of them it
         # was is looked up only then.
         with transaction.atomic():
-            active = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.ACTIVE)
-            rows = Conversation.objects.select_for_update().annotate(busy=Exists(active))
-            conversation = rows.get(pk=conversation_id, owner=user)
-            if conversation.busy:
-                # PostgreSQL would let the new turn wait for one that is just ending, and that one
-                # for the conversation: a deadlock.
-                refuse_if_busy(conversation)
+            conversation = read_row(Conversation, lock=True, pk=conversation_id, owner=user.pk)
+            if conversation is None:
+                raise Conversation.DoesNotExist
+            # PostgreSQL would let the new turn wait for one that is just ending, and that one for
+            # the conversation: a deadlock.
+            refuse_if_busy(conversation)
             head = find_head(conversation)
             if expected_head is not None and expected_head != (head.number if head else 0):
                 raise Refused(
@@ -104,7 +105,7 @@ def send_prompt(
                 )
             if not conversation.title:
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
-                Conversation.objects.filter(pk=conversation.pk).update(title=conversation.title)
+                save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
             return open_answer_turn(conversation, owner, prompt=prompt, after=head)
     except (IntegrityError, Refused) as error:
@@ -168,7 +169,7 @@ def open_answer_turn(
     owner: str,
     *,
     prompt: Prompt | None = None,
-    after: Message | None = None,
+    after: Row | Message | None = None,
 ) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
     turn = begin_turn(conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after)
@@ -204,7 +205,7 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
             emit(group, from_rows.context_usage(state))
-    Turn.objects.filter(pk=turn.pk).update(status=Turn.Status.RUNNING)
+    update_row(Turn, {"status": Turn.Status.RUNNING}, pk=turn.pk)
     return AnswerStart(turn, state, message)
 
 

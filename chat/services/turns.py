@@ -22,10 +22,12 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import convert_to_stored
 from chat.queries.model_server import get_counter
-from chat.queries.tails import Row
+from chat.queries.rows import read_row
+from chat.queries.tails import Row, load_tail
 from chat.services import search_index
 from chat.services.history import change_history
 from chat.services.rate_limit import count_turn
+from chat.services.rows import Values, insert_row, update_row
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
@@ -92,7 +94,7 @@ def begin_turn(
     owner: str,
     *,
     prompt: Prompt | None = None,
-    after: Message | None = None,
+    after: Row | Message | None = None,
     focus: str = "",
     by: int | None = None,
 ) -> Turn:
@@ -103,13 +105,14 @@ def begin_turn(
     costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
     """
     count_turn(by or conversation.owner_id)
-    turn = Turn.objects.create(
+    turn = Turn(
         conversation=conversation,
         kind=kind,
         owner=owner,
         focus=focus,
         lease_expires=next_lease_end(),
     )
+    insert_row(turn)
     group = conversation_group(conversation.pk)
     if prompt:
         message = _store(prompt, conversation, after, turn)
@@ -119,7 +122,7 @@ def begin_turn(
 
 
 def _store(
-    prompt: Prompt, conversation: Conversation, after: Message | None, turn: Turn
+    prompt: Prompt, conversation: Conversation, after: Row | Message | None, turn: Turn
 ) -> Message:
     message = append_message(
         conversation,
@@ -199,7 +202,7 @@ def request_stop(turn_id: int) -> None:
 
 def lock_turn(turn_id: int) -> Turn:
     """The active turn, locked for this transaction."""
-    turn = Turn.objects.select_for_update().filter(pk=turn_id, status__in=Turn.ACTIVE).first()
+    turn = read_row(Turn, lock=True, pk=turn_id, status=Turn.ACTIVE)
     if turn is None:
         raise TurnEnded(turn_id)
     return turn
@@ -208,12 +211,20 @@ def lock_turn(turn_id: int) -> Turn:
 def find_open_answer(turn_id: int) -> Message | None:
     """The row that a turn's answer is written into, with its turn and conversation; None before
     there is one."""
-    open_rows = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
-    return open_rows.select_related("turn__conversation").first()
+    message = read_row(Message, turn=turn_id, status=Message.Status.STREAMING)
+    turn = read_row(Turn, pk=turn_id) if message else None
+    conversation = read_row(Conversation, pk=turn.conversation_id) if turn else None
+    if not (message and turn and conversation):
+        return None
+    message.turn, message.conversation, turn.conversation = turn, conversation, conversation
+    return message
 
 
-def find_head(conversation: Conversation) -> Message | None:
-    """The last message of the branch."""
+def find_head(conversation: Conversation) -> Row | Message | None:
+    """The last message of the branch of a conversation whose row was just read, where none is
+    being written."""
+    if rows := load_tail(conversation).rows:
+        return rows[-1]
     return (
         Message.objects.filter(conversation=conversation, active=True)
         .only("number", "position", "role", "status")
@@ -228,7 +239,7 @@ def append_message(
     """A new message of a turn, after `head`. The caller's transaction holds the conversation or
     the turn."""
     number = conversation.next_number
-    message = Message.objects.create(
+    message = Message(
         conversation=conversation,
         turn=turn,
         parent_id=head.pk if head else None,
@@ -236,10 +247,11 @@ def append_message(
         position=head.position + 1 if head else 0,
         **values,
     )
+    insert_row(message)
     conversation.next_number = number + 1
-    changed = {"next_number": number + 1, "updated_at": timezone.now()}
+    changed: Values = {"next_number": number + 1, "updated_at": timezone.now()}
     if message.status == Message.Status.STREAMING:
-        Conversation.objects.filter(pk=conversation.pk).update(**changed)
+        update_row(Conversation, changed, pk=conversation.pk)
     else:
         change_history(conversation, message, **changed)
         search_index.index_messages(conversation.owner_id, [message])

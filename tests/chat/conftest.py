@@ -58,7 +58,7 @@ def what_is_kept_of_conversations_is_true(request: pytest.FixtureRequest) -> Ite
     from chat.models import Conversation
     from chat.queries.tails import kept_tails, read_tail
 
-    kept = {pk: tail for pk, tail in kept_tails}
+    kept = dict(kept_tails)
     for conversation in Conversation.objects.filter(pk__in=kept):
         tail = kept[conversation.pk]
         if (conversation.history_version, conversation.compressed_through_id) == (

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.db import connection
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts.models import User
@@ -31,6 +31,7 @@ from chat.queries.model_server import get_counter, server_url
 from chat.queries.tails import new_version
 from chat.services import compaction_jobs, compactions, endings, search_index
 from chat.services.endings import TurnOutcome
+from chat.services.history import change_history_of
 from chat.services.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
@@ -145,6 +146,14 @@ def add_messages(
     )
     conversation.refresh_from_db(fields=["next_number", "updated_at", "history_version"])
     return rows
+
+
+def change_messages(messages: QuerySet[Message], **values: Any) -> None:
+    """Write values into stored messages."""
+    conversations = set(messages.values_list("conversation", flat=True))
+    messages.update(**values)
+    for conversation_id in conversations:
+        change_history_of(conversation_id)
 
 
 def make_turn(conversation: Conversation, **values: Any) -> Turn:

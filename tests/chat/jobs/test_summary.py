@@ -28,6 +28,7 @@ from demo.mind.models import ListedModel
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    change_messages,
     make_conversation,
     make_profile,
     make_turn,
@@ -114,7 +115,7 @@ def test_a_summary_of_what_has_changed_is_charged(
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
         assert gate.reached.wait(10)
-        talk.messages.filter(number=2).update(active=False)
+        change_messages(talk.messages.filter(number=2), active=False)
         gate.release()
         done.result(10)
     compaction = Compaction.objects.get(pk=pk)
@@ -300,7 +301,7 @@ def test_the_preview_names_the_engine_that_runs(
 ) -> None:
     settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
     settings.MODEL_RETRIES = 0
-    talk.messages.filter(number=6).update(usage=values.get("usage"))
+    change_messages(talk.messages.filter(number=6), usage=values.get("usage"))
     model_server.script.reply(SUMMARY, when=is_summary, always=True)
     seen = preview.preview_compactions(talk)[0]
     pk = opened(talk)

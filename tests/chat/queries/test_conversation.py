@@ -14,6 +14,7 @@ from chat.queries.conversation import load_state
 from chat.services import conversations, memories, requests
 from tests.chat.factories import (
     add_messages,
+    change_messages,
     make_compaction,
     make_conversation,
     make_profile,
@@ -33,7 +34,7 @@ USAGE = {
 @pytest.fixture
 def measured(conversation: Conversation) -> Conversation:
     """Its last answer came with usage: 1,050 tokens."""
-    conversation.messages.filter(number=4).update(usage=USAGE)
+    change_messages(conversation.messages.filter(number=4), usage=USAGE)
     return conversation
 
 
@@ -62,7 +63,7 @@ def test_without_usage_everything_is_estimated(conversation: Conversation) -> No
 
 def test_thinking_of_a_finished_turn_does_not_count(measured: Conversation) -> None:
     usage = USAGE | {"output_tokens_details": {"thinking_tokens": 30}}
-    measured.messages.filter(number=4).update(usage=usage)
+    change_messages(measured.messages.filter(number=4), usage=usage)
     assert meter(measured) == (1_020, False)
 
 
@@ -101,14 +102,16 @@ def test_usage_is_stale_after_a_compaction(measured: Conversation) -> None:
 def test_usage_reported_after_a_compaction_counts_again(measured: Conversation) -> None:
     make_compaction(measured, through=2)
     add_messages(measured, ["Next", ("assistant", "Yes.")])
-    measured.messages.filter(number=6).update(usage={"input_tokens": 1_300, "output_tokens": 5})
+    change_messages(
+        measured.messages.filter(number=6), usage={"input_tokens": 1_300, "output_tokens": 5}
+    )
     assert meter(measured) == (1_305, False)
 
 
 def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_is_kept_4(
     measured: Conversation,
 ) -> None:
-    measured.messages.filter(number=4).update(usage={"input_tokens": 610_000})
+    change_messages(measured.messages.filter(number=4), usage={"input_tokens": 610_000})
     assert load_state(measured.pk).due() == "auto"
     make_compaction(measured, through=2)
     add_messages(measured, ["And another thing."])
@@ -121,7 +124,7 @@ def test_usage_older_than_the_summary_compacts_nothing_again_though_its_message_
 def test_an_answer_that_failed_without_usage_leaves_the_meter_to_the_one_before_5(
     conversation: Conversation, reported: int, due: str | None
 ) -> None:
-    conversation.messages.filter(number=4).update(usage={"input_tokens": reported})
+    change_messages(conversation.messages.filter(number=4), usage={"input_tokens": reported})
     add_messages(conversation, ["And another thing."])
     zero = {"input_tokens": 0, "output_tokens": 0}
     add_messages(conversation, [("assistant", "")], status=Message.Status.FAILED, usage=zero)

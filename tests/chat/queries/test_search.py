@@ -30,6 +30,7 @@ from chat.tools.scope import Scope
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    change_messages,
     make_compaction,
     make_conversation,
     make_profile,
@@ -213,9 +214,9 @@ def test_neighbours_are_of_the_same_conversation(user: User) -> None:
 
 def test_only_the_shown_branch_is_searched(user: User) -> None:
     conversation = make_conversation(owner=user, messages=["Hello", "The harbour is closed"])
-    Message.objects.filter(conversation=conversation, number=2).update(active=False)
+    change_messages(Message.objects.filter(conversation=conversation, number=2), active=False)
     assert numbers(conversation, "harbour") == []
-    Message.objects.filter(conversation=conversation, number=2).update(active=True)
+    change_messages(Message.objects.filter(conversation=conversation, number=2), active=True)
     assert numbers(conversation, "harbour")[0] == 2
 
 

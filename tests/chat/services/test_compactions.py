@@ -36,6 +36,7 @@ from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    change_messages,
     hand_in,
     make_compaction,
     make_conversation,
@@ -313,7 +314,7 @@ def test_a_compaction_over_changed_ground_fails_and_changes_nothing(
     conversation: Conversation, listen: Listen
 ) -> None:
     job = claimed(conversation)
-    conversation.messages.filter(number=2).update(active=False)
+    change_messages(conversation.messages.filter(number=2), active=False)
     before, heard = stored(conversation), listen(conversation)
     assert not complete(job)
     assert stored(conversation) == before

@@ -1,5 +1,6 @@
 """What a turn and a page cost the database. Statements are counted, because they are what takes the
-time: each is 0.2 to 0.5 ms of Python, whatever it fetches. A count that must rise is a decision."""
+time: with the ORM each is 0.3 to 1 ms of Python, whatever it fetches, without it (`chat.queries.rows`)
+a tenth of that. A count that must rise is a decision."""
 
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +64,7 @@ def test_the_way_to_a_request_takes_thirteen_statements(conversation: Conversati
     assert len(found) <= 13, found  # one counts the turns that the user has running
 
 
-def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) -> None:
+def test_the_end_of_a_turn_takes_nine_statements(conversation: Conversation) -> None:
     make_profile()
     turn = send(conversation).turn
     answer = [{"type": "text", "text": "Yes."}]
@@ -71,7 +72,7 @@ def test_the_end_of_a_turn_takes_eight_statements(conversation: Conversation) ->
         Turn.Status.COMPLETED, blocks=answer, usage=USAGE, raw_prompt=200, rounds=0
     )
     found = statements(lambda: endings.end_turn(turn.pk, ending))
-    assert len(found) <= 8, found
+    assert len(found) <= 9, found
     conversation.refresh_from_db()
     assert conversation.input_tokens == 300
 

@@ -31,6 +31,7 @@ from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
     add_messages,
+    change_messages,
     hand_in,
     make_compaction,
     make_conversation,
@@ -287,7 +288,7 @@ def test_a_swap_tells_the_tokens_of_before_and_after_as_they_are_then(
 def test_a_preparation_over_changed_ground_is_not_used(user: User) -> None:
     conversation = filled(user, 0.70)
     compaction = prepared(conversation)
-    Message.objects.filter(conversation=conversation, number=3).update(active=False)
+    change_messages(Message.objects.filter(conversation=conversation, number=3), active=False)
     add_messages(conversation, ["y" * int(0.20 * WINDOW * 3.5), "Yes."])
     opening = begun(conversation)
     assert opening.compact == "auto"
@@ -316,7 +317,9 @@ def test_a_dead_worker_does_not_hold_preparations_back(user: User) -> None:
 def with_pause(conversation: Conversation) -> None:
     """The user came back an hour after message 10."""
     earlier = timezone.now() - timedelta(hours=1)
-    Message.objects.filter(conversation=conversation, number__lte=10).update(created_at=earlier)
+    change_messages(
+        Message.objects.filter(conversation=conversation, number__lte=10), created_at=earlier
+    )
 
 
 def test_a_pause_is_used_for_large_contexts_of_users_who_have_paused_before(user: User) -> None:
@@ -340,8 +343,9 @@ def test_a_pause_is_remembered_over_compactions(user: User) -> None:
         assert after.rows[0].number > 11, "the pause stood before the summary's last message"
         assert after.context.cache_ttl == "1h"
         assert preparations.find_pause(after) is not None
-    Message.objects.filter(conversation=conversation, number__lte=20).update(
-        created_at=timezone.now() - timedelta(hours=2)
+    change_messages(
+        Message.objects.filter(conversation=conversation, number__lte=20),
+        created_at=timezone.now() - timedelta(hours=2),
     )
     assert load_state(conversation.pk).context.cache_ttl == "5m", "the newest pause counts"
 
@@ -355,9 +359,12 @@ def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
     written = ["Read it.", [call], ("user", [result]), ("assistant", "Read.")]
     rows = add_messages(conversation, written, turn=turn)
     for row, minutes in zip(rows, (62, 60, 40, 39), strict=True):
-        Message.objects.filter(pk=row.pk).update(created_at=now - timedelta(minutes=minutes))
-    Message.objects.filter(conversation=conversation, number__lte=20).update(
-        created_at=now - timedelta(minutes=63)
+        change_messages(
+            Message.objects.filter(pk=row.pk), created_at=now - timedelta(minutes=minutes)
+        )
+    change_messages(
+        Message.objects.filter(conversation=conversation, number__lte=20),
+        created_at=now - timedelta(minutes=63),
     )
     Turn.objects.filter(pk=turn.pk).update(finished_at=now - timedelta(seconds=20))
     add_messages(conversation, ["Thanks."])
@@ -369,7 +376,9 @@ def test_a_slow_answer_or_tool_is_no_pause_of_the_users(user: User) -> None:
 def test_where_the_site_says_so_no_prompt_is_cached_for_an_hour(user: User, settings: Any) -> None:
     conversation = filled(user, 0.50)
     earlier = timezone.now() - timedelta(minutes=20)
-    Message.objects.filter(conversation=conversation, number__lte=10).update(created_at=earlier)
+    change_messages(
+        Message.objects.filter(conversation=conversation, number__lte=10), created_at=earlier
+    )
     assert load_state(conversation.pk).context.cache_ttl == "1h"
     settings.CACHE_FOR_AN_HOUR = False
     assert load_state(conversation.pk).context.cache_ttl == "5m"
@@ -380,15 +389,15 @@ def test_what_is_cached_for_an_hour_stays_warm_that_long(user: User) -> None:
     assert load_state(conversation.pk).context.cache_ttl == "5m"
     now = timezone.now()
     messages = Message.objects.filter(conversation=conversation)
-    messages.filter(number__lte=10).update(created_at=now - timedelta(minutes=20))
-    messages.filter(number__gt=10).update(created_at=now - timedelta(minutes=12))
+    change_messages(messages.filter(number__lte=10), created_at=now - timedelta(minutes=20))
+    change_messages(messages.filter(number__gt=10), created_at=now - timedelta(minutes=12))
     usage = {"input_tokens": 10_000, "cache_creation": {"ephemeral_1h_input_tokens": 9_000}}
-    messages.filter(number=20).update(usage=usage)
+    change_messages(messages.filter(number=20), usage=usage)
     state = load_state(conversation.pk)
     assert state.context.cache_ttl == "1h"
     assert state.warm
     assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(3_570))
-    messages.filter(number=20).update(usage={"input_tokens": 10_000})
+    change_messages(messages.filter(number=20), usage={"input_tokens": 10_000})
     assert not load_state(conversation.pk).warm
 
 
@@ -418,8 +427,9 @@ def test_what_was_prepared_in_a_pause_is_swapped_in_at_the_next_cold_turn(user: 
 
 def test_while_the_cache_is_warm_it_waits(user: User) -> None:
     conversation = filled(user, 0.50)
-    Message.objects.filter(conversation=conversation, number=20).update(
-        usage={"input_tokens": 10_000, "output_tokens": 10}
+    change_messages(
+        Message.objects.filter(conversation=conversation, number=20),
+        usage={"input_tokens": 10_000, "output_tokens": 10},
     )
     pk = preparations.prepare_in_pause(conversation.pk, 20)
     assert pk is not None

@@ -15,6 +15,7 @@ from chat.services import rate_limit, summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import (
     OWNER,
+    change_messages,
     make_compaction,
     make_conversation,
     make_profile,
@@ -61,7 +62,7 @@ class Site:
         self.version = make_compaction(self.talk, through=2)
         Turn.objects.all().update(status=Turn.Status.COMPLETED)
         last = self.talk.messages.order_by("-position")[:1].get()
-        Message.objects.filter(pk=last.pk).update(status=Message.Status.INTERRUPTED)
+        change_messages(Message.objects.filter(pk=last.pk), status=Message.Status.INTERRUPTED)
         self.messages = list(self.talk.messages.order_by("position")[4:6])
 
     def path(self, template: str, message: int) -> str:

@@ -13,7 +13,14 @@ from chat.models import Compaction, Conversation
 from chat.queries import preview
 from chat.queries.conversation import load_state
 from chat.services import conversations, summaries
-from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, make_turn
+from tests.chat.factories import (
+    OWNER,
+    change_messages,
+    make_compaction,
+    make_conversation,
+    make_profile,
+    make_turn,
+)
 from tests.chat.listening import Listener
 
 pytestmark = pytest.mark.on_both
@@ -66,7 +73,9 @@ def test_the_preview_prices_the_summary_model_and_the_new_cache(
     settings.SUMMARY_MODEL = "cheap"
     assert 0 < preview.preview_compactions(long)[0].cost < cold / 10
     settings.SUMMARY_MODEL = ""
-    long.messages.filter(number=20).update(usage={"input_tokens": 4_000, "output_tokens": 10})
+    change_messages(
+        long.messages.filter(number=20), usage={"input_tokens": 4_000, "output_tokens": 10}
+    )
     seen = preview.preview_compactions(long)[0]
     assert seen.engine == Engine.WARM_PREFIX
     assert seen.cost > seen.tokens_after * 2.5 / 1e6, "the prefix that is left is written anew"
