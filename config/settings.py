@@ -177,9 +177,9 @@ CHANNEL_LAYERS = {
 # --- Celery ---------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-# kombu's in-memory transport polls once a second by default: a task would wait 0.7 s.
+CELERY_BROKER_TRANSPORT = None if SCALED else "config.broker:Transport"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.01}
+    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {}
 )
 # A turn waits until its task is queued: rather than wait long, it goes on without the task.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
