@@ -167,7 +167,7 @@ class Channel(http.HTTPChannel):
     def requestDone(self, request: LimitedRequest) -> None:
         self._idle = True
         self._connections.mark_waiting(self)
-        self._unsent_before = self._unsent()
+        self._unsent_before = count_unsent(self.transport)
         self._expect(self._limits.idle_seconds, self._idle_over)
         super().requestDone(request)  # which goes on with what was sent ahead
 
@@ -193,18 +193,13 @@ class Channel(http.HTTPChannel):
 
     def _idle_over(self) -> None:
         """No further request came. A client that is still reading the last answer is given time."""
-        unsent = self._unsent()
+        unsent = count_unsent(self.transport)
         read = self._unsent_before - unsent
         if unsent and read >= self._limits.least_rate * self._limits.idle_seconds:
             self._unsent_before = unsent
             self._expect(self._limits.idle_seconds, self._idle_over)
         else:
             self.transport.abortConnection()
-
-    def _unsent(self) -> int:
-        """Bytes of answers that the client has not taken."""
-        transport = self.transport
-        return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
 
     # --- Who may upload ---
 
@@ -258,6 +253,11 @@ class Channel(http.HTTPChannel):
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
         lines += [f"{name}: {value}" for name, value in fields.items()]
         self.transport.write("\r\n".join([*lines, "", words]).encode())
+
+
+def count_unsent(transport: Any) -> int:
+    """Bytes that the client has not taken."""
+    return len(transport.dataBuffer) - transport.offset + int(transport._tempDataLen)
 
 
 class Factory(http.HTTPFactory):

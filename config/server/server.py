@@ -11,8 +11,9 @@ from twisted.internet import reactor as installed
 from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
 
-from config.server.channel import Factory
+from config.server.channel import Factory, count_unsent
 from config.server.limits import load_limits
+from config.server.writing import WRITE, make_text_frame
 
 reactor: Any = installed  # its interfaces tell mypy nothing
 # Within these a client must answer a close frame; until then what it sends is dropped.
@@ -26,6 +27,18 @@ class Socket(WebSocketProtocol):
         self.factory.server_class.http_factory.connections.leave(self)
         super().connectionLost(reason)
 
+    def write_text(self, payload: bytes) -> bool:
+        """What `WRITE` promises. Twisted would wait for its poll, and tell it twice to look."""
+        if self.state != self.STATE_OPEN:
+            return False
+        frame = make_text_frame(payload)
+        sent = 0 if count_unsent(self.transport) else self.transport.writeSomeData(frame)
+        if not isinstance(sent, int):  # the connection is lost, as the reactor will notice too
+            return False
+        if sent < len(frame):
+            self.transport.write(frame[sent:])
+        return True
+
 
 class Sockets(WebSocketFactory):
     protocol = Socket
@@ -33,6 +46,11 @@ class Sockets(WebSocketFactory):
 
 class Server(DaphneServer):
     """Daphne's, except for what `run` sets up: daphne names its protocols in there."""
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if isinstance(protocol, Socket):
+            scope["extensions"] = {WRITE: protocol.write_text}
+        return super().create_application(protocol, scope)
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
