@@ -64,6 +64,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
 )
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000)
+SERVER = env.str("SERVER", "daphne")  # or uvicorn
+if SERVER not in ("daphne", "uvicorn"):
+    raise ImproperlyConfigured(f"SERVER is {SERVER!r}. Set it to daphne or to uvicorn.")
 
 INSTALLED_APPS = [
     "daphne",
@@ -327,6 +330,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")
+        "uvicorn.error": {"level": "ERROR"},  # it would warn of each request that is not HTTP
+        **{name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")},
     },
 }

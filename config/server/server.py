@@ -4,9 +4,11 @@
 from daphne.server import Server as DaphneServer  # isort: skip
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from django.conf import settings
 from twisted.internet import reactor as installed
 from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
@@ -45,7 +47,25 @@ class Sockets(WebSocketFactory):
 
 
 class Server(DaphneServer):
-    """Daphne's, except for what `run` sets up: daphne names its protocols in there."""
+    """Daphne's, except for what `run` sets up: daphne names its protocols in there. `ready` is
+    called with the loop set and not yet running."""
+
+    def __init__(self, application: Any, host: str, port: int, ready: Callable[[], None]) -> None:
+        super().__init__(
+            application=application,
+            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog=511"],
+            signal_handlers=False,
+            ready_callable=ready,
+            http_timeout=None,
+            request_buffer_size=64_000,
+            websocket_max_message_size=settings.MAX_TEXT_BYTES,
+            server_name="everlong",
+        )
+
+    def serve_forever(self) -> bool:
+        """False where the port is taken."""
+        self.run()
+        return bool(self.listening_addresses) and not self.abort_start
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         if isinstance(protocol, Socket):
