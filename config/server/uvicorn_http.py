@@ -200,9 +200,9 @@ class LimitedHttp(H11Protocol):
         message = await receive()
         whole = message["type"] == "http.request" and not message.get("more_body")
         if whole and self._received > SMALL_BODY:
-            place = self.loop.create_future()
-            self.shared.large_bodies.take(cycle, lambda: place.done() or place.set_result(None))
-            await place
+            place = asyncio.Event()
+            self.shared.large_bodies.take(cycle, place.set)
+            await place.wait()
         return message
 
     # --- Waits that have an end ---

@@ -34,7 +34,7 @@ class Socket(WebSocketsSansIOProtocol):
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
         if not self.close_sent:  # the application runs, but has not begun
-            self.scope["extensions"][WRITE] = self.write_text  # type: ignore[typeddict-unknown-key]
+            self.scope["extensions"][WRITE] = self.write_text  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         if not self._failed:
