@@ -22,18 +22,20 @@ class ConnectionsAhead:
     def __init__(self, http: httpx2.AsyncClient, url: str) -> None:
         self._http = http
         self._url = url
-        self._opening: set[asyncio.Task[None]] = set()
+        self._opening: dict[asyncio.Task[None], None] = {}  # the oldest first
 
     def open(self) -> None:
         """Begin to open one, in the background and without a request, unless one is idle."""
         task = asyncio.create_task(self._open())
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
+        self._opening[task] = None
+        task.add_done_callback(lambda done: self._opening.pop(done, None))
 
     async def wait(self) -> None:
-        """For a request that is about to go out: wait for one that is being opened, if any."""
-        if self._opening:
-            await asyncio.wait([self._opening.pop()])
+        """For a request that is about to go out: wait for the oldest that is being opened. That is
+        the request's own, or one that will be there earlier."""
+        if oldest := next(iter(self._opening), None):
+            del self._opening[oldest]
+            await asyncio.wait([oldest])
 
     async def close(self) -> None:
         for task in self._opening:
