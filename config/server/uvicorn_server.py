@@ -49,6 +49,9 @@ class Socket(WebSocketsSansIOProtocol):
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code})
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.transport.write_eof()
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
         self.close_timer = self.loop.call_later(LINGER, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
