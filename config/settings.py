@@ -64,6 +64,9 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
 )
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000)
+SERVER = env.str("SERVER", "daphne")  # or uvicorn
+if SERVER not in ("daphne", "uvicorn"):
+    raise ImproperlyConfigured(f"SERVER is {SERVER!r}. Set it to daphne or to uvicorn.")
 
 INSTALLED_APPS = [
     "daphne",
@@ -177,9 +180,9 @@ CHANNEL_LAYERS = {
 # --- Celery ---------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-# kombu's in-memory transport polls once a second by default: a task would wait 0.7 s.
+CELERY_BROKER_TRANSPORT = None if SCALED else "config.broker:Transport"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {"polling_interval": 0.01}
+    {"socket_connect_timeout": 2, "socket_timeout": 10} if SCALED else {}
 )
 # A turn waits until its task is queued: rather than wait long, it goes on without the task.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
@@ -327,6 +330,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")
+        "uvicorn.error": {"level": "ERROR"},  # it would warn of each request that is not HTTP
+        **{name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")},
     },
 }

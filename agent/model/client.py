@@ -20,6 +20,7 @@ from agent.context.request import Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import stream_error, translate_errors
+from agent.model.connections import ConnectionsAhead, leave_unread
 from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sse import EventDecoder
 
@@ -57,6 +58,9 @@ class ModelInfo:
 # The model and the reported usage of each call, also of those that were repeated or broke off.
 Spent = list[tuple[str, Usage]]
 Check = Callable[[Request], None]
+# Seconds for which a stream is left unread after a batch of events, so that what arrives meanwhile
+# is handled together.
+Rest = Callable[[list[Event]], float]
 
 
 @cache
@@ -92,18 +96,18 @@ class Client:
         check: Check = lambda request: None,
         spent: Spent | None = None,
     ) -> None:
+        http = DefaultAioHttpClient(
+            verify=_tls(),
+            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS),
+        )
         self._sdk = AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,  # the SDK obeys any retry-after in silence
             timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-            http_client=DefaultAioHttpClient(
-                verify=_tls(),
-                limits=httpx2.Limits(
-                    max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
-                ),
-            ),
+            http_client=http,
         )
+        self._ahead = ConnectionsAhead(http, str(self._sdk.base_url))
         self._caching = caching
         self._retries = retries
         self._read = read
@@ -112,12 +116,21 @@ class Client:
         self._uncounted: set[str] = set()
 
     async def close(self) -> None:
+        await self._ahead.close()
         await self._sdk.close()
 
+    def connect_ahead(self) -> None:
+        """Begin to open a connection for a request that will follow, unless one is idle."""
+        self._ahead.open()
+
     async def stream(
-        self, request: Request, on_retry: Callable[[AgentError], None] = lambda error: None
+        self,
+        request: Request,
+        on_retry: Callable[[AgentError], None] = lambda error: None,
+        rest: Rest = lambda events: 0.0,
     ) -> AsyncGenerator[list[Event]]:
-        """Batches of events, each with all that had arrived. Raises AgentError."""
+        """Batches of events, each with all that had arrived; after each, nothing is read for as
+        long as `rest` says. Raises AgentError."""
         data = await self._data(request)
         attempt = 0
         while True:
@@ -134,6 +147,8 @@ class Client:
                                 e["type"] == "content_block_start" for e in events
                             )
                             yield events
+                            if seconds := rest(events):
+                                await leave_unread(response, seconds)
                         if decoder.error:
                             raise decoder.error
                     if events := decoder.close():
@@ -164,6 +179,7 @@ class Client:
 
     async def _post(self, data: bytes) -> httpx2.Response:
         """The response as it comes in. The SDK's own method would encode the body again."""
+        await self._ahead.wait()
         response = await self._sdk.post(
             "/v1/messages",
             cast_to=httpx2.Response,

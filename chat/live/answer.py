@@ -224,15 +224,18 @@ class AnswerSteps:
 
     async def _stream(self, request: Request) -> None:
         reply = self._live.reply
-        async with aclosing(model_server.get_client().stream(request)) as batches:
+        stream = model_server.get_client().stream(request, rest=self._rest_after)
+        async with aclosing(stream) as batches:
             async for events in batches:
                 await self._show(events, reply)
                 if reply.complete:
                     return
-                if any(event["type"] == "content_block_delta" for event in events):
-                    # Not after the events that open a reply: the first delta goes out at once.
-                    rest = REST_SECONDS + REST_PER_ANSWER * self._answers()
-                    await asyncio.sleep(min(MAX_REST_SECONDS, rest))
+
+    def _rest_after(self, events: Sequence[Event]) -> float:
+        """Not after the events that open a reply: the first delta goes out at once."""
+        if not any(event["type"] == "content_block_delta" for event in events):
+            return 0
+        return min(MAX_REST_SECONDS, REST_SECONDS + REST_PER_ANSWER * self._answers())
 
     async def _show(self, events: Sequence[Event], reply: Reply) -> None:
         """Fold a batch of events into the reply, and send on what a reader sees of them."""

@@ -3,8 +3,8 @@ and no ORM call happens in here."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -38,8 +38,9 @@ from chat.protocol.frames import (
     Sync,
     parse_frame,
 )
-from chat.protocol.local_layer import RESYNC
+from chat.protocol.local_layer import RESYNC, LocalChannelLayer
 from chat.services import branches, compactions, conversations, requests, summaries
+from config.server.writing import WRITE
 
 log = structlog.get_logger(__name__)
 
@@ -82,6 +83,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._doubt = asyncio.Event()
         self._signed_out = False
         self._sending = asyncio.Lock()
+        self._senders = 0  # who has that lock or waits for it
+        extensions = self.scope.get("extensions") or {}
+        self._write: Callable[[bytes], bool] = extensions.get(WRITE, lambda frame: False)
         self.user = self.scope["user"]
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         await self.accept()
@@ -110,6 +114,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         await self._send_snapshot()
         if LAYER.is_ongoing:
             await self._send_state()
+        if isinstance(self._layer, LocalChannelLayer):
+            self._layer.hand_over(self._channel, self._take)
         self._relaying = asyncio.create_task(self._relay())
         self._watching = asyncio.create_task(self._watch_session())
 
@@ -119,6 +125,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 task.cancel()
         for group in self._joined:
             await self._layer.group_discard(group, self._channel)
+
+    def _take(self, event: dict[str, Any]) -> bool:
+        """Write an event's frame at once; False where it has to wait its turn in `_relay`."""
+        may_write = "frame" in event and not (self._senders or self._signed_out)
+        return may_write and self._write(event["frame"])
+
+    @asynccontextmanager
+    async def _turn_to_send(self) -> AsyncIterator[None]:
+        self._senders += 1
+        try:
+            async with self._sending:
+                yield
+        finally:
+            self._senders -= 1
 
     async def _relay(self) -> None:
         """Pass on the layer's events, but none while a snapshot is made that may be older."""
@@ -131,8 +151,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             elif event["name"] == RESYNC["name"]:
                 await self._resync()
             else:
-                async with self._sending:
-                    await self.send(text_data=event["frame"])
+                async with self._turn_to_send():
+                    await self._send_frame(event["frame"])
 
     async def _watch_session(self) -> None:
         """Check the session where something may have ended it, and every 30 s anyway."""
@@ -265,7 +285,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
 
     async def _send_snapshot(self) -> None:
-        async with self._sending:
+        async with self._turn_to_send():
             await self._tell(await snapshot.build_snapshot(self.conversation_id))
 
     async def _send_state(self) -> None:
@@ -284,7 +304,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""
-        await self.send(text_data=encode_frame(event))
+        await self._send_frame(encode_frame(event))
+
+    async def _send_frame(self, frame: bytes) -> None:
+        if not self._write(frame):
+            await self.send(text_data=frame.decode())
 
     @staticmethod
     def _refuse_if_draining() -> None:

@@ -40,6 +40,7 @@ from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
 from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
+from chat.queries import model_server
 from chat.queries.conversation import RequestState
 from chat.services import endings, gaps, preparations, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
@@ -79,6 +80,7 @@ class Runner:
         return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
+        model_server.get_client().connect_ahead()  # while the database stores
         begun = await in_db(store)
         if begun:
             self.start(begun)

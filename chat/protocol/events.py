@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import orjson
+
 from chat.protocol.parts import Breakdown, Totals, TurnState
 
 
@@ -28,12 +30,14 @@ def _as_dict(value: object) -> dict[str, Any]:
     return value.as_dict()
 
 
-_ENCODER = json.JSONEncoder(default=_as_dict)
-
-
-def encode_frame(event: Event) -> str:
-    """An event's frame."""
-    return _ENCODER.encode(event.as_dict())
+def encode_frame(event: Event) -> bytes:
+    """An event's frame, in UTF-8."""
+    try:
+        return orjson.dumps(
+            event.as_dict(), default=_as_dict, option=orjson.OPT_PASSTHROUGH_DATACLASS
+        )
+    except orjson.JSONEncodeError:  # half of a surrogate pair has no UTF-8, but an escape
+        return json.dumps(event.as_dict(), default=_as_dict).encode()
 
 
 # --- The context ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ Over Redis: `channels_redis` raises at every send while Redis is away, and forge
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import redis
@@ -47,6 +47,7 @@ class LocalChannelLayer(BaseChannelLayer):
         self._queues: dict[str, asyncio.Queue[Message]] = {}
         self._groups: dict[str, set[str]] = defaultdict(set)
         self._joined: dict[str, set[str]] = defaultdict(set)  # the groups of each channel
+        self._takers: dict[str, Callable[[Message], bool]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def new_channel(self, prefix: str = "specific") -> str:
@@ -67,6 +68,11 @@ class LocalChannelLayer(BaseChannelLayer):
             if channel not in self._joined:
                 self._queues.pop(channel, None)
 
+    def hand_over(self, channel: str, take: Callable[[Message], bool]) -> None:
+        """Call `take` with each message of a channel in a group, at once and in the loop that
+        receives. What it does not take, and all that comes while that waits, is for `receive`."""
+        self._takers[channel] = take
+
     async def send(self, channel: str, message: Message) -> None:
         self._forward(self._put, channel, message)
 
@@ -80,6 +86,7 @@ class LocalChannelLayer(BaseChannelLayer):
         _discard(self._joined, channel, group)
         if channel not in self._joined:
             self._queues.pop(channel, None)
+            self._takers.pop(channel, None)
 
     async def group_send(self, group: str, message: Message) -> None:
         self.deliver(group, message)
@@ -105,7 +112,10 @@ class LocalChannelLayer(BaseChannelLayer):
 
     def _put(self, channel: str, message: Message) -> None:
         queue = self._queues.get(channel)
-        if queue is not None and not queue.full():
+        if queue is None or queue.full():
+            return
+        take = self._takers.get(channel)
+        if take is None or not queue.empty() or not take(message):
             queue.put_nowait(message)
 
 

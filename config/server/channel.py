@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -15,15 +14,11 @@ from twisted.web import http
 
 from accounts.sessions import find_user_id
 from chat.db import in_db
-from config.server.connections import Connections, Places
+from config.server.connections import Connections, Places, Refusals
 from config.server.limits import SMALL_BODY, BodyLimit, ServerLimits
+from config.server.refusals import LINGER, make_refusal
 
 log = structlog.get_logger(__name__)
-
-# How long a refused client is listened to, so that it can read the answer: if the connection were
-# closed while it still sends, the kernel would throw the answer away.
-LINGER = 5.0
-WARN_EVERY = 60.0  # s
 
 
 class LimitedRequest(WebRequest):
@@ -95,6 +90,13 @@ class Channel(http.HTTPChannel):
     def _connections(self) -> Connections:
         return self.factory.connections
 
+    @property
+    def address(self) -> str:
+        return str(getattr(self.transport.getPeer(), "host", ""))
+
+    def cut_off(self) -> None:
+        self.transport.abortConnection()
+
     # --- A connection's life ---
 
     def connectionMade(self) -> None:
@@ -103,9 +105,10 @@ class Channel(http.HTTPChannel):
             self._connections.mark_waiting(self)
             self._expect(self._limits.header_seconds, self._header_late)
         else:
-            self.factory.note_refusal(self.transport.getPeer())
+            self.factory.refusals.note(self.transport.getPeer())
             self.over = True
-            self._answer(503, "Too many connections are open. Try again in a moment.")
+            words = "Too many connections are open. Try again in a moment."
+            self.transport.write(make_refusal(503, words))
             self.loseConnection()
 
     def connectionLost(self, reason: Any = connectionDone) -> None:
@@ -167,7 +170,7 @@ class Channel(http.HTTPChannel):
     def requestDone(self, request: LimitedRequest) -> None:
         self._idle = True
         self._connections.mark_waiting(self)
-        self._unsent_before = self._unsent()
+        self._unsent_before = count_unsent(self.transport)
         self._expect(self._limits.idle_seconds, self._idle_over)
         super().requestDone(request)  # which goes on with what was sent ahead
 
@@ -193,18 +196,13 @@ class Channel(http.HTTPChannel):
 
     def _idle_over(self) -> None:
         """No further request came. A client that is still reading the last answer is given time."""
-        unsent = self._unsent()
+        unsent = count_unsent(self.transport)
         read = self._unsent_before - unsent
         if unsent and read >= self._limits.least_rate * self._limits.idle_seconds:
             self._unsent_before = unsent
             self._expect(self._limits.idle_seconds, self._idle_over)
         else:
             self.transport.abortConnection()
-
-    def _unsent(self) -> int:
-        """Bytes of answers that the client has not taken."""
-        transport = self.transport
-        return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
 
     # --- Who may upload ---
 
@@ -242,22 +240,16 @@ class Channel(http.HTTPChannel):
             return
         self.over = True
         self._connections.mark_working(self)
-        self._answer(status, words, *headers)
+        self.transport.write(make_refusal(status, words, *headers))
         self._networkProducer.resumeProducing()
         self._networkProducer.unregisterProducer()
         self.transport.loseWriteConnection()
         self._expect(LINGER, self.transport.abortConnection)
 
-    def _answer(self, status: int, words: str, *headers: tuple[str, str]) -> None:
-        fields = {
-            "Content-Type": "text/plain; charset=utf-8",
-            "Content-Length": str(len(words.encode())),
-            "Connection": "close",
-            **dict(headers),
-        }
-        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
-        lines += [f"{name}: {value}" for name, value in fields.items()]
-        self.transport.write("\r\n".join([*lines, "", words]).encode())
+
+def count_unsent(transport: Any) -> int:
+    """Bytes that the client has not taken."""
+    return len(transport.dataBuffer) - transport.offset + int(transport._tempDataLen)
 
 
 class Factory(http.HTTPFactory):
@@ -273,13 +265,4 @@ class Factory(http.HTTPFactory):
         self.limits = limits
         self.connections = Connections(limits)
         self.large_bodies = Places(limits.large_bodies)
-        self._refusals = 0
-        self._warned: float | None = None
-
-    def note_refusal(self, peer: Any) -> None:
-        """Log that connections are refused, once a minute: they must not flood the log too."""
-        self._refusals += 1
-        now = self.reactor.seconds()
-        if self._warned is None or now - self._warned >= WARN_EVERY:
-            log.warning("connections refused", count=self._refusals, latest=str(peer))
-            self._warned, self._refusals = now, 0
+        self.refusals = Refusals()

@@ -1,13 +1,28 @@
 """Which connections are open, which of them wait for a request, and who has a place."""
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import structlog
 
 from config.server.limits import ServerLimits
 
-if TYPE_CHECKING:
-    from config.server.channel import Channel
+log = structlog.get_logger(__name__)
+
+WARN_EVERY = 60.0  # s
+
+
+class Channel(Protocol):
+    """A connection of either server."""
+
+    transport: Any
+
+    @property
+    def address(self) -> str: ...
+
+    def cut_off(self) -> None: ...
 
 
 class Connections:
@@ -23,9 +38,9 @@ class Connections:
         self._addresses: Counter[str] = Counter()
         self._waiting: dict[Channel, None] = {}  # in the order in which they began to wait
 
-    def admit(self, channel: "Channel") -> bool:
+    def admit(self, channel: Channel) -> bool:
         """Count a new connection; False where there is no room for it."""
-        address = str(getattr(channel.transport.getPeer(), "host", ""))
+        address = channel.address
         if self._limits.counts(address) and self._addresses[address] >= self._limits.per_address:
             return False
         if len(self._open) >= self._limits.connections:
@@ -33,7 +48,7 @@ class Connections:
                 return False
             oldest = next(iter(self._waiting))
             self.leave(oldest)
-            oldest.transport.abortConnection()
+            oldest.cut_off()
         self._open[channel.transport] = address
         self._addresses[address] += 1
         return True
@@ -48,11 +63,26 @@ class Connections:
         if not self._addresses[address]:
             del self._addresses[address]
 
-    def mark_waiting(self, channel: "Channel") -> None:
+    def mark_waiting(self, channel: Channel) -> None:
         self._waiting[channel] = None
 
-    def mark_working(self, channel: "Channel") -> None:
+    def mark_working(self, channel: Channel) -> None:
         self._waiting.pop(channel, None)
+
+
+class Refusals:
+    """Logs that connections are refused, once a minute: they must not flood the log too."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._warned: float | None = None
+
+    def note(self, peer: object) -> None:
+        self._count += 1
+        now = time.monotonic()
+        if self._warned is None or now - self._warned >= WARN_EVERY:
+            log.warning("connections refused", count=self._count, latest=str(peer))
+            self._warned, self._count = now, 0
 
 
 class Places:

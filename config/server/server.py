@@ -4,15 +4,18 @@
 from daphne.server import Server as DaphneServer  # isort: skip
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from django.conf import settings
 from twisted.internet import reactor as installed
 from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
 
-from config.server.channel import Factory
+from config.server.channel import Factory, count_unsent
 from config.server.limits import load_limits
+from config.server.writing import WRITE, make_text_frame
 
 reactor: Any = installed  # its interfaces tell mypy nothing
 # Within these a client must answer a close frame; until then what it sends is dropped.
@@ -26,13 +29,48 @@ class Socket(WebSocketProtocol):
         self.factory.server_class.http_factory.connections.leave(self)
         super().connectionLost(reason)
 
+    def write_text(self, payload: bytes) -> bool:
+        """What `WRITE` promises. Twisted would wait for its poll, and tell it twice to look."""
+        if self.state != self.STATE_OPEN:
+            return False
+        frame = make_text_frame(payload)
+        sent = 0 if count_unsent(self.transport) else self.transport.writeSomeData(frame)
+        if not isinstance(sent, int):  # the connection is lost, as the reactor will notice too
+            return False
+        if sent < len(frame):
+            self.transport.write(frame[sent:])
+        return True
+
 
 class Sockets(WebSocketFactory):
     protocol = Socket
 
 
 class Server(DaphneServer):
-    """Daphne's, except for what `run` sets up: daphne names its protocols in there."""
+    """Daphne's, except for what `run` sets up: daphne names its protocols in there. `ready` is
+    called with the loop set and not yet running."""
+
+    def __init__(self, application: Any, host: str, port: int, ready: Callable[[], None]) -> None:
+        super().__init__(
+            application=application,
+            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog=511"],
+            signal_handlers=False,
+            ready_callable=ready,
+            http_timeout=None,
+            request_buffer_size=64_000,
+            websocket_max_message_size=settings.MAX_TEXT_BYTES,
+            server_name="everlong",
+        )
+
+    def serve_forever(self) -> bool:
+        """False where the port is taken."""
+        self.run()
+        return bool(self.listening_addresses) and not self.abort_start
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if isinstance(protocol, Socket):
+            scope["extensions"] = {WRITE: protocol.write_text}
+        return super().create_application(protocol, scope)
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}

@@ -32,19 +32,30 @@ LIMITS = {
 }
 
 
+@pytest.fixture(scope="module", params=["daphne", "uvicorn"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which server runs: the same holds for both."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[EverlongProcess]:
-    process = EverlongProcess(tmp_path_factory.mktemp("limits"), site, **LIMITS).start()
+def server(
+    tmp_path_factory: pytest.TempPathFactory, site: Path, kind: str
+) -> Iterator[EverlongProcess]:
+    directory = tmp_path_factory.mktemp("limits")
+    process = EverlongProcess(directory, site, SERVER=kind, **LIMITS).start()
     yield process
     process.kill()
 
 
 @pytest.fixture(scope="module")
-def small_server(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[EverlongProcess]:
+def small_server(
+    tmp_path_factory: pytest.TempPathFactory, site: Path, kind: str
+) -> Iterator[EverlongProcess]:
     """Room for few connections, which may take their time."""
     environment = {"MAX_CONNECTIONS": "12", "HEADER_SECONDS": "600", "BODY_GRACE_SECONDS": "600"}
     directory = tmp_path_factory.mktemp("small")
-    process = EverlongProcess(directory, site, **environment).start()
+    process = EverlongProcess(directory, site, SERVER=kind, **environment).start()
     yield process
     process.kill()
 
@@ -134,7 +145,7 @@ def cookie(session: dict[str, str]) -> bytes:
 # --- Bodies that are too large --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("length", [100_001, 1_500_000_000, 10**30])
+@pytest.mark.parametrize("length", [100_001, 1_500_000_000, 10**19])
 def test_a_body_is_refused_by_its_length_before_it_is_sent(
     server: EverlongProcess, length: int
 ) -> None:
@@ -313,9 +324,9 @@ def ask_or_refused(server: EverlongProcess) -> int:
 
 
 def test_one_address_cannot_take_all_connections(
-    start_everlong: Callable[..., EverlongProcess],
+    start_everlong: Callable[..., EverlongProcess], kind: str
 ) -> None:
-    limited = start_everlong(CONNECTIONS_PER_ADDRESS="3")
+    limited = start_everlong(CONNECTIONS_PER_ADDRESS="3", SERVER=kind)
     with ExitStack() as stack:
         for _ in range(3):
             stack.enter_context(reach(limited, source="127.0.0.2"))

@@ -1,8 +1,5 @@
 """`manage.py serve`: the web process, with the embedded worker where there is no Redis."""
 
-# Daphne installs Twisted's asyncio reactor when it is imported, which must come first.
-from config.server.server import Server  # isort: skip
-
 import asyncio
 import gc
 import signal
@@ -22,6 +19,10 @@ from chat.queries import model_server
 from chat.services import model_profiles
 from config.private_files import keep_private
 
+SERVERS = {
+    "daphne": "config.server.server.Server",
+    "uvicorn": "config.server.uvicorn_server.Server",
+}
 ENDED = "Stopped. Every answer is stored."
 UNSTORED = (
     "Stopped. Answers that could not be stored because the database was not available: {count}. "
@@ -59,19 +60,10 @@ class Command(BaseCommand):
             self._embedded.start()
         from config.asgi import application
 
-        self._server = Server(
-            application=application,
-            endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog=511"],
-            signal_handlers=False,
-            ready_callable=self._ready,
-            http_timeout=None,
-            request_buffer_size=64_000,
-            websocket_max_message_size=settings.MAX_TEXT_BYTES,
-            server_name="everlong",
-        )
+        server = import_string(SERVERS[settings.SERVER])
+        self._server = server(application, host, port, self._ready)
         self._announce(host, port)
-        self._server.run()
-        if self._server.abort_start or not self._server.listening_addresses:
+        if not self._server.serve_forever():
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
 
@@ -103,7 +95,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _ready(self) -> None:
-        """Called with the loop set and not yet running."""
+        """Called with the loop set, running or not."""
         loop = asyncio.get_event_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop, loop)
