@@ -82,6 +82,10 @@ class Talker(ABC):
         """Open what is needed before the first question: sockets, where the kind has any."""
         return
 
+    async def close(self) -> None:
+        """Close what is open."""
+        return
+
     @abstractmethod
     async def chat(self, index: int) -> Heard:
         """One question and its whole answer."""
@@ -94,8 +98,7 @@ class Web(Talker):
 
     async def connect(self, chats: Sequence[Any]) -> None:
         """`chats`: [websocket URL, origin, cookie] each."""
-        if self._session is not None:
-            await self._session.close()
+        await self.close()
         connector = aiohttp.TCPConnector(limit=0)
         self._session = aiohttp.ClientSession(connector=connector)
         self._sockets = []
@@ -107,6 +110,10 @@ class Web(Talker):
             first = json.loads(await socket.receive_str())
             assert first["type"] == "snapshot", first
             self._sockets.append(socket)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
     async def chat(self, index: int) -> Heard:
         socket = self._sockets[index]
@@ -143,6 +150,9 @@ class Sdk(Asking):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.client = AsyncAnthropic(api_key="bench", base_url=url, max_retries=0)
+
+    async def close(self) -> None:
+        await self.client.close()
 
     async def chat(self, index: int) -> Heard:
         heard = Heard(time.monotonic_ns())
@@ -186,6 +196,7 @@ class SocketTalker(Asking):
             heard.take(lines.decode("ascii"))
             heard.complete = heard.complete or b"message_stop" in lines
         writer.close()
+        await writer.wait_closed()
         return heard
 
 

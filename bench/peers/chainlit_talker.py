@@ -25,10 +25,13 @@ class ChainlitTalker(Talker):
 
     async def connect(self, chats: Sequence[Any]) -> None:
         """`chats`: the server's URL for each."""
-        if self._session is not None:
-            await self._session.close()
+        await self.close()
         self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
         self._sockets = [await self._open(self._session, url) for url in chats]
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
     async def _open(self, session: aiohttp.ClientSession, url: str) -> Any:
         address = url.replace("http", "ws", 1) + "/ws/socket.io/?EIO=4&transport=websocket"

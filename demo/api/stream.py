@@ -9,8 +9,7 @@ from functools import lru_cache
 
 from demo.api.protocol import Event, encode_event
 
-# In a text delta of a stamped answer: where the server's write time goes, `time.monotonic_ns()` and a
-# space.
+# Where the write time goes in a text delta of a stamped answer: `time.monotonic_ns()` and a space.
 STAMP = "@stamp@"
 
 
