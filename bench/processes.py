@@ -18,8 +18,9 @@ def list_tree(pid: int) -> list[int]:
     """A process and its descendants."""
     pids = [pid]
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            pids += list_tree(int(child))
+        with suppress(FileNotFoundError):  # it has ended meanwhile
+            for child in (thread / "children").read_text().split():
+                pids += list_tree(int(child))
     return pids
 
 

@@ -3,10 +3,9 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bench.replay.conductor import RememberingCounter
+from bench.replay.conductor import EPOCH, RememberingCounter
 from bench.replay.conversations import ReplayConversation, ReplayExchange
 from bench.replay.keeping import Kept, examine
 from bench.replay.plain import PlainReplay
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 DRIFT_COMPACTIONS = 223
 MOST_WRITINGS = 3
 MOST_QUESTIONS = 50  # of one conversation
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
