@@ -164,10 +164,11 @@ def report_services(
     replay = ServicesReplay(api, MODEL, new_limits(window, window))
     turns = zip(cycle(conversation.exchanges), make_gaps(setting.seed), strict=False)
     for played, (exchange, gap) in enumerate(turns):
-        if played >= setting.services_turns and len(replay.held) >= setting.swaps:
+        if played >= setting.services_turns and len(replay.held_cpu) >= setting.swaps:
             break
         replay.play(exchange, gap)
     report.add("services.compactions", len(replay.held), "compactions")
+    report.add("services.swaps", len(replay.held_cpu), "compactions")
     report.add("services.compactions.blocking", replay.blocking, "compactions", 0)
     report.add("lock_ms.p50", percentile(replay.held, 0.5), "ms")
     report.add("lock_ms.p95", percentile(replay.held, 0.95), "ms", 200)

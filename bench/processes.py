@@ -34,12 +34,13 @@ def read_cpu_ms(pid: int) -> float:
     return total * _TICK_MS
 
 
-def read_pss_mb(pid: int) -> float:
-    """Proportional set size of a process tree: shared pages are split among their users."""
+def read_pss_mb(pid: int, field: str = "Pss") -> float:
+    """Proportional set size of a process tree: shared pages are split among their users, so it
+    grows when another program ends. `Pss_Anon`: of it, what no file holds; that does not."""
     kb = 0
     for each in list_tree(pid):
         for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{field}:"):
                 kb += int(line.split()[1])
     return kb / 1024
 

@@ -138,7 +138,7 @@ def test_report_has_the_figures(setting: Setting, long: Played) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_services_send_the_same_requests(setting: Setting) -> None:
     """Both ask the engine for their steps: byte for byte."""
-    setting = replace(setting, small_window=4_000, services_turns=1, swaps=3)
+    setting = replace(setting, small_window=4_000, services_turns=1, swaps=1)
     conversation = replace(read_fixture(), exchanges=_plain())
     report = Report("test")
     sent, turns = compaction.report_services(report, setting, conversation)
@@ -147,7 +147,7 @@ def test_services_send_the_same_requests(setting: Setting) -> None:
     figures = {metric.metric: metric.value for metric in report.metrics}
     assert figures["services.same_requests"] == 1
     assert turns >= setting.services_turns
-    assert figures["services.compactions"] >= 3
+    assert figures["services.swaps"] >= 1
 
 
 def _plain() -> list[ReplayExchange]:
