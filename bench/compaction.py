@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -20,7 +21,14 @@ from bench.replay.api import ScriptedApi
 from bench.replay.conductor import Conductor, RememberingCounter, Tally
 from bench.replay.conversations import ReplayConversation, chain, make_gaps, read_beam, read_fixture
 from bench.replay.costs import report_cost
-from bench.replay.keeping import Kept, examine
+from bench.replay.keeping import Kept, Record, examine
+from bench.replay.retention import (
+    play_plain,
+    report_drift,
+    report_keeping,
+    report_plain,
+    report_search,
+)
 from bench.replay.sessions import report_session
 from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
@@ -30,7 +38,6 @@ MODEL = "claude-sonnet-5-5"
 WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
 # What is kept is examined where most is compacted: in a window no larger than its budget.
 SMALL_WINDOW = 75_000
-DRIFT_COMPACTIONS = 223
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,7 @@ class Setting:
     drift_turns: int
     services_turns: int
     seed: int
+    swaps: int = 0  # go on through the services until so many summaries were swapped in
     agent_turns: int = 60
     budget: int = BUDGET
     window: int = WINDOW
@@ -68,6 +76,8 @@ class Played:
     bullets: int
     planted: int
     digests: list[str]
+    deepest: int  # see `bench.replay.lineage.Lineage`
+    writes: list[int]
     kept: Kept | None = None
 
 
@@ -94,6 +104,9 @@ def play(
     for exchange, gap in zip(conversation.exchanges, make_gaps(setting.seed), strict=False):
         conductor.play(exchange, gap)
     writer = api.summariser
+    kept = None
+    if examined:
+        kept = examine(Record.of(conductor), writer.planted, conversation.instructions)
     return Played(
         conductor.tally,
         api.requests,
@@ -105,7 +118,9 @@ def play(
         writer.bullets,
         len(writer.planted),
         api.digests,
-        examine(conductor, writer.planted, conversation.instructions) if examined else None,
+        conductor.lineage.deepest,
+        conductor.lineage.writes,
+        kept,
     )
 
 
@@ -136,49 +151,30 @@ def report_safety(report: Report, played: Sequence[Played]) -> None:
     report.add("turns.trimmed", sum(t.trimmed for t in tallies), "turns", 0)
 
 
-def report_keeping(report: Report, played: Sequence[Played]) -> None:
-    """What the small windows' conversations still hold at their ends, all together."""
-    kept = [p.kept for p in played if p.kept]
-    values = max(1, sum(k.values for k in kept))
-    for name in ("in_summary", "in_index", "by_lookup"):
-        report.add(f"identifiers.{name}", sum(getattr(k, name) for k in kept) / values, "ratio")
-    reachable = sum(k.reachable for k in kept) / values
-    report.add("identifiers.reachable", reachable, "ratio", at_least=0.998)
-    report.add("identifiers.typed", values, "values")
-    report.add("identifiers.invented", sum(len(k.invented) for k in kept), "values", 0)
-    report.add("identifiers.planted", sum(p.planted for p in played), "values")
-    asked = max(1, sum(k.instructions for k in kept))
-    report.add("pins.instructions", sum(k.pinned for k in kept) / asked, "ratio", at_least=0.85)
-    report.add("pins.found", sum(k.found for k in kept) / asked, "ratio")
-    users = max(1, sum(k.user_messages for k in kept))
-    report.add("pins.flagged", sum(k.flagged for k in kept) / users, "ratio", 0.17)
-
-
-def report_drift(report: Report, played: Sequence[Played]) -> None:
-    """How often a fact was written anew, over the most compactions of one conversation."""
-    report.add("rewrite_depth.max", max(p.tally.depth for p in played), "writes", 3)
-    most = max(p.tally.compactions for p in played)
-    report.add("rewrite_depth.compactions", most, "compactions", at_least=DRIFT_COMPACTIONS)
-
-
 def report_services(
     report: Report, setting: Setting, conversation: ReplayConversation
-) -> list[str]:
-    """The product's own services on a database: how long a swap holds a turn. Django must be set
-    up. Gives digests of the requests, which must be those of the replays without a database."""
+) -> tuple[list[str], int]:
+    """The product's own services on a database, for the setting's turns and until it has its
+    swaps: how long the composer is locked for a compaction. Django must be set up. Gives digests
+    of the requests, which must be those of the replays without a database, and the turns."""
     from bench.replay.services import ServicesReplay
 
     window = setting.small_window
     api = new_api(setting, window, keep_digests=True)
     replay = ServicesReplay(api, MODEL, new_limits(window, window))
-    for exchange, gap in zip(conversation.exchanges, make_gaps(setting.seed), strict=False):
+    turns = zip(cycle(conversation.exchanges), make_gaps(setting.seed), strict=False)
+    for played, (exchange, gap) in enumerate(turns):
+        if played >= setting.services_turns and len(replay.held_cpu) >= setting.swaps:
+            break
         replay.play(exchange, gap)
     report.add("services.compactions", len(replay.held), "compactions")
+    report.add("services.swaps", len(replay.held_cpu), "compactions")
+    report.add("services.compactions.blocking", replay.blocking, "compactions", 0)
     report.add("lock_ms.p50", percentile(replay.held, 0.5), "ms")
     report.add("lock_ms.p95", percentile(replay.held, 0.95), "ms", 200)
     report.add("lock_ms.p95.cpu", percentile(replay.held_cpu, 0.95), "ms")
     report.add("turn_opened_ms.p50", percentile(replay.opened, 0.5), "ms")
-    return api.digests
+    return api.digests, len(replay.held) + len(replay.opened)
 
 
 def report_same(report: Report, sent: Sequence[str], expected: Sequence[str]) -> None:
@@ -197,18 +193,22 @@ def run(setting: Setting, report: Report, workers: int) -> None:
     conversations = setting.conversations
     long = chain(conversations, setting.turns)
     drifting = chain(conversations, setting.drift_turns)
-    beside = chain([find_longest(conversations)], setting.services_turns)
+    longest = find_longest(conversations)
     # First, so that nothing else takes time from it.
-    sent = report_services(report, setting, beside)
+    sent, turns = report_services(report, setting, longest)
+    beside = chain([longest], turns)
+    report_search(report, setting)
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         costly = pool.submit(play, setting, long)
         drifted = pool.submit(play, setting, drifting, small=True)
         same = pool.submit(play, setting, beside, small=True, digests=True)
         whole = partial(play, setting, small=True, examined=True)
         kept = list(pool.map(whole, conversations))
+        plain = list(pool.map(partial(play_plain, setting), conversations))
         expected, played, drift = same.result(), costly.result(), drifted.result()
     report_same(report, sent, expected.digests)
-    report_keeping(report, kept)
+    report_keeping(report, [p.kept for p in kept if p.kept], sum(p.planted for p in kept))
+    report_plain(report, plain)
     report_cost(report, setting, played, long)
     report_drift(report, [played, drift])
     report_safety(report, [played, drift, expected, *kept])
@@ -230,6 +230,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10_000, help="of the long replay")
     parser.add_argument("--drift-turns", type=int, default=6_000, help="in the small window")
     parser.add_argument("--services-turns", type=int, default=240, help="through the services")
+    parser.add_argument("--swaps", type=int, default=20, help="of the services, at least")
     parser.add_argument("--agent-turns", type=int, default=60, help="of the work with tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
@@ -244,6 +245,7 @@ def main() -> None:
             options.drift_turns,
             options.services_turns,
             options.seed,
+            options.swaps,
             options.agent_turns,
         )
         report = Report("Compaction")

@@ -3,13 +3,15 @@
 `python -m bench.length`. Conversations of several lengths, compacted as real ones are (a tail of
 the same length, chapters up to the number at which they are merged), are opened (the page's view,
 with all its middleware) and prepared for their next request (loaded, counted, planned, assembled).
-Lengths take turns within one run. Times are CPU time of this process.
+So is the longest with 1,000 messages since its last compaction: the default budget allows 2,000.
+They take turns within one run. Times are CPU time of this process.
 """
 
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,6 +20,7 @@ from bench.report import Report, median
 
 LENGTHS = (100, 1_000, 10_000)
 TAIL = 24  # messages after the last compaction
+LONG_TAIL = 1_000
 COVERED = 200  # messages that one compaction covers
 MOST_CHAPTERS = 7  # eight are merged into one
 MOST_RATIO = 1.2
@@ -38,18 +41,18 @@ QUESTION = "How does a tree move water from its roots to its leaves, without any
 SUMMARY = "## Overview\n\n" + "- They talked about trees, water and pressure [#1 #2]\n" * 40
 
 
-def make_conversation(owner: Any, length: int) -> Any:
+def make_conversation(owner: Any, length: int, *, tail: int = TAIL) -> Any:
     """A conversation of so many messages, compacted again and again up to its tail."""
     from tests.chat.factories import add_messages, make_compaction, make_conversation
 
     conversation = make_conversation(owner, model=serving.MODEL)
-    covered = length - TAIL
+    covered = length - tail
     chapters = min(MOST_CHAPTERS, -(-covered // COVERED))
     for chapter in range(chapters):
         part = covered * (chapter + 1) // chapters // 2 - covered * chapter // chapters // 2
         add_messages(conversation, [QUESTION, ANSWER] * part)
         make_compaction(conversation, SUMMARY, through=conversation.next_number - 1)
-    add_messages(conversation, [QUESTION, ANSWER] * (TAIL // 2))
+    add_messages(conversation, [QUESTION, ANSWER] * (tail // 2))
     return conversation
 
 
@@ -66,29 +69,51 @@ def next_turn(conversation: Any) -> None:
     assemble(state.context).body()
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A conversation to measure, and the one that it is compared with, by their names."""
+
+    name: str
+    length: int
+    tail: int = TAIL
+    base: str = ""
+
+
+def list_cases(lengths: Sequence[int]) -> list[Case]:
+    """All lengths against the shortest, and the longest with a long tail against itself."""
+    shortest, *longer = sorted(lengths)
+    cases = [Case(str(shortest), shortest)]
+    cases += [Case(str(length), length, base=str(shortest)) for length in longer]
+    longest = cases[-1]
+    if longest.length > LONG_TAIL:
+        name = f"{longest.name}_tail_{LONG_TAIL}"
+        cases.append(Case(name, longest.length, LONG_TAIL, longest.name))
+    return cases
+
+
 def measure_action(
-    report: Report, name: str, actions: dict[int, Callable[[], Any]], repetitions: int
+    report: Report, name: str, actions: dict[Case, Callable[[], Any]], repetitions: int
 ) -> None:
-    """Times and queries of an action for each length, and the ratio to the shortest."""
+    """Times and queries of an action for each case, and the ratio to its base."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    times: dict[int, list[float]] = defaultdict(list)
+    times: dict[str, list[float]] = defaultdict(list)
     for turn in range(repetitions + 1):
-        for length, action in actions.items():
+        for case, action in actions.items():
             began = time.process_time()
             action()
             if turn:  # the first warms up
-                times[length].append((time.process_time() - began) * 1000)
-    shortest, *longer = actions
-    for length, action in actions.items():
+                times[case.name].append((time.process_time() - began) * 1000)
+    for case, action in actions.items():
         with CaptureQueriesContext(connection) as queries:
             action()
-        report.add(f"length.{name}.{length}.cpu_ms", median(times[length]), "ms")
-        report.add(f"length.{name}.{length}.queries", len(queries), "queries")
-    for length in longer:
-        ratio = median(times[length]) / median(times[shortest])
-        report.add(f"length.{name}.{length}.ratio", ratio, f"x {shortest}", MOST_RATIO)
+        report.add(f"length.{name}.{case.name}.cpu_ms", median(times[case.name]), "ms")
+        report.add(f"length.{name}.{case.name}.queries", len(queries), "queries")
+    for case in actions:
+        if case.base:
+            ratio = median(times[case.name]) / median(times[case.base])
+            report.add(f"length.{name}.{case.name}.ratio", ratio, f"x {case.base}", MOST_RATIO)
 
 
 def main() -> Report:
@@ -105,7 +130,10 @@ def main() -> Report:
         from tests.chat.factories import make_user
 
         user = make_user("bench")
-        conversations = {length: make_conversation(user, length) for length in options.lengths}
+        conversations = {
+            case: make_conversation(user, case.length, tail=case.tail)
+            for case in list_cases(options.lengths)
+        }
         client = Client(headers={"host": "localhost"})
         client.force_login(user)
 
@@ -120,8 +148,8 @@ def main() -> Report:
             "open_cold": lambda row: open_page(row, cold=True),
             "next_turn": next_turn,
         }.items():
-            actions: dict[int, Callable[[], Any]] = {
-                length: partial(action, row) for length, row in conversations.items()
+            actions: dict[Case, Callable[[], Any]] = {
+                case: partial(action, row) for case, row in conversations.items()
             }
             measure_action(report, name, actions, options.repetitions)
     report.print_table()

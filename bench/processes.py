@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
+
 ROOT = Path(__file__).resolve().parent.parent
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
@@ -16,8 +18,9 @@ def list_tree(pid: int) -> list[int]:
     """A process and its descendants."""
     pids = [pid]
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            pids += list_tree(int(child))
+        with suppress(FileNotFoundError):  # it has ended meanwhile
+            for child in (thread / "children").read_text().split():
+                pids += list_tree(int(child))
     return pids
 
 
@@ -31,14 +34,25 @@ def read_cpu_ms(pid: int) -> float:
     return total * _TICK_MS
 
 
-def read_pss_mb(pid: int) -> float:
-    """Proportional set size of a process tree: shared pages are split among their users."""
+def read_pss_mb(pid: int, field: str = "Pss") -> float:
+    """Proportional set size of a process tree: shared pages are split among their users, so it
+    grows when another program ends. `Pss_Anon`: of it, what no file holds; that does not."""
     kb = 0
     for each in list_tree(pid):
         for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{field}:"):
                 kb += int(line.split()[1])
     return kb / 1024
+
+
+def list_connections(pid: int, port: int | None) -> set[int]:
+    """The local ports of a process tree's connections to a port."""
+    return {
+        connection.laddr.port
+        for each in list_tree(pid)
+        for connection in psutil.Process(each).net_connections("tcp")
+        if connection.raddr and connection.raddr.port == port
+    }
 
 
 class Child:

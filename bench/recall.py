@@ -23,7 +23,7 @@ from typing import Any
 
 from bench.dialogues import Dialogue, Question, read_dialogues
 from bench.report import Report, percentile
-from bench.serving import load_django_site
+from bench.serving import load_django_site, start_postgresql
 
 # What is aimed at for R@10; the recipe reached 0.748, 0.694 and 0.637 on the whole data sets.
 AIMS = {"locomo": 0.78, "beam_100k": 0.75, "beam_500k": 0.70, "locomo.multi_hop": 0.55}
@@ -152,20 +152,11 @@ def main() -> Report:
     if not dialogues:
         parser.error(f"no dialogues in {options.data}")
     with ExitStack() as stack:
-        url = _start_postgresql(stack) if options.postgresql else options.database_url
+        url = start_postgresql(stack) if options.postgresql else options.database_url
         stack.enter_context(load_django_site(url))
         report = _measure(dialogues, long=not options.without_long)
     report.print_table()
     return report
-
-
-def _start_postgresql(stack: ExitStack) -> str:
-    """The URL of a new server's database, which ends with the stack."""
-    from tests.support.services import start_own_postgres
-
-    server = start_own_postgres()
-    stack.callback(server.stop)
-    return server.url
 
 
 def _measure(dialogues: Sequence[Dialogue], *, long: bool) -> Report:

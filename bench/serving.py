@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +23,15 @@ ENVIRONMENT = {
     "LOG_LEVEL": "WARNING",
     "MALLOC_ARENA_MAX": "2",  # as the Makefile and the Dockerfile have it
 }
+
+
+def start_postgresql(stack: ExitStack) -> str:
+    """The URL of a new server's database, which ends with the stack."""
+    from tests.support.services import start_own_postgres
+
+    server = start_own_postgres()
+    stack.callback(server.stop)
+    return server.url
 
 
 @contextmanager

@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--interval-ms", type=float, default=20, help="between two such deltas")
     parser.add_argument("--delta-chars", type=int, default=16, help="characters of such a delta")
     parser.add_argument("--stamp", action="store_true", help="such deltas carry their write time")
+    parser.add_argument("--markdown", action="store_true", help="such deltas are Markdown and code")
     parser.add_argument("--ollama", action="store_true", help="behave like Ollama")
     parser.add_argument("--scripted", action="store_true", help="script it over /control")
     options = parser.parse_args(arguments)
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options.interval_ms / 1000,
             delta_chars=options.delta_chars,
             stamp=options.stamp,
+            markdown=options.markdown,
         )
     else:
         script = demo_script(tokens_per_s=options.tokens_per_s)

@@ -41,6 +41,7 @@ from agent.messages import Block, Message, RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import ReplayExchange
+from bench.replay.lineage import Lineage
 from demo.api import protocol
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,6 +106,7 @@ class Conductor:
         self.summary = Summary()
         self.through = 0  # number of the last message in the summary
         self.tally = Tally()
+        self.lineage = Lineage()
         self._first: Message | None = None
         self._pruned_through = 0
         self._thinking_from = 0
@@ -344,6 +346,7 @@ class Conductor:
         self._attempts.insert(0, (prepared.ends, False, prepared.turn))
         self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
+        self.lineage.follow(self.chapters)
         self.api.spent.sizes_after.append(self.metered.used)
 
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:

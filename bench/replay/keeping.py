@@ -8,25 +8,54 @@ from dataclasses import dataclass
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.pins import find_pins
 from agent.context.summary import INDEX_HEADING
-from agent.messages import plain_text
+from agent.messages import Message, plain_text
 from bench.replay.conductor import Conductor
-from bench.replay.values import Lookup, Text, find_exact_values
+from bench.replay.values import Lookup, Text, find_exact_values, find_questions
 
 # What code writes into a summary besides what it was given: ranges, numbers of messages.
 _MARKS = re.compile(r"^\*\*Messages #\d+ to #\d+\*\*$|\[#\d[^\]]*\]", re.M)
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """A conversation and the summary of its first `through` messages: what the model wrote, what
+    code added to it, and where standing instructions are."""
+
+    messages: Sequence[Message]
+    through: int
+    chapters: str
+    appendix: str = ""
+    pins: str = ""
+
+    @classmethod
+    def of(cls, conductor: Conductor) -> "Record":
+        summary = conductor.summary
+        return cls(
+            conductor.messages,
+            conductor.through,
+            "\n\n".join(summary.chapters),
+            summary.appendix,
+            summary.instructions,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
-    """Counts. `values`: exact values that the user typed in the messages under the summary;
-    `instructions`: standing ones by the data's word, of which `found` are recognised and `pinned`
-    are in the prompt, as a pin or because their message is."""
+    """Counts. `values`: exact values that the user typed in the messages under the summary. By
+    lookup they are asked for as they were typed, `by_sentence` with the sentence around them,
+    where they have one; `in_prompt` needs neither. `instructions`: standing ones by the data's
+    word, of which `found` are recognised and `pinned` are in the prompt, as a pin or because their
+    message is."""
 
     values: int
     in_summary: int
     in_index: int
+    in_prompt: int
     by_lookup: int
+    by_sentence: int
+    with_sentence: int
     reachable: int
+    reachable_by_sentence: int
     invented: tuple[str, ...]
     instructions: int
     pinned: int
@@ -35,41 +64,35 @@ class Kept:
     user_messages: int
 
 
-def examine(conductor: Conductor, planted: Sequence[str], instructions: frozenset[int]) -> Kept:
+def examine(record: Record, planted: Sequence[str], instructions: frozenset[int]) -> Kept:
     """The end of a replay. `planted`: the values that the scripted model made up."""
-    texts = [plain_text(message.blocks) for message in conductor.messages]
-    covered = conductor.messages[: conductor.through]
-    prompts = [m for m in covered if m.is_prompt]
+    texts = [plain_text(message.blocks) for message in record.messages]
+    prompts = [m for m in record.messages[: record.through] if m.is_prompt]
     values = {v: t for m in prompts for v, t in find_exact_values(texts[m.number - 1]).items()}
-    appendix = conductor.summary.appendix
-    _, _, index_text = appendix.partition(INDEX_HEADING)
+    questions = {v: q for m in prompts for v, q in find_questions(texts[m.number - 1]).items() if q}
+    _, _, index_text = record.appendix.partition(INDEX_HEADING)
     in_index = _holding(values, index_text)
-    chapters = "\n\n".join(conductor.summary.chapters)
-    in_summary = _holding(values, chapters)
+    in_summary = _holding(values, record.chapters)
     with closing(Lookup(texts)) as lookup:
         by_lookup = {value for value, typed in values.items() if lookup.find(value, typed)}
-    in_tail = _holding(values, "\n".join(texts[conductor.through :]))
-    users = [m for m in conductor.messages if m.is_prompt]
+        by_sentence = {v for v, asked in questions.items() if lookup.find_by_words(v, asked)}
+    in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
+    users = [m for m in record.messages if m.is_prompt]
     found = {m.number for m in users if find_pins(m.number, texts[m.number - 1])}
-    pin_text = Text(conductor.summary.instructions)
-    pinned = {
-        number
-        for number in instructions
-        if number > conductor.through or pin_text.holds(f"[#{number}]")
-    }
+    pin_text = Text(record.pins)
+    pinned = {n for n in instructions if n > record.through or pin_text.holds(f"[#{n}]")}
+    written = f"{record.chapters}\n{record.appendix}\n{record.pins}"
     return Kept(
         values=len(values),
         in_summary=len(in_summary),
         in_index=len(in_index),
+        in_prompt=len(in_prompt),
         by_lookup=len(by_lookup),
-        reachable=len(in_summary | in_index | by_lookup | in_tail),
-        invented=tuple(
-            _invented(
-                f"{chapters}\n{appendix}\n{conductor.summary.instructions}",
-                "\n".join(texts),
-                planted,
-            )
-        ),
+        by_sentence=len(by_sentence),
+        with_sentence=len(questions),
+        reachable=len(in_prompt | by_lookup),
+        reachable_by_sentence=len(in_prompt | by_sentence),
+        invented=tuple(_invented(written, "\n".join(texts), planted)),
         instructions=len(instructions),
         pinned=len(pinned),
         found=len(found & instructions),

@@ -23,7 +23,7 @@ FROM_USER = 0.5  # of the bullets
 FROM_PREVIOUS = 0.5  # of a merge's bullets
 _LIMIT = re.compile(r"Write at most (\d+) words")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_BULLET = re.compile(r"^- (.*?)((?: \[#[^\]]*\])?)$", re.M)
+BULLET = re.compile(r"^- (.*?)((?: \[#[^\]]*\])?)$", re.M)
 _PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.S)
 _NUMBER = re.compile(r"\d{2,}")
 LONGEST = 240  # characters of a bullet
@@ -66,10 +66,19 @@ class Summariser:
         return "\n".join(sections)
 
     def _bullets(self, body: Mapping[str, Any], words: int) -> list[str]:
-        """Lines of so many words in all, in the order in which they were picked."""
-        entries = find_entries(body)
         source = Text("\n".join(join_text(m) for m in messages_of(body)))
         old = previous_bullets(body) if "replaces the previous" in str(body["messages"]) else []
+        return self.pick_bullets(find_entries(body), old, source, words)
+
+    def pick_bullets(
+        self,
+        entries: Sequence[SourceMessage],
+        old: Sequence[tuple[str, str]],
+        source: Text,
+        words: int,
+    ) -> list[str]:
+        """Lines of so many words in all, of messages and of `old` bullets, in the order in which
+        they were picked."""
         lines: list[str] = []
         for sentence, citation in self._picked(entries, old):
             if self._dice.random() < INVENTED:
@@ -161,7 +170,7 @@ def find_entries(body: Mapping[str, Any]) -> list[SourceMessage]:
 def previous_bullets(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Bullets of the chapters that are to be merged: (text, citation)."""
     text = "\n".join(join_text(m) for m in messages_of(body))
-    return [pair for part in _PREVIOUS.findall(text) for pair in _BULLET.findall(part)]
+    return [pair for part in _PREVIOUS.findall(text) for pair in BULLET.findall(part)]
 
 
 def _opening(text: str) -> str:

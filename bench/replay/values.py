@@ -11,6 +11,9 @@ _SHAPES = re.compile(
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _CITATION = re.compile(r"\[#\d[^\]]*\]")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"\w+")
+LEAST_WORDS = 3  # of a sentence that says what is asked for
 HITS = 5
 
 
@@ -23,6 +26,18 @@ def find_exact_values(text: str) -> dict[str, str]:
         for word in words
         if 1 < len(word) < 100 and (_SHAPES.search(word) or _FILE.search(word))
     }
+
+
+def find_questions(text: str) -> dict[str, str]:
+    """For each exact value the sentence that it stands in, without it: what somebody asks who
+    remembers what it was about. "" where that leaves fewer than three words."""
+    questions: dict[str, str] = {}
+    for sentence in _SENTENCE.split(text):
+        for value, typed in find_exact_values(sentence).items():
+            rest = re.sub(re.escape(typed), " ", sentence, flags=re.I)
+            enough = len(_WORD.findall(rest)) >= LEAST_WORDS
+            questions[value] = " ".join(rest.split()) if enough else ""
+    return questions
 
 
 class Text:
@@ -46,7 +61,7 @@ class Text:
 
 
 class Lookup:
-    """Phrase search over the stored messages: SQLite's FTS5, five hits. It stands in for the tool
+    """A search over the stored messages: SQLite's FTS5, five hits. It stands in for the tool
     `search_history`, which needs the site's database. To be closed."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -60,9 +75,15 @@ class Lookup:
 
     def find(self, value: str, typed: str) -> bool:
         """Whether one of the best hits for a value, asked for as it was typed, holds it."""
-        phrase = '"' + typed.replace('"', '""') + '"'
+        return self._finds(value, '"' + typed.replace('"', '""') + '"')
+
+    def find_by_words(self, value: str, question: str) -> bool:
+        """The same for a question in which the value does not stand, by any of its words."""
+        return self._finds(value, " OR ".join(f'"{word}"' for word in _WORD.findall(question)))
+
+    def _finds(self, value: str, query: str) -> bool:
         found = self._database.execute(
             "SELECT text FROM messages WHERE messages MATCH ? ORDER BY bm25(messages) LIMIT ?",
-            (phrase, HITS),
+            (query, HITS),
         )
         return any(Text(text).holds(value) for (text,) in found)

@@ -40,8 +40,7 @@ class AnswerFault:
 class Answer:
     """What the HTTP face sends: an error, or a reply with its timing (seconds) and its fault.
 
-    stamp: text deltas carry the server's write time, `time.monotonic_ns()` and a space, instead
-    of the reply's text.
+    stamp: text deltas carry the server's write time where the reply has `demo.api.stream.STAMP`.
     """
 
     reply: ScriptedReply | None = None

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from demo.api.protocol import Event, encode_event
 
-_STAMP_MARK = "@stamp@"
+# Where the write time goes in a text delta of a stamped answer: `time.monotonic_ns()` and a space.
+STAMP = "@stamp@"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def encode_chunks(events: Iterable[Event], *, ping: bool, stamp: bool) -> Iterat
 def _delta_chunk(event: Event, stamp: bool) -> Chunk:
     delta = event["delta"]
     if delta["type"] == "text_delta":
-        return _text_chunk(event["index"], _STAMP_MARK if stamp else delta["text"], stamp)
+        return _text_chunk(event["index"], delta["text"], stamp)
     return Chunk(encode_event(event), paced=True)
 
 
@@ -61,9 +62,9 @@ def _delta_chunk(event: Event, stamp: bool) -> Chunk:
 def _text_chunk(index: int, text: str, stamp: bool) -> Chunk:
     delta = {"type": "text_delta", "text": text}
     payload = encode_event({"type": "content_block_delta", "index": index, "delta": delta})
-    if not stamp:
+    before, mark, after = payload.partition(STAMP.encode())
+    if not (stamp and mark):
         return Chunk(payload, paced=True)
-    before, _, after = payload.partition(_STAMP_MARK.encode())
     return Chunk(before, paced=True, after=after, stamped=True)
 
 

@@ -138,15 +138,16 @@ def test_report_has_the_figures(setting: Setting, long: Played) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_services_send_the_same_requests(setting: Setting) -> None:
     """Both ask the engine for their steps: byte for byte."""
-    setting = replace(setting, small_window=4_000)
-    turns = chain([replace(read_fixture(), exchanges=_plain())], 40)
-    expected = play(setting, turns, small=True, digests=True)
+    setting = replace(setting, small_window=4_000, services_turns=1, swaps=1)
+    conversation = replace(read_fixture(), exchanges=_plain())
     report = Report("test")
-    sent = compaction.report_services(report, setting, turns)
+    sent, turns = compaction.report_services(report, setting, conversation)
+    expected = play(setting, chain([conversation], turns), small=True, digests=True)
     compaction.report_same(report, sent, expected.digests)
     figures = {metric.metric: metric.value for metric in report.metrics}
     assert figures["services.same_requests"] == 1
-    assert figures["services.compactions"] >= 1
+    assert turns >= setting.services_turns
+    assert figures["services.swaps"] >= 1
 
 
 def _plain() -> list[ReplayExchange]:

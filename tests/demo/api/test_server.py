@@ -14,6 +14,7 @@ from anthropic import AsyncAnthropic
 from demo.api.protocol import ScriptedReply, redacted_thinking, refusal, text, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
+from demo.api.stream import STAMP
 from demo.mind.models import ListedModel
 from demo.mind.playing import bench_script
 from tests.support.patience import PATIENCE
@@ -249,7 +250,7 @@ async def test_a_client_that_stops_is_recorded(server: DemoServer, client: Async
 async def test_drip_keeps_its_schedule_and_stamps_its_deltas(
     server: DemoServer, client: AsyncAnthropic
 ) -> None:
-    server.script.drip(["x"] * 10, 0.01, stamp=True)
+    server.script.drip([STAMP] * 10, 0.01, stamp=True)
     message = await streamed(client)
     stamps = [int(stamp) for stamp in message.content[0].text.split()]
     assert len(stamps) == 10

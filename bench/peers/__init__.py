@@ -1,0 +1,1 @@
+"""Other chats, measured beside this one."""
