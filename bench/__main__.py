@@ -13,7 +13,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--data", type=Path, help="holds tokens/, locomo/, beam/")
     options = parser.parse_args()
-    commands = [["bench.length"], ["bench.pages"], ["bench.streaming"]]
+    commands = [["bench.length"], ["bench.pages"], ["bench.streaming"], ["bench.search"]]
     if options.data:
         data = str(options.data.resolve())
         commands += [["bench.tokens", "--data", data], ["bench.recall", "--data", data]]

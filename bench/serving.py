@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,6 +49,15 @@ def load_django_site(database_url: str = "") -> Iterator[Path]:
         call_command("collectstatic", interactive=False, verbosity=0)
         yield directory
         connections.close_all()
+
+
+def start_postgresql(stack: ExitStack) -> str:
+    """The URL of a new server's database, which ends with the stack."""
+    from tests.support.services import start_own_postgres
+
+    server = start_own_postgres()
+    stack.callback(server.stop)
+    return server.url
 
 
 @contextmanager
