@@ -14,6 +14,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="holds tokens/, locomo/, beam/")
     options = parser.parse_args()
     commands = [["bench.turn"], ["bench.length"], ["bench.pages"], ["bench.streaming"]]
+    commands += [["bench.search"]]
     if options.data:
         data = str(options.data.resolve())
         commands += [["bench.tokens", "--data", data], ["bench.recall", "--data", data]]

@@ -7,12 +7,12 @@ question's evidence messages among the first 5, 10, 20 hits, or within 2,000 and
 characters each) of the returned text; means over all questions. BEAM's means are of the five
 categories whose evidence a question's words can lead to; R@10 of every category is reported by
 itself. The times are of whole runs: every question, the first too, from its words to the messages
-with their excerpts. `bench.recall_folds` tells what the ranking finds in unseen conversations.
+with their excerpts; a fixed loop takes turns with the questions of `long_10k` and tells how busy
+the machine was. `bench.recall_folds` tells what the ranking finds in unseen conversations.
 """
 
 import argparse
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -21,8 +21,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from bench.calibration import Load, Times
 from bench.dialogues import Dialogue, Question, read_dialogues
-from bench.report import Report, percentile
+from bench.report import Report
 from bench.serving import load_django_site, start_postgresql
 
 # What is aimed at for R@10; the recipe reached 0.748, 0.694 and 0.637 on the whole data sets.
@@ -32,20 +33,6 @@ MOST_MS = {"sqlite": 40.0, "postgresql": 80.0}  # p95 in a conversation of 10,00
 LONG = 10_000  # messages
 LONG_RUNS = 3  # each question so often
 _HIT = re.compile(r"^\[#(\d+)\] (?:user|assistant), \d{4}-\d\d-\d\d \d\d:\d\d$", re.M)
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Milliseconds of each call: by the clock, and of this process's processors, which other
-    programs change less (PostgreSQL's own are not in it)."""
-
-    wall: list[float] = field(default_factory=list)
-    processor: list[float] = field(default_factory=list)
-
-    def report(self, report: Report, name: str, goal: float | None = None) -> None:
-        report.add(f"{name}.p50_ms", percentile(self.wall, 0.5), "ms")
-        report.add(f"{name}.p95_ms", percentile(self.wall, 0.95), "ms", goal)
-        report.add(f"{name}.p95_cpu_ms", percentile(self.processor, 0.95), "ms")
 
 
 @dataclass
@@ -80,11 +67,7 @@ def ask_question(scope: Any, question: str, times: Times) -> str:
 
     from chat.tools.history import search_history
 
-    began, used = time.perf_counter(), time.process_time()
-    answer = async_to_sync(search_history)(scope, {"query": question})
-    times.wall.append(1000 * (time.perf_counter() - began))
-    times.processor.append(1000 * (time.process_time() - used))
-    return answer
+    return times.measure(lambda: async_to_sync(search_history)(scope, {"query": question}))
 
 
 def measure_dialogue(dialogue: Dialogue, scope: Any, answers: dict[str, Answers]) -> None:
@@ -134,11 +117,13 @@ def measure_long(report: Report, dialogues: Sequence[Dialogue], vendor: str) -> 
     if not texts:
         return
     scope = store_dialogue(Dialogue("long", list(islice(cycle(texts), LONG)), []))
-    times = Times()
+    times, load = Times(), Load()
     for _ in range(LONG_RUNS):
         for question in (question for dialogue in beam for question in dialogue.questions):
+            load.sample()
             ask_question(scope, question.text, times)
     times.report(report, "long_10k", MOST_MS[vendor])
+    load.report(report)
 
 
 def main() -> Report:

@@ -3,7 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.search.lexical import BEGUN, WORD, Query, compose, find_words, fold, simplify_word
+from agent.search.lexical import (
+    BEGUN,
+    LONGEST_TOKEN,
+    WORD,
+    Query,
+    compose,
+    find_words,
+    fold,
+    simplify_word,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,11 @@ def _found(text: str, query: Query) -> Iterator[tuple[int, int, str]]:
         return
     wanted = {token for term in query.terms for token in term}
     begun = tuple(token.removesuffix(BEGUN) for token in wanted if token.endswith(BEGUN))
+    initials = {token[0] for token in wanted}
     for word in set(find_words(text)):
+        # A stem keeps its first letter, and stemming is what takes the time.
+        if word[0].isascii() and len(word) <= LONGEST_TOKEN and word[0].lower() not in initials:
+            continue
         token = next(filter(wanted.__contains__, fold(word)), None)
         if token is None and begun and simplify_word(word).startswith(begun):
             token = begun[0]

@@ -23,7 +23,7 @@ BEGUN = "*"  # after a token: one that begins so
 
 LONGEST_TOKEN = 64  # characters; what is longer (base64, hashes) becomes several tokens
 LONGEST_PHRASE = 16  # tokens; what is longer is found by its beginning
-LEAST_BEGUN = 2  # characters of a word that is looked for by its beginning
+LEAST_BEGUN = 3  # characters of a word that is looked for by its beginning
 LONGEST_LITERAL = 1_000  # characters; SQLite's LIKE takes 50,000 bytes
 MOST_TERMS, MOST_PHRASES = 40, 10  # of a query: a pasted page asks for its first words
 
@@ -104,11 +104,13 @@ def _character(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for. `terms` is empty where a text has no words; `verbatim` are quoted phrases
-    and exact values, folded in case."""
+    """What to look for. `terms` is empty where a text has no words; `words` are its single words,
+    each as the terms of which one is enough; `verbatim` are quoted phrases and exact values, folded
+    in case."""
 
     text: str
     terms: tuple[Term, ...]
+    words: tuple[tuple[Term, ...], ...]
     verbatim: tuple[str, ...]
 
     @property
@@ -129,8 +131,18 @@ def parse_query(text: str, *, typing: bool = False) -> Query:
     single = [(token,) for token in _words(text)]
     begun = [(f"{last}{BEGUN}",)] if typing and (last := _last(text)) else []
     terms = dict.fromkeys([*phrases[:MOST_PHRASES], *begun, *single])
+    words: list[tuple[Term, ...]] = [(term,) for term in single]
+    if begun:
+        *_, unfinished = find_words(text)
+        finished = [term for term in single if term[0] not in fold(unfinished)]
+        words = [*((term,) for term in finished), (*begun, fold(unfinished)[:1])]
     exact = {value.casefold().strip() for value in [*quoted, *find_identifiers(text)]} - {""}
-    return Query(text, tuple(terms)[:MOST_TERMS], tuple(sorted(exact)[:MOST_PHRASES]))
+    return Query(
+        text,
+        tuple(terms)[:MOST_TERMS],
+        tuple(dict.fromkeys(words))[:MOST_TERMS],
+        tuple(sorted(exact)[:MOST_PHRASES]),
+    )
 
 
 def _last(text: str) -> str:
@@ -216,37 +228,54 @@ class Documents:
     typed: Sequence[bool]
 
 
+def weigh_terms(
+    frequencies: Mapping[Term, float], number: int, weights: Weights = WEIGHTS
+) -> dict[Term, float]:
+    """What a message gains by a term that so many of a `number` of messages hold: the more the
+    fewer; without the terms that none holds."""
+    return {
+        term: math.log(1 + (number - holding + 0.5) / (holding + 0.5))
+        * (weights.phrase if len(term) > 1 else 1)
+        for term, holding in frequencies.items()
+        if holding
+    }
+
+
 def rank(
     documents: Documents,
     holders: Mapping[Term, Collection[int]],
     limit: int,
     weights: Weights = WEIGHTS,
+    worth: Mapping[Term, float] | None = None,
 ) -> list[tuple[int, float]]:
     """The best documents (as indexes) with their scores, best first; `holders` tells which hold a
-    term. Lists over all documents: ten thousand are ranked in some milliseconds."""
-    scores = _scores(documents, holders, weights)
+    term. `worth` are the terms' weights where the documents are a choice of others; by default
+    their own. Lists over all documents: ten thousand are ranked in some milliseconds."""
+    if worth is None:
+        number = len(documents.lengths) - documents.lengths.count(0)
+        frequencies = {term: len(holding) for term, holding in holders.items()}
+        worth = weigh_terms(frequencies, number, weights)
+    scores = _scores(documents, holders, worth, weights)
     scores = _smoothed(scores, documents.typed, _prior(documents, weights), weights)
     best = nlargest(limit, range(len(scores)), key=scores.__getitem__)
     return [(index, scores[index]) for index in best if scores[index] and documents.lengths[index]]
 
 
 def _scores(
-    documents: Documents, holders: Mapping[Term, Collection[int]], weights: Weights
+    documents: Documents,
+    holders: Mapping[Term, Collection[int]],
+    worth: Mapping[Term, float],
+    weights: Weights,
 ) -> list[float]:
     """BM25 of each document, weighted by how much of the query it holds."""
     held = [0.0] * len(documents.lengths)
     number = len(held) - documents.lengths.count(0)
-    everything = 0.0
-    for term, holding in holders.items():
-        if not holding:
-            continue
-        weight = math.log(1 + (number - len(holding) + 0.5) / (len(holding) + 0.5))
-        weight *= weights.phrase if len(term) > 1 else 1
-        everything += weight
-        for index in holding:
+    for term, weight in worth.items():
+        for index in holders[term]:
             held[index] += weight
-    if not everything:
+    if not worth:
         return held
+    everything = sum(worth.values())
     share = weights.coverage / everything
     flat = 1 + weights.saturation * (1 - weights.length)
     slope = weights.saturation * weights.length * number / max(1, sum(documents.lengths))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.calibration import Times
 from bench.replay.conductor import EPOCH, RememberingCounter
 from bench.replay.conversations import ReplayConversation, ReplayExchange
 from bench.replay.keeping import Kept, examine
@@ -96,7 +97,7 @@ def report_search(report: Report, setting: "Setting") -> None:
     """The product's own search, asked for values by the sentences around them, at random; Django
     must be set up. Found: the value stands in what the model is given to read."""
     from bench.dialogues import Dialogue
-    from bench.recall import Times, ask_question, store_dialogue
+    from bench.recall import ask_question, store_dialogue
 
     dice = random.Random(setting.seed)
     asked = found = 0

@@ -319,6 +319,11 @@ class Migration(migrations.Migration):
             name='conversation',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='chat.conversation'),
         ),
+        migrations.AddField(
+            model_name='searchentry',
+            name='owner',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
+        ),
         migrations.AddIndex(
             model_name='conversation',
             index=models.Index(fields=['owner', 'archived', '-updated_at'], name='conversation_sidebar'),
@@ -374,6 +379,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='searchentry',
             index=models.Index(fields=['conversation', 'position', 'message', 'length', 'typed'], name='search_scope'),
+        ),
+        migrations.AddIndex(
+            model_name='searchentry',
+            index=models.Index(fields=['owner', 'message'], name='search_recent'),
         ),
         migrations.RunPython(create_index, drop_index),
     ]

@@ -1,5 +1,6 @@
 """The search index of messages."""
 
+from django.conf import settings
 from django.db import models
 
 from chat.models.conversation import Conversation
@@ -14,6 +15,9 @@ class SearchEntry(models.Model):
     """
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, db_index=False, related_name="+"
+    )
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, db_index=False)
     position = models.PositiveIntegerField(help_text="The message's.")
     length = models.PositiveIntegerField(help_text="Tokens.")
@@ -29,7 +33,9 @@ class SearchEntry(models.Model):
             models.Index(
                 fields=["conversation", "position", "message", "length", "typed"],
                 name="search_scope",
-            )
+            ),
+            # Where the newest messages of all conversations begin.
+            models.Index(fields=["owner", "message"], name="search_recent"),
         ]
 
     def __str__(self) -> str:

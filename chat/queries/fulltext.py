@@ -15,10 +15,15 @@ from django.db.models import QuerySet
 from agent.search.lexical import BEGUN, Term
 from chat.models import SearchEntry
 
-SQLITE = """SELECT %s, {joined} FROM chat_fulltext
-    WHERE chat_fulltext MATCH %s AND rowid BETWEEN %s AND %s"""
-# No range: PostgreSQL would walk through it, and unpack every vector there.
-POSTGRESQL = "SELECT %s, {joined} FROM chat_searchentry WHERE vector @@ %s::tsquery"
+Condition = Sequence[Sequence[Term]]  # of each inner sequence one term has to be there
+
+SQLITE = "SELECT %s, group_concat(rowid) FROM chat_fulltext WHERE chat_fulltext MATCH %s"
+POSTGRESQL = """SELECT %s, string_agg(message_id::text, ',') FROM chat_searchentry
+    WHERE vector @@ %s::tsquery"""
+# With the plus FTS5 walks once through a term's messages, without it once for each id.
+SQLITE_AMONG = f"{SQLITE} AND +rowid IN (SELECT value FROM json_each(%s))"
+POSTGRESQL_SINCE = f"{POSTGRESQL} AND owner_id = %s AND message_id >= %s"
+POSTGRESQL_AMONG = f"{POSTGRESQL} AND message_id = ANY(%s)"
 
 
 def mark_with_owner(owner_id: int, tokens: Iterable[str]) -> list[str]:
@@ -31,23 +36,70 @@ def find_holders(
 ) -> dict[Term, list[int]]:
     """For each term the ids of the owner's messages that hold it: all from `low` to `high`, and
     perhaps others."""
-    if not terms:
-        return {}
-    postgresql = connection.vendor == "postgresql"
-    values: list[int | str] = []
-    for index, term in enumerate(terms):
-        begun = term[-1].endswith(BEGUN)
-        tokens = mark_with_owner(owner_id, (token.removesuffix(BEGUN) for token in term))
-        if postgresql:
-            values += [index, " <-> ".join(tokens) + ":*" * begun]
-        else:
-            values += [index, f'"{" ".join(tokens)}"' + "*" * begun, low, high]
-    one = POSTGRESQL if postgresql else SQLITE
-    one = one.format(joined=_joined("message_id" if postgresql else "rowid"))
+    if _postgresql():  # it would walk through the range, and unpack every vector there
+        return _find_terms(owner_id, terms, POSTGRESQL)
+    return _find_terms(owner_id, terms, f"{SQLITE} AND rowid BETWEEN %s AND %s", low, high)
+
+
+def find_holders_among(
+    owner_id: int, terms: Sequence[Term], ids: Sequence[int]
+) -> dict[Term, list[int]]:
+    """For each term those of the owner's messages that hold it."""
+    if _postgresql():
+        return _find_terms(owner_id, terms, POSTGRESQL_AMONG, list(ids))
+    return _find_terms(owner_id, terms, SQLITE_AMONG, json.dumps(ids))
+
+
+def find_matches(owner_id: int, conditions: Sequence[Condition], since: int = 0) -> list[list[int]]:
+    """For each condition the ids, `since` or higher, of the owner's messages that meet it."""
+    sql = POSTGRESQL if _postgresql() else SQLITE
+    if not since:
+        return _find(owner_id, conditions, sql)
+    if _postgresql():
+        return _find(owner_id, conditions, POSTGRESQL_SINCE, owner_id, since)
+    return _find(owner_id, conditions, f"{SQLITE} AND rowid >= %s", since)
+
+
+def _find_terms(
+    owner_id: int, terms: Sequence[Term], sql: str, *values: Any
+) -> dict[Term, list[int]]:
+    found = _find(owner_id, [[[term]] for term in terms], sql, *values)
+    return dict(zip(terms, found, strict=True))
+
+
+def _find(
+    owner_id: int, conditions: Sequence[Condition], sql: str, *values: Any
+) -> list[list[int]]:
+    """What `sql` finds for each condition, with the same further values."""
+    if not conditions:
+        return []
+    asked: list[Any] = []
+    for index, condition in enumerate(conditions):
+        asked += [index, _write(owner_id, condition), *values]
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join([one] * len(terms)), values)
+        cursor.execute(" UNION ALL ".join([sql] * len(conditions)), asked)
         rows = dict(cursor.fetchall())
-    return {term: _list(rows[index]) for index, term in enumerate(terms)}
+    return [_list(rows[index]) for index in range(len(conditions))]
+
+
+def _write(owner_id: int, condition: Condition) -> str:
+    """A condition in the database's own language."""
+    either, both = (" | ", " & ") if _postgresql() else (" OR ", " AND ")
+    return both.join(
+        f"({either.join(_write_term(owner_id, term) for term in terms)})" for terms in condition
+    )
+
+
+def _write_term(owner_id: int, term: Term) -> str:
+    begun = term[-1].endswith(BEGUN)
+    tokens = mark_with_owner(owner_id, (token.removesuffix(BEGUN) for token in term))
+    if _postgresql():
+        return " <-> ".join(tokens) + ":*" * begun
+    return f'"{" ".join(tokens)}"' + "*" * begun
+
+
+def _postgresql() -> bool:
+    return connection.vendor == "postgresql"
 
 
 def load_columns(entries: QuerySet[SearchEntry], *fields: str) -> list[list[Any]]:
@@ -61,8 +113,7 @@ def load_columns(entries: QuerySet[SearchEntry], *fields: str) -> list[list[Any]
 
 
 def _joined(column: str) -> str:
-    postgresql = connection.vendor == "postgresql"
-    return f"string_agg({column}::text, ',')" if postgresql else f"group_concat({column})"
+    return f"string_agg({column}::text, ',')" if _postgresql() else f"group_concat({column})"
 
 
 def _list(joined: str | None) -> list[Any]:

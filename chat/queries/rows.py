@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.models import Field, Model
 
-M = TypeVar("M", bound=Model)
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def read_row(model: type[M], *, lock: bool = False, **where: Any) -> M | None:
+def read_row(model: type[AnyModel], *, lock: bool = False, **where: Any) -> AnyModel | None:
     """The row with those values, None where there is none. `lock`: nobody else changes it before
     this transaction ends."""
     conditions, values = make_conditions(model, where)

@@ -1,6 +1,5 @@
 """Finding messages again: in one conversation, or in all of a user's. Reads only."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -8,14 +7,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from agent.search import lexical
-from agent.search.lexical import Documents, Query, Term
-from chat.models import Conversation, Message, SearchEntry
+from agent.search.lexical import Query
+from chat.models import Message, SearchEntry
 from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.fulltext import find_holders, load_columns
+from chat.queries.candidates import find_recent, load_best, load_conversation, search_in
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
-GAP = [0] * lexical.APART  # between two conversations
 
 
 class Hit(NamedTuple):
@@ -49,8 +47,12 @@ def find_messages(
     """
     if not query.terms:
         return _containing(owner_id, query.literal, conversation_id, limit)
-    ids, documents, holding = _documents(owner_id, query.terms, conversation_id)
-    best = lexical.rank(documents, holding, max(limit, CANDIDATES))
+    ids, documents, holding, worth = (
+        load_conversation(owner_id, query.terms, conversation_id)
+        if conversation_id
+        else load_best(owner_id, query)
+    )
+    best = lexical.rank(documents, holding, max(limit, CANDIDATES), worth=worth)
     scores = {ids[index]: score for index, score in best}
     hits = [
         hit._replace(score=scores[hit.message_id] * lexical.score_verbatim(query, hit.text))
@@ -58,12 +60,6 @@ def find_messages(
     ]
     hits.sort(key=lambda hit: (-hit.score, hit.message_id))
     return hits[:limit]
-
-
-def _conversations(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conversation]:
-    """The conversations that are searched."""
-    owned = Conversation.objects.filter(owner=owner_id)
-    return owned.filter(pk=conversation_id) if conversation_id else owned.filter(temporary=False)
 
 
 def _hits(rows: QuerySet[Message]) -> list[Hit]:
@@ -75,42 +71,20 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
     ]
 
 
-def _documents(
-    owner_id: int, terms: Sequence[Term], conversation_id: UUID | None
-) -> tuple[Sequence[int], Documents, dict[Term, list[int]]]:
-    """What is searched: message ids, their columns, and which of them hold each term."""
-    conversations = _conversations(owner_id, conversation_id)
-    hidden = Message.objects.filter(conversation__in=conversations, active=False)
-    scope = SearchEntry.objects.filter(conversation__in=conversations)
-    scope = scope.exclude(message__in=hidden).order_by("conversation", "position")
-    ids, lengths, typed = load_columns(scope, "message_id", "length", "typed")
-    if not ids:
-        return (), Documents((), ()), {}
-    found = find_holders(owner_id, terms, min(ids), max(ids))
-    for start in [] if conversation_id else reversed(_starts(scope)):
-        for column in (ids, lengths, typed):
-            column[start:start] = GAP
-    place = {message: index for index, message in enumerate(ids)}
-    holding = {
-        term: [place[message] for message in messages if message in place]
-        for term, messages in found.items()
-    }
-    return ids, Documents(lengths, typed), holding
-
-
-def _starts(scope: QuerySet[SearchEntry]) -> list[int]:
-    """Where another conversation begins."""
-    (positions,) = load_columns(scope, "position")
-    return [at for at in range(1, len(positions)) if positions[at] <= positions[at - 1]]
-
-
 def _containing(owner_id: int, text: str, conversation_id: UUID | None, limit: int) -> list[Hit]:
-    """The newest messages with exactly this text in them."""
+    """The newest messages with exactly this text in them; of all conversations only the recent
+    part is read."""
     if not text:
         return []
+    conversations = search_in(owner_id, conversation_id)
+    since = 0 if conversation_id else find_recent(owner_id)
+    if since:
+        recent = SearchEntry.objects.filter(owner=owner_id, message__gte=since)
+        conversations = conversations.filter(pk__in=recent.values("conversation"))
     rows: QuerySet[Message] = Message.objects.filter(
+        pk__gte=since,
         active=True,
-        conversation__in=_conversations(owner_id, conversation_id),
+        conversation__in=conversations,
         text__contains=text,
     ).exclude(status=Message.Status.STREAMING)
     return _hits(rows.order_by("-pk")[:limit])

@@ -44,6 +44,7 @@ def build_entry(owner_id: int, message: Message) -> dict[str, Any] | None:
     results = all(block.get("type") == "tool_result" for block in message.blocks)
     return {
         "message_id": message.pk,
+        "owner_id": owner_id,
         "conversation_id": message.conversation_id,
         "position": message.position,
         "length": len(found),

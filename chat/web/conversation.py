@@ -69,10 +69,8 @@ def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
     given = request.GET.get("count", "")
     count = int(given) if given.isdecimal() and len(given) < 6 else 0
     context = transcript.load_sidebar(user, query, archived="archived" in request.GET, count=count)
-    return context | {
-        "count": count,
-        "hits": transcript.find_text_hits(user, query) if query else [],
-    }
+    hits, more_hits = transcript.find_text_hits(user, query) if query else ([], False)
+    return context | {"count": count, "hits": hits, "more_hits": more_hits}
 
 
 @login_required

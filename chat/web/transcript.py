@@ -161,11 +161,12 @@ def _groups(
     return [(label, group) for label, group in groups.items() if group], more
 
 
-def find_text_hits(user: User, query: str) -> list[Item]:
+def find_text_hits(user: User, query: str) -> tuple[list[Item], bool]:
     """The messages that fit a query best, in all of a user's conversations: where they stand and
-    the words around the hits."""
+    the words around the hits; and whether there are more."""
     parsed = parse_query(query, typing=True)
-    return [
+    found = find_messages(user.pk, parsed, limit=HITS + 1)
+    hits = [
         {
             "url": f"{reverse('conversation', args=[hit.conversation_id])}#message-{hit.number}",
             "title": hit.title or gettext("New conversation"),
@@ -173,5 +174,6 @@ def find_text_hits(user: User, query: str) -> list[Item]:
             "created_at": hit.created_at,
             "excerpt": make_excerpt(" ".join(hit.text.split()), parsed, HIT_CHARACTERS),
         }
-        for hit in find_messages(user.pk, parsed, limit=HITS)
+        for hit in found[:HITS]
     ]
+    return hits, len(found) > HITS

@@ -479,6 +479,16 @@ def test_the_sidebar_finds_the_word_that_is_being_typed(client: Client, user: Us
     assert numbers(user.conversations.get(title="A"), "harb") == []
 
 
+@pytest.mark.parametrize("number", [20, 21])
+def test_the_sidebar_says_that_there_are_more_than_it_shows(
+    client: Client, user: User, number: int
+) -> None:
+    make_conversation(owner=user, messages=["The harbour"] * number)
+    html = client.get("/sidebar/", {"q": "harbour"}).content.decode()
+    assert html.count('class="hit-title"') == 20
+    assert ("There are more." in html) == (number > 20)
+
+
 def test_the_sidebar_says_what_to_do_where_nothing_is_found(client: Client) -> None:
     html = client.get("/sidebar/", {"q": "harbour"}).content.decode()
     assert "Try other or fewer words." in html
