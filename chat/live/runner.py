@@ -80,7 +80,7 @@ class Runner:
         return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
-        model_server.get_client().connect_ahead()  # while the database stores
+        model_server.connect_ahead()  # while the database stores
         begun = await in_db(store)
         if begun:
             self.start(begun)

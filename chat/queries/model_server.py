@@ -78,6 +78,13 @@ def get_client() -> Client:
     return _clients[loop]
 
 
+def connect_ahead() -> None:
+    """Begin to open a connection for a request that will follow. Only where the loop has a client
+    already, as a server's has: other loops end soon."""
+    if client := _clients.get(asyncio.get_running_loop()):
+        client.connect_ahead()
+
+
 def build_request(context: Context, *, final: bool = False) -> Request:
     """The request for a context, `final` where it is the turn's last, checked by the API's rules
     before it goes out. One that breaks a rule is logged and sent as text; AgentError where that

@@ -72,19 +72,15 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
 
 
 def _containing(owner_id: int, text: str, conversation_id: UUID | None, limit: int) -> list[Hit]:
-    """The newest messages with exactly this text in them; of all conversations only the recent
-    part is read."""
+    """The newest messages with exactly this text in them. All are read only where too few of the
+    recent ones have it."""
     if not text:
         return []
-    conversations = search_in(owner_id, conversation_id)
-    since = 0 if conversation_id else find_recent(owner_id)
-    if since:
-        recent = SearchEntry.objects.filter(owner=owner_id, message__gte=since)
-        conversations = conversations.filter(pk__in=recent.values("conversation"))
     rows: QuerySet[Message] = Message.objects.filter(
-        pk__gte=since,
-        active=True,
-        conversation__in=conversations,
-        text__contains=text,
+        active=True, conversation__in=search_in(owner_id, conversation_id), text__contains=text
     ).exclude(status=Message.Status.STREAMING)
+    if not conversation_id and (since := find_recent(owner_id)):
+        found = _hits(rows.filter(pk__gte=since).order_by("-pk")[:limit])
+        if len(found) == limit:
+            return found
     return _hits(rows.order_by("-pk")[:limit])

@@ -10,6 +10,7 @@ from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from chat.models import Message, SearchEntry
 from chat.queries.attachments import append_file_texts
 from chat.queries.fulltext import mark_with_owner
+from chat.services.rows import insert_row
 
 # A PostgreSQL tsvector holds 1 MB. What stands after this in a huge result or file is not found.
 MOST_CHARACTERS = 400_000  # of terms
@@ -20,8 +21,12 @@ LOOKUPS = {SEARCH_HISTORY.name, READ_MESSAGES.name}
 def index_messages(owner_id: int, messages: Iterable[Message]) -> None:
     """Make stored messages of one owner findable, each once: their content never changes. The
     caller's transaction has stored them."""
-    rows = (row for message in messages if (row := build_entry(owner_id, message)))
-    SearchEntry.objects.bulk_create((SearchEntry(**row) for row in rows), batch_size=BATCH)
+    built = (build_entry(owner_id, message) for message in messages)
+    entries = [SearchEntry(**fields) for fields in built if fields]
+    if len(entries) == 1:  # with every turn, twice
+        insert_row(entries[0])
+    else:
+        SearchEntry.objects.bulk_create(entries, batch_size=BATCH)
 
 
 def unindex_messages(messages: Iterable[Message]) -> None:

@@ -31,8 +31,8 @@ def fill(user: User, *texts: str, conversations: int = 10) -> None:
         make_conversation(owner=user, messages=list(texts))
 
 
-def found(user: User, text: str, *, typing: bool = False) -> list[str]:
-    hits = find_messages(user.pk, parse_query(text, typing=typing))
+def found(user: User, text: str, *, typing: bool = False, limit: int = 10) -> list[str]:
+    hits = find_messages(user.pk, parse_query(text, typing=typing), limit=limit)
     return [hit.text for hit in hits]
 
 
@@ -89,11 +89,12 @@ def test_others_find_nothing_of_it(user: User) -> None:
     assert set(found(other, "harbour kalimba")) == {"The harbour is mine", "Yes"}
 
 
-def test_signs_are_looked_for_in_the_newest(user: User) -> None:
+def test_signs_are_looked_for_in_the_newest_first(user: User) -> None:
     make_conversation(owner=user, messages=["old => new", "Yes"])
     fill(user, "The harbour is closed", "Then wait", "Until when?", "Until nine")
     make_conversation(owner=user, messages=["here => there", "Yes"])
-    assert found(user, "=>") == ["here => there"]
+    assert found(user, "=>") == ["here => there", "old => new"]
+    assert found(user, "=>", limit=1) == ["here => there"]
 
 
 # --- Plans ----------------------------------------------------------------------------------------
