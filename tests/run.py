@@ -1,4 +1,5 @@
-"""`make test`: every step, one line each; the full output only of what fails.
+"""`make test`: every step, one line each, with its seconds and its processor time; the full output
+only of what fails.
 
 More steps run at a time than there are cores, those that wait most first: much of a test's time is
 waiting for another process. A step that cannot run (no Chromium, no PostgreSQL) fails like any
@@ -87,6 +88,7 @@ class Result:
     passed: bool
     output: str
     seconds: float
+    cpu_seconds: float  # of the step and of all that it has started and waited for
 
     @property
     def summary(self) -> str:
@@ -119,15 +121,16 @@ def run(step: Step, seconds: float = TIMEOUT) -> Result:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        cause = _wait(process, start + seconds)
+        cause, cpu_seconds = _wait(process, start + seconds)
         if cause:
             end(process)
         output.seek(0)
         said = output.read() + (f"\n{cause}" if cause else "")
     passed = process.returncode == 0 and not cause
-    result = Result(step, passed, said, time.monotonic() - start)
+    result = Result(step, passed, said, time.monotonic() - start, cpu_seconds)
     verdict = "ok  " if passed else "FAIL"
-    shown = f"{verdict}  {step.name:<24}{result.seconds:6.1f} s   {result.summary}\n"
+    shown = f"{verdict}  {step.name:<24}{result.seconds:6.1f} s{cpu_seconds:6.1f} CPU s   "
+    shown += f"{result.summary}\n"
     if not passed or step.group == "data":  # whose tables are what it is for
         shown += f"{said.rstrip()}\n\n"
     print(shown, end="", flush=True)  # at once: another step may be printing too
@@ -140,15 +143,16 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _wait(process: "subprocess.Popen[bytes]", deadline: float) -> str:
-    """Until a process ends; "" then, else why it has to be ended."""
-    while not stopping.is_set():
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.2)
-            return ""
+def _wait(process: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, float]:
+    """Until a process ends: "" and its seconds of processor time, else why it has to be ended."""
+    while not stopping.wait(0.2):
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return "", used.ru_utime + used.ru_stime
         if time.monotonic() > deadline:
-            return "stopped: it ran into its limit of time"
-    return "stopped: interrupted"
+            return "stopped: it ran into its limit of time", 0.0
+    return "stopped: interrupted", 0.0
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
@@ -206,7 +210,8 @@ def main() -> int:
     failed = [result for result in results if not result.passed]
     print(
         f"{len(results) - len(failed)} of {len(results)} steps passed, "
-        f"{time.monotonic() - start:.0f} s in all."
+        f"{time.monotonic() - start:.0f} s in all, "
+        f"{sum(result.cpu_seconds for result in results):.0f} CPU s."
     )
     for result in failed:
         print(f"FAILED: {result.step.name}: {result.summary or 'see above'}")

@@ -60,26 +60,26 @@ def test_a_server_closes_what_others_could_read_and_warns_of_the_rest(
     assert "chmod 600" in server.log
 
 
-def test_a_private_env_file_is_no_reason_for_a_warning(
-    tmp_path: Path, start_everlong: Callable[..., EverlongProcess]
+def test_a_worker_makes_private_files_and_does_not_warn_of_a_private_env_file(
+    tmp_path: Path, site: Path
 ) -> None:
-    keys = tmp_path / "keys"
-    keys.write_text("LOG_LEVEL=INFO\n")
-    keys.chmod(0o600)
-    assert "others can read" not in start_everlong(ENV_FILE=str(keys)).log
-
-
-def test_a_worker_makes_private_files(tmp_path: Path, site: Path) -> None:
-    data = tmp_path / "data"
+    data, keys = tmp_path / "data", tmp_path / "keys"
     shutil.copytree(site, data)
     widen(data)
+    keys.write_text("LOG_LEVEL=INFO\n")
+    keys.chmod(0o600)
     worker = CeleryProcess(
-        tmp_path, DATA_DIR=str(data), DATABASE_URL=sqlite_url(data), REDIS_URL=""
+        tmp_path,
+        DATA_DIR=str(data),
+        DATABASE_URL=sqlite_url(data),
+        REDIS_URL="",
+        ENV_FILE=str(keys),
     ).start()
     try:
         assert worker.process is not None
         assert umask_of(worker.process.pid) == 0o077
         assert open_to_others(data) == []
+        assert "others can read" not in worker.log
     finally:
         worker.kill()
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
 from agent.compaction.skills import HEADINGS
@@ -11,11 +13,15 @@ from demo.api.script import is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.conftest import processes
+from tests.shots import TWO_FRAMES
 from tests.support.server import EverlongProcess
 
 PASSWORD = "correct horse battery"
 # Every word of an answer, so that its text can be compared letter by letter.
 LONG_ANSWER = " ".join(f"word{n}" for n in range(2_300))
+EVERY_RULE: dict[str, object] = {"resultTypes": ["violations"]}
+# The only ones to which another theme is another page.
+OF_COLOURS = EVERY_RULE | {"runOnly": ["color-contrast", "link-in-text-block"]}
 SUMMARY = "\n".join(f"## {heading}\nNone." for heading in HEADINGS).replace(
     "## Overview\nNone.", "## Overview\nThey counted words."
 )
@@ -117,6 +123,37 @@ def small_window(model: DemoServer) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def check(page: Page) -> "Check":
+    """`check("what is shown")`: no violation is found by axe-core, with no rule switched off and
+    nothing left out, nor in the dark by its rules that look at colours; and nothing moves for those
+    who want it so."""
+    axe = Axe(f"if (!window.axe) {{ {AXE_SCRIPT} }}")  # once a page
+
+    def run(state: str) -> None:
+        for theme, rules in (("light", EVERY_RULE), ("dark", OF_COLOURS)):
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.evaluate(TWO_FRAMES)
+            found = axe.run(page, options=rules).response["violations"]
+            told = [
+                f"{state}, {theme}: {each['id']}: {node['html'][:160]} {node['failureSummary']}"
+                for each in found
+                for node in each["nodes"]
+            ]
+            assert not told, "\n".join(told)
+            moving = page.evaluate("document.getAnimations().map((a) => a.animationName)")
+            assert not moving, (state, moving)
+
+    return run
+
+
+def check_dialog(page: Page, check: "Check", name: str) -> None:
+    page.locator("#dialog[open]").wait_for()
+    check(name)
+    page.keyboard.press("Escape")
+    expect(page.locator("#dialog")).to_be_hidden()
+
+
 def set_up(page: Page, server: EverlongProcess) -> None:
     """First run: the link creates the administrator."""
     page.goto(server.url + server.setup_path)
@@ -152,5 +189,6 @@ def gauge(page: Page) -> int:
     return int(page.locator("#gauge-text").inner_text().replace("%", "").strip())
 
 
+Check = Callable[[str], None]
 Start = Callable[..., EverlongProcess]
 SecondWindow = Callable[[Page], Page]

@@ -1,67 +1,37 @@
-"""axe-core on every page and dialog of the chat: no violation, no rule switched off, nothing left
-out; in the dark theme all rules that look at colours. And the main job with the keyboard alone."""
+"""axe-core on the chat, with its dialogs and its states of work. And the main job with the keyboard
+alone."""
 
 import re
-from collections.abc import Callable
-from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from axe_playwright_python.sync_playwright import Axe
-from django.template.loader import render_to_string
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from demo.api.protocol import ScriptedReply, thinking, tool_use
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, SecondWindow, Start, composer, say, set_up, wait_for_answer
-from tests.shots import ANSWERS, TWO_FRAMES
-from tests.support.server import ROOT, EverlongProcess
+from tests.e2e.conftest import (
+    SUMMARY,
+    Check,
+    SecondWindow,
+    check_dialog,
+    composer,
+    say,
+    wait_for_answer,
+)
+from tests.shots import ANSWERS
+from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 800}
-EVERY_RULE: dict[str, object] = {"resultTypes": ["violations"]}
-# The only ones to which another theme is another page.
-OF_COLOURS = EVERY_RULE | {"runOnly": ["color-contrast", "link-in-text-block"]}
-
-
-@pytest.fixture
-def check(page: Page) -> Callable[[str], None]:
-    """`check("what is shown")`: axe, then its colours in the dark; and nothing moves for those who
-    want it so."""
-    axe = Axe(f"if (!window.axe) {{ {AXE_SCRIPT} }}")  # once a page
-
-    def run(state: str) -> None:
-        for theme, rules in (("light", EVERY_RULE), ("dark", OF_COLOURS)):
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-            page.evaluate(TWO_FRAMES)
-            found = axe.run(page, options=rules).response["violations"]
-            told = [
-                f"{state}, {theme}: {each['id']}: {node['html'][:160]} {node['failureSummary']}"
-                for each in found
-                for node in each["nodes"]
-            ]
-            assert not told, "\n".join(told)
-            moving = page.evaluate("document.getAnimations().map((a) => a.animationName)")
-            assert not moving, (state, moving)
-
-    return run
-
-
-def dialog(page: Page, check: Callable[[str], None], name: str) -> None:
-    page.locator("#dialog[open]").wait_for()
-    check(name)
-    page.keyboard.press("Escape")
-    expect(page.locator("#dialog")).to_be_hidden()
 
 
 def test_no_page_and_no_dialog_breaks_a_rule(
     tab: Page,
     server: EverlongProcess,
     scripted: DemoServer,
-    check: Callable[[str], None],
+    check: Check,
 ) -> None:
     check("a new chat")
     for number, answer in enumerate(ANSWERS, 1):
@@ -86,7 +56,7 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     check("a message that is edited")
     tab.keyboard.press("Escape")
     tab.get_by_role("button", name="Delete message").last.click()
-    dialog(tab, check, "delete a message")
+    check_dialog(tab, check, "delete a message")
     composer(tab).press_sequentially("/")
     check("commands")
     tab.keyboard.press("Escape")
@@ -97,10 +67,10 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     tab.click("#conversation-menu summary")
     check("menu")
     tab.get_by_role("button", name="Settings and system prompt").click()
-    dialog(tab, check, "settings")
+    check_dialog(tab, check, "settings")
     tab.click("#conversation-menu summary")
     tab.get_by_role("button", name="Delete conversation").click()
-    dialog(tab, check, "delete the conversation")
+    check_dialog(tab, check, "delete the conversation")
     tab.click("#gauge")
     tab.locator("#gauge-panel .plot").wait_for()
     check("context panel")
@@ -112,9 +82,9 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     tab.locator(".divider .summary summary").click()
     check("the summary")
     tab.get_by_role("button", name="Edit", exact=True).click()
-    dialog(tab, check, "edit the summary")
+    check_dialog(tab, check, "edit the summary")
     tab.get_by_role("button", name="Revert", exact=True).click()
-    dialog(tab, check, "revert the summary")
+    check_dialog(tab, check, "revert the summary")
     scripted.script.error(400, when=is_chat)
     say(tab, "This one fails.")
     tab.locator("article[data-status=failed]").wait_for()
@@ -138,7 +108,7 @@ def test_no_page_and_no_dialog_breaks_a_rule(
 def test_no_state_of_work_breaks_a_rule(
     tab: Page,
     scripted: DemoServer,
-    check: Callable[[str], None],
+    check: Check,
 ) -> None:
     """What a reader sees while the model thinks, calls, writes and compacts, and fails to."""
     script = scripted.script
@@ -179,11 +149,11 @@ def test_no_state_of_work_breaks_a_rule(
     tab.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
     tab.get_by_role("button", name="Save").click()
     tab.locator("#summary-findings").wait_for()
-    dialog(tab, check, "what the saved summary says that no message does")
+    check_dialog(tab, check, "what the saved summary says that no message does")
     tab.click("#gauge")
     tab.click("#compact-now")
     tab.locator("#dialog[open]", has_text="nothing to compact").wait_for()
-    dialog(tab, check, "nothing to compact")
+    check_dialog(tab, check, "nothing to compact")
     composer(tab).fill("/nonsense")
     composer(tab).press("Enter")
     tab.locator("#notice").wait_for()
@@ -191,156 +161,23 @@ def test_no_state_of_work_breaks_a_rule(
 
 
 def test_a_chat_that_went_on_elsewhere_breaks_no_rule(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    scripted: DemoServer,
     second_window: SecondWindow,
-    check: Callable[[str], None],
+    check: Check,
 ) -> None:
-    server = start_everlong(**small_window)
-    set_up(page, server)
-    model.script.reply("Here.", when=is_chat)
-    say(page, "From this tab")
-    wait_for_answer(page, 1)
-    page.context.set_offline(True)
-    other = second_window(page)
-    model.script.reply("Elsewhere.", when=is_chat)
+    scripted.script.reply("Here.", when=is_chat)
+    say(tab, "From this tab")
+    wait_for_answer(tab, 1)
+    tab.context.set_offline(True)
+    other = second_window(tab)
+    scripted.script.reply("Elsewhere.", when=is_chat)
     say(other, "From the other tab")
     wait_for_answer(other, 2)
-    say(page, "From this tab again")
-    page.context.set_offline(False)
-    page.get_by_role("button", name="Send as branch").wait_for()
+    say(tab, "From this tab again")
+    tab.context.set_offline(False)
+    tab.get_by_role("button", name="Send as branch").wait_for()
     check("continued in another tab")
-    server.kill()
-    page.locator("#connection-banner", has_text="Reconnecting").wait_for()
-    check("not connected")
-
-
-def test_no_list_and_no_banner_breaks_a_rule(
-    page: Page, start_everlong: Start, check: Callable[[str], None]
-) -> None:
-    """On the demo server, from its set-up to the sign-out: the menus of the sidebar, archived and
-    temporary chats, memory."""
-    server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
-    page.goto(server.url + server.setup_path)
-    check("first run")
-    set_up(page, server)
-    check("the demo's banner")
-    page.click(".user-menu summary")
-    check("the user's menu")
-    say(page, "Hello")
-    wait_for_answer(page, 1)
-    say(page, "/remember I like short answers")
-    page.locator("#notice", has_text="Remembered").wait_for()
-    check("remembered")
-    page.click("#conversation-menu summary")
-    page.get_by_role("button", name="Archive", exact=True).click()
-    page.wait_for_url(f"{server.url}/")
-    page.get_by_role("button", name="Archived conversations").click()
-    page.get_by_role("heading", name="Archived").wait_for()
-    check("archived conversations")
-    page.fill("#sidebar-search", "xyzzy")
-    page.locator(".group-empty").wait_for()
-    check("a search without hits")
-    page.get_by_label("Temporary chat").check()
-    say(page, "Nobody keeps this.")
-    wait_for_answer(page, 1)
-    check("a temporary chat")
-    page.click("#conversation-menu summary")
-    page.get_by_role("button", name="Settings and system prompt").click()
-    page.fill("#dialog [name=threshold]", "99")
-    page.eval_on_selector("#dialog form", "form => { form.noValidate = true; }")
-    page.get_by_role("button", name="Save").click()
-    page.locator("#dialog .field.invalid").wait_for()
-    dialog(page, check, "settings that are refused")
-    page.goto(f"{server.url}/memories/")
-    page.locator(".memory-list").wait_for()
-    check("memory")
-    page.goto(f"{server.url}/account/logout/")
-    check("sign out")
-    page.get_by_role("button", name="Sign out").click()
-    page.goto(f"{server.url}/account/login/")
-    check("sign in")
-
-
-SIGNED_OUT = (
-    *("login", "signup", "inactive", "password/reset", "password/reset/done"),
-    "password/reset/key/1-x/",
-)
-
-
-def test_no_page_of_the_signed_out_and_of_faults_breaks_a_rule(
-    page: Page, server: EverlongProcess, check: Callable[[str], None]
-) -> None:
-    for path in SIGNED_OUT:
-        page.goto(f"{server.url}/account/{path.rstrip('/')}/")
-        check(path)
-    page.goto(f"{server.url}/account/login/")
-    page.fill("[name=login]", "nobody")
-    page.fill("[name=password]", "wrong")
-    page.click("button[type=submit]")
-    page.locator(".error-card").wait_for()
-    check("a wrong password")
-    page.goto(f"{server.url}/setup/x/")
-    check("a set-up link that is not valid")
-    # They cannot be had for the asking, so the templates are served in place of a page.
-    page.route("**/fault-*", fault)
-    page.route(re.compile(r"/static/\w+/\w+\.(css|js)$"), source)
-    for code in "400", "403", "403_csrf", "404", "500":
-        page.goto(f"{server.url}/fault-{code}")
-        expect(page.locator("main h1")).to_be_visible()
-        check(code)
-
-
-def fault(route: Route) -> None:
-    html = render_to_string(f"{route.request.url.rpartition('-')[2]}.html")
-    route.fulfill(body=html, content_type="text/html")
-
-
-def source(route: Route) -> None:
-    """A static file under its own name; the server has only those with a hash."""
-    route.fulfill(path=ROOT / urlsplit(route.request.url).path.lstrip("/"))
-
-
-def test_no_page_of_the_administration_breaks_a_rule(
-    tab: Page,
-    server: EverlongProcess,
-    scripted: DemoServer,
-    check: Callable[[str], None],
-) -> None:
-    """The index, every list with its search and filters, and a row of each."""
-    for number, answer in enumerate(ANSWERS, 1):
-        scripted.script.reply(answer, when=is_chat)
-        say(tab, f"Question number {number}?")
-        wait_for_answer(tab, number)
-    scripted.script.reply(SUMMARY, when=is_summary)
-    say(tab, "/compact")
-    tab.locator(".divider").wait_for()
-    tab.goto(f"{server.url}/admin/")
-    check("index")
-    lists = hrefs(tab, "#content-main th a")
-    assert len(lists) > 5
-    for address in lists:
-        tab.goto(server.url + address)
-        check(address)
-        rows = hrefs(tab, "#result_list tbody th a")
-        for row in rows[:1]:
-            tab.goto(server.url + row)
-            check(row)
-        if adding := hrefs(tab, ".object-tools .addlink"):
-            tab.goto(server.url + adding[0])
-            check(adding[0])
-    tab.goto(f"{server.url}/admin/chat/compaction/")
-    tab.check("#action-toggle")
-    tab.select_option("[name=action]", "revert")
-    tab.click("button[name=index]")
-    tab.locator(".confirm").wait_for()
-    check("an action's question")
-
-
-def hrefs(page: Page, links: str) -> list[str]:
-    return [link.get_attribute("href") or "" for link in page.locator(links).all()]
 
 
 def test_the_main_job_with_the_keyboard_alone(tab: Page, scripted: DemoServer) -> None:
