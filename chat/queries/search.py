@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from agent.search import lexical
 from agent.search.lexical import Query
-from chat.models import Message, SearchEntry
+from chat.models import Message
 from chat.queries.attachments import append_file_texts, find_text_file_ids
 from chat.queries.candidates import find_recent, load_best, load_conversation, search_in
 
