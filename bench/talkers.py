@@ -93,8 +93,7 @@ class Web(Talker):
 
     async def connect(self, chats: Sequence[Any]) -> None:
         """`chats`: [websocket URL, origin, cookie] each."""
-        if self._session is not None:
-            await self._session.close()
+        await self.close()
         connector = aiohttp.TCPConnector(limit=0)
         self._session = aiohttp.ClientSession(connector=connector)
         self._sockets = []
@@ -106,6 +105,10 @@ class Web(Talker):
             first = json.loads(await socket.receive_str())
             assert first["type"] == "snapshot", first
             self._sockets.append(socket)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
 
     async def chat(self, index: int) -> Heard:
         socket = self._sockets[index]

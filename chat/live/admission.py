@@ -6,7 +6,6 @@ says that it is stored.
 """
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,15 +20,13 @@ from chat.metrics import TURN_WAITS
 
 log = structlog.get_logger(__name__)
 
-# The rest of the database threads is for the ends of turns, checkpoints and pages.
-AT_ONCE = int(os.environ.get("ADMIT_AT_ONCE", 1))
+AT_ONCE = 2  # of four database threads: the others are for the ends of turns, checkpoints and pages
 MOST_WAITING = 500  # as many as begin in LONGEST_WAIT at 25 a second
 TELL_SECONDS = 1.0  # how often a sender hears how many are before it
 LONGEST_WAIT = 20.0  # seconds; a page gives up its requests after 30
-# Between two beginnings the loop does what is due. While that makes it more than MOST_LAG seconds
-# late, the next one waits on, but for no longer than LONGEST_PAUSE: nobody waits for ever.
-MOST_LAG = float(os.environ.get("ADMIT_LAG", 0.02))
-LONGEST_PAUSE = float(os.environ.get("ADMIT_LONGEST", 0.2))
+# Between two beginnings the loop does what is due. Where that made it later than MOST_LAG seconds,
+# the next one waits on, but for no longer than LONGEST_PAUSE: streams do not starve it either.
+PAUSE, MOST_LAG, LONGEST_PAUSE = 0.001, 0.1, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +51,10 @@ class _Place:
 
 class Admission:
     """Lets AT_ONCE turns begin at a time. Users take turns: whoever sends one message does not wait
-    for all those of another. For use in one event loop."""
+    for all those of another. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self.closed = False
+        self._closed = False
         self._inside = 0
         # By user, in the order in which the users are next.
         self._waiting: dict[int, deque[_Place]] = {}
@@ -75,14 +72,17 @@ class Admission:
         self._queue(place)
         try:
             await self._wait(place, sender)
-            TURN_WAITS.observe(loop.time() - came)
+            waited = loop.time() - came
+            TURN_WAITS.observe(waited)
+            if waited >= TELL_SECONDS:
+                log.info("turn waited to begin", user=sender.user_id, seconds=round(waited, 1))
             yield
         finally:
             self._leave(place)
 
     def close(self) -> None:
         """Refuse whoever waits, and whoever comes from now on: the server is stopping."""
-        self.closed = True
+        self._closed = True
         waiting, self._waiting = self._waiting, {}
         for places in waiting.values():
             for place in places:
@@ -90,7 +90,7 @@ class Admission:
 
     def _queue(self, place: _Place) -> None:
         """Let in where nobody is before it, else to the end of its user's line."""
-        if self.closed:
+        if self._closed:
             place.decided.set_result(False)
         elif self._inside < AT_ONCE and not self._waiting:
             self._let_in(place)
@@ -101,17 +101,17 @@ class Admission:
             self._waiting.setdefault(place.user_id, deque()).append(place)
 
     async def _wait(self, place: _Place, sender: Sender) -> None:
-        for second in range(round(LONGEST_WAIT / TELL_SECONDS) + 1):
-            if second and sender.tell:
-                await sender.tell(self._count_before(place))
+        for _ in range(round(LONGEST_WAIT / TELL_SECONDS)):
             if not place.decided.done():
                 await asyncio.wait({place.decided}, timeout=TELL_SECONDS)
             if place.decided.done():
                 break
-        else:
+            if sender.tell:
+                await sender.tell(self._count_before(place))
+        if not place.decided.done():
             raise self._busy()
         if not place.is_inside:
-            raise shutting_down()
+            raise _shutting_down()
 
     def _count_before(self, place: _Place) -> int:
         """How many begin before one that waits, if nobody else comes."""
@@ -140,9 +140,10 @@ class Admission:
                 del self._waiting[place.user_id]
 
     def _pause(self, until: float) -> None:
-        """Let the next one in when the loop has done what is due; `until` in the loop's time."""
+        """Let the next one in when the loop has done what is due; at `until`, in the loop's time,
+        at the latest."""
         loop = asyncio.get_running_loop()
-        due = loop.time() + 0.001
+        due = loop.time() + PAUSE
         loop.call_at(due, self._go_on, due, until)
 
     def _go_on(self, due: float, until: float) -> None:
@@ -171,7 +172,7 @@ class Admission:
         )
 
 
-def shutting_down() -> Refused:
+def _shutting_down() -> Refused:
     return Refused(
         RefusalCode.SHUTTING_DOWN,
         gettext("The server is restarting; your text is kept. Send it in a moment."),
