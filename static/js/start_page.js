@@ -6,7 +6,9 @@ import { post, refusal } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
 
 const LONG = 1500; // ms after which a request that waits is explained
-const BUSY = gettext("The server is busy: your message waits until it can begin. Your text is kept.");
+const BUSY = gettext(
+  "The server is busy: your message waits until it can begin. Your text is kept.",
+);
 
 export class StartPage {
   #running = false; // a second press would be a second conversation
