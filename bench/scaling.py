@@ -57,10 +57,13 @@ class Limit(threading.Thread):
         self.start()
 
     def __exit__(self, *_: object) -> None:
+        failed = not self.is_alive()
         self._done.set()
         self.join()
         for pid in self.pids:
             os.kill(pid, signal.SIGCONT)
+        if failed:
+            raise RuntimeError("The processes were not held back all the time.")
 
 
 def _read_cpu_s(pid: int) -> float:
@@ -171,16 +174,12 @@ def main() -> Report:
     parser = argparse.ArgumentParser(prog="python -m bench.scaling", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--share", type=float, default=SHARE, help="of a core, for each process")
-    parser.add_argument(
-        "--sqlite", action="store_true", help="one SQLite file for all, not PostgreSQL"
-    )
     options = parser.parse_args()
     report = Report("Scaling")
     servers = Servers()
-    database = "" if options.sqlite else servers.postgres.fresh_database()
     try:
         with (
-            serving.load_django_site(database) as directory,
+            serving.load_django_site(servers.postgres.fresh_database()) as directory,
             serve_provider(DELTAS, INTERVAL_MS) as url,
         ):
             chats = serving.make_chats(2 * CHATS, begun=True)

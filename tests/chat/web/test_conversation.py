@@ -360,7 +360,7 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
         assert line in lines
 
 
-def test_metrics_say_how_long_turns_waited_to_begin(settings: Any) -> None:
+def test_metrics_say_how_long_turns_waited_to_begin(db: None, settings: Any) -> None:
     settings.METRICS_TOKEN = "a-token"
     metrics.TURN_WAITS.observe(0.2)
     count, (*_, most) = metrics.TURN_WAITS.count, metrics.TURN_WAITS.list_buckets()
