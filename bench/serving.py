@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -121,7 +121,7 @@ def _exchange(conversation: Any) -> list[Any]:
     ]
 
 
-def list_addresses(server: Any, chats: list[tuple[str, str]]) -> list[list[str]]:
+def list_addresses(server: Any, chats: Sequence[tuple[str, str]]) -> list[list[str]]:
     """What the web talker connects to: [websocket URL, origin, cookie] each."""
     socket = server.url.replace("http", "ws", 1)
     return [[f"{socket}/ws/conversations/{pk}/", server.url, cookie] for pk, cookie in chats]

@@ -38,6 +38,7 @@ class RefusalCode(StrEnum):
     NOTHING_TO_RETRY = "nothing_to_retry"
     NOTHING_TO_STOP = "nothing_to_stop"
     RATE_LIMITED = "rate_limited"
+    SERVER_BUSY = "server_busy"
     SHUTTING_DOWN = "shutting_down"
     SUMMARY_TOO_LONG = "summary_too_long"
     TOO_MANY_FILES = "too_many_files"

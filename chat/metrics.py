@@ -36,3 +36,27 @@ def count_fault(fault: Fault) -> None:
 def read_fault_count(fault: Fault) -> int:
     """How many there were since the process started."""
     return _counted[fault]
+
+
+class Histogram:
+    """How often a figure was at most each of some bounds. Filled by one thread only."""
+
+    def __init__(self, *bounds: float) -> None:
+        self.bounds = bounds
+        self.sum = 0.0
+        self.count = 0
+        self._within = [0] * len(bounds)
+
+    def observe(self, value: float) -> None:
+        """Count one more."""
+        self.sum += value
+        self.count += 1
+        for index, bound in enumerate(self.bounds):
+            self._within[index] += value <= bound
+
+    def list_buckets(self) -> list[tuple[float, int]]:
+        """Each bound with how many were at most that."""
+        return list(zip(self.bounds, self._within, strict=True))
+
+
+TURN_WAITS = Histogram(0.01, 0.1, 0.5, 1, 5, 10, 20)  # seconds

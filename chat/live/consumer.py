@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,13 +22,21 @@ from accounts.sessions import find_user_id
 from chat.db import UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
+from chat.live.admission import Sender
 from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.outages import DATABASE, LAYER
 from chat.protocol import from_rows
 from chat.protocol.broadcast import SESSION_DOUBT, bind_loop, conversation_group, user_group
-from chat.protocol.events import Error, Event, MessageCreated, SiteState, encode_frame
+from chat.protocol.events import (
+    Error,
+    Event,
+    MessageCreated,
+    SendWaiting,
+    SiteState,
+    encode_frame,
+)
 from chat.protocol.frames import (
     CancelCompaction,
     Compact,
@@ -212,8 +221,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             case SendMessage():
                 await self._post(frame)
             case Compact(focus, extent):
-                self._refuse_if_draining()
                 await runner.begin(
+                    Sender(self.user.pk, self._tell_waiting),
                     summaries.open_compaction_turn,
                     self.user,
                     self.conversation_id,
@@ -232,11 +241,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._send_snapshot()
 
     async def _post(self, frame: SendMessage) -> None:
-        self._refuse_if_draining()
         send: Callable[..., requests.AnswerStart | None] = (
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
         opening = await runner.begin(
+            Sender(self.user.pk, partial(self._tell_waiting, client_id=frame.client_id)),
             send,
             self.user,
             self.conversation_id,
@@ -302,6 +311,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             )
         )
 
+    async def _tell_waiting(self, before: int, client_id: str | None = None) -> None:
+        await self._tell(SendWaiting(before, client_id))
+
     async def _tell(self, event: Event) -> None:
         """Send an event to this tab alone."""
         await self._send_frame(encode_frame(event))
@@ -309,12 +321,3 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _send_frame(self, frame: bytes) -> None:
         if not self._write(frame):
             await self.send(text_data=frame.decode())
-
-    @staticmethod
-    def _refuse_if_draining() -> None:
-        if runner.draining:
-            raise Refused(
-                RefusalCode.SHUTTING_DOWN,
-                gettext("The server is restarting; your text is kept. Send it in a moment."),
-                retryable=True,
-            )

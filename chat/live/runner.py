@@ -30,6 +30,7 @@ from chat.db import (
     in_db,
     in_db_with_retries,
 )
+from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
 from chat.live.enqueuing import enqueue
 from chat.live.live_turn import LiveTurn
@@ -67,17 +68,20 @@ class Runner:
     def __init__(self) -> None:
         self.owner = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.draining = False
+        self.admission = Admission()
         self._live: dict[UUID, LiveTurn] = {}
         self._unended = 0
         self._keeper: asyncio.Task[None] | None = None
         self._control: asyncio.Task[None] | None = None
 
     async def begin(
-        self, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
+        self, sender: Sender, store: Callable[P, Begun | None], *args: P.args, **kwargs: P.kwargs
     ) -> Begun | None:
         """Store the beginning of a turn and run it, or neither: also if the user leaves meanwhile.
-        Returns what `store` returns; with None nothing runs."""
-        return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
+        Returns what `store` returns; with None nothing runs. It may have to wait for its turn;
+        Refused as by `Admission.admit`."""
+        async with self.admission.admit(sender):
+            return await finish_despite_cancel(self._begin(partial(store, *args, **kwargs)))
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
@@ -124,6 +128,7 @@ class Runner:
         """Let running turns end by themselves for a while, then interrupt the rest. Returns how
         many ends could not be stored: of those turns the last checkpoint is left."""
         self.draining = True
+        self.admission.close()
         tasks = [live.task for live in self._live.values() if live.task]
         if tasks:
             log.info("waiting for running answers", answers=len(tasks))

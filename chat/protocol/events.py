@@ -287,6 +287,15 @@ class SiteState(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SendWaiting(Event):
+    """What this tab sent waits until `before` others have begun."""
+
+    type = "send.waiting"
+    before: int
+    client_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Error(Event):
     """A frame that was refused; `retry_after` in seconds."""
 

@@ -5,9 +5,12 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User
-from chat.errors import Refused
+from chat.errors import RefusalCode, Refused
 from chat.models import Conversation
 from chat.services import conversations
+
+# Not the user's doing, and soon over.
+TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
 
 
 def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
@@ -27,9 +30,13 @@ def refusal_response(refusal: Refused, status: int, words: str = "") -> HttpResp
 
 
 def limit_response(response: HttpResponse, refusal: Refused) -> HttpResponse:
-    """The response to a refusal; 429 with the seconds to wait where a limit was reached."""
-    if refusal.retry_after is not None:
+    """The response to a refusal; 429 where a limit of the user's was reached, 503 where the server
+    cannot for now; with the seconds to wait where they are known."""
+    if refusal.code in TEMPORARY:
+        response.status_code = 503
+    elif refusal.retry_after is not None:
         response.status_code = 429
+    if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response
 

@@ -15,6 +15,7 @@ from accounts.models import User
 from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
+from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Turn
 from chat.protocol import from_rows
@@ -156,10 +157,9 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return redirect("home")
     user = await load_user(request)
-    if runner.draining:
-        return await _again(request, gettext("The server is restarting. Send it in a moment."), 503)
     try:
         opening = await runner.begin(
+            Sender(user.pk),
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
@@ -264,10 +264,10 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
         return HttpResponse(
             gettext("This model is no longer offered. Reload the page."), status=422
         )
-    if runner.draining:
-        return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        await runner.begin(summaries.switch_model, row, name, owner=runner.owner)
+        await runner.begin(
+            Sender(row.owner_id), summaries.switch_model, row, name, owner=runner.owner
+        )
     except Refused as refusal:
         return refusal_response(refusal, 409)
     return HttpResponse(status=204)
@@ -279,10 +279,8 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Answer the last message again."""
     await load_user(request)
     row = await in_db(find_conversation, request, pk)
-    if runner.draining:
-        return HttpResponse(gettext("The server is restarting. Retry in a moment."), status=503)
     try:
-        await runner.begin(requests.retry, row, owner=runner.owner)
+        await runner.begin(Sender(row.owner_id), requests.retry, row, owner=runner.owner)
     except Refused as refusal:
         return refusal_response(refusal, 409)
     return HttpResponse(status=204)

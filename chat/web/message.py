@@ -18,6 +18,7 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.html.message import render_whole_row
 from chat.html.plot import render_context_plot
+from chat.live.admission import Sender
 from chat.live.enqueuing import put_in_queue
 from chat.live.runner import runner
 from chat.models import Conversation, Message
@@ -85,10 +86,8 @@ async def _answered(
 ) -> HttpResponse:
     """Make a change and run the turn that it opens."""
     user = await load_user(request)
-    if runner.draining:
-        return HttpResponse(gettext("The server is restarting. Try again in a moment."), status=503)
     try:
-        await runner.begin(change, user, *arguments, owner=runner.owner)
+        await runner.begin(Sender(user.pk), change, user, *arguments, owner=runner.owner)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):

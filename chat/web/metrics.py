@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from chat import metrics, outages
+from chat.live.runner import runner
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
 from chat.queries.model_server import get_counter
@@ -56,6 +57,9 @@ def _families() -> Iterable[list[str]]:
     )
     begun = [({"service": each.service}, each.count) for each in outages.ALL]
     yield _family("outages_total", "counter", "How often a service went away.", begun)
+    waiting = runner.admission.count_waiting()
+    yield _family("waiting_turns", "gauge", "Turns that wait to begin.", [({}, waiting)])
+    yield _histogram("turn_wait_seconds", "How long turns waited to begin.", metrics.TURN_WAITS)
     for fault, help_text in metrics.WORDS.items():
         yield _family(
             f"{fault}_total", "counter", help_text, [({}, metrics.read_fault_count(fault))]
@@ -80,6 +84,18 @@ def _family(name: str, kind: str, help_text: str, samples: Iterable[Sample]) -> 
         pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
         lines.append(f"{name}{{{pairs}}} {float(value):g}" if pairs else f"{name} {float(value):g}")
     return lines
+
+
+def _histogram(name: str, help_text: str, histogram: metrics.Histogram) -> list[str]:
+    name = f"everlong_{name}"
+    buckets = [*histogram.list_buckets(), ("+Inf", histogram.count)]
+    return [
+        f"# HELP {name} {help_text}",
+        f"# TYPE {name} histogram",
+        *(f'{name}_bucket{{le="{bound}"}} {count}' for bound, count in buckets),
+        f"{name}_sum {histogram.sum:g}",
+        f"{name}_count {histogram.count}",
+    ]
 
 
 def _escaped(text: str) -> str:

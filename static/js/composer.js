@@ -105,10 +105,12 @@ export class Composer {
     clearTimeout(this.#hintTimer);
     this.hint.textContent = text;
     this.hint.classList.add("shown");
-    this.#hintTimer = setTimeout(() => {
-      this.hint.textContent = this.usualHint;
-      this.hint.classList.remove("shown");
-    }, HINT_SHOWN);
+    this.#hintTimer = setTimeout(() => this.#sayUsual(), HINT_SHOWN);
+  }
+
+  #sayUsual() {
+    this.hint.textContent = this.usualHint;
+    this.hint.classList.remove("shown");
   }
 
   setState({ locked, answering }) {
@@ -204,6 +206,16 @@ export class Composer {
     this.#draw();
   }
 
+  /** The server is busy: what this tab sent begins after `before` others. Told every second. */
+  waits({ client_id: clientId, before }) {
+    if (clientId && clientId === this.delivery.pending?.client_id) this.delivery.expectAnswer();
+    this.#say(
+      before
+        ? gettext("The server is busy: {count} before you. Your text is kept.", { count: before })
+        : gettext("The server is busy: you are next. Your text is kept."),
+    );
+  }
+
   /** `message.created` came. True if it is the one that this tab sent. */
   confirm(clientId) {
     const { pending } = this.delivery;
@@ -212,6 +224,7 @@ export class Composer {
     this.#forget(pending.text);
     this.files.sent(pending.attachments);
     hideNotice();
+    this.#sayUsual();
     return true;
   }
 

@@ -26,10 +26,15 @@ export class Delivery {
   }
 
   #sendPending() {
+    this.expectAnswer();
+    return this.send(this.pending);
+  }
+
+  /** Ask after the message if nothing is heard of it for a while from now. */
+  expectAnswer() {
     const frame = this.pending;
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => this.pending === frame && this.#askAfter(), SILENCE);
-    return this.send(frame);
   }
 
   #askAfter() {

@@ -163,6 +163,7 @@ function refused(chat, frame) {
 const HANDLERS = {
   snapshot: caughtUp,
   error: refused,
+  "send.waiting": (chat, frame) => chat.composer.waits(frame),
   "message.created": messageCreated,
   "message.deleted": (chat, frame) => chat.transcript.remove(frame.id),
   "branch.changed": branchChanged,

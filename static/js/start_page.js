@@ -5,6 +5,11 @@ import { gettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
 
+const LONG = 1500; // ms after which a request that waits is explained
+const BUSY = gettext(
+  "The server is busy: your message waits until it can begin. Your text is kept.",
+);
+
 export class StartPage {
   #running = false; // a second press would be a second conversation
 
@@ -35,7 +40,9 @@ export class StartPage {
       fields.set("text", text);
       fields.delete("attachments");
     }
+    const busy = setTimeout(() => showNotice(BUSY, { info: true }), LONG);
     const response = await post(form.action, fields);
+    clearTimeout(busy);
     if (response?.status === 201) {
       location.assign(response.headers.get("Location"));
       return true;

@@ -1,9 +1,10 @@
 """What a person does on the page besides chatting, each step checked where it has its effect."""
 
+import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
@@ -142,6 +143,64 @@ def test_a_refused_message_keeps_the_draft(tab: Page, scripted: DemoServer) -> N
     composer(tab).press("Enter")
     wait_for_answer(tab, 2)
     expect(composer(tab)).to_have_value("")
+
+
+def test_a_message_that_waits_for_a_busy_server_says_so_and_keeps_its_text(
+    tab: Page, scripted: DemoServer
+) -> None:
+    held: list[tuple[WebSocketRoute, WebSocketRoute, str]] = []
+
+    def join(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def send(frame: str | bytes) -> None:
+            if json.loads(frame)["type"] == "message.send":
+                held.append((socket, server, str(frame)))
+            else:
+                server.send(frame)
+
+        socket.on_message(send)
+
+    def tell(before: int, words: str) -> None:
+        """Each second, as the server does: the words stand for a moment only."""
+        socket, _, frame = held[0]
+        told = {
+            "type": "send.waiting",
+            "before": before,
+            "client_id": json.loads(frame)["client_id"],
+        }
+        while words not in (tab.locator("#composer-hint").text_content() or ""):
+            socket.send(json.dumps(told))
+            tab.evaluate("() => new Promise(requestAnimationFrame)")
+
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    tab.route_web_socket(re.compile("/ws/"), join)
+    tab.reload()
+    scripted.script.reply("Here you are.", when=is_chat)
+    say(tab, "Now")
+    while not held:
+        tab.evaluate("() => new Promise(requestAnimationFrame)")
+    tell(3, "3 before you")
+    tell(0, "you are next")
+    expect(composer(tab)).to_have_value("Now")
+    _, server, frame = held[0]
+    server.send(frame)
+    wait_for_answer(tab, 2)
+    expect(composer(tab)).to_have_value("")
+    expect(tab.locator("#composer-hint")).not_to_contain_text("busy")
+
+
+def test_the_start_page_explains_a_message_that_waits(tab: Page, scripted: DemoServer) -> None:
+    held: list[Route] = []
+    tab.route(re.compile("/c/$"), lambda route: held.append(route))
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    expect(tab.locator("#notice")).to_contain_text("The server is busy")
+    expect(composer(tab)).to_have_value("Hello")
+    held[0].continue_()
+    wait_for_answer(tab, 1)
 
 
 def test_a_phone_has_a_drawer_and_nothing_to_scroll_sideways(

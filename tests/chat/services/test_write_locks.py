@@ -19,6 +19,7 @@ from agent.tokens import TokenCounter
 from chat.db import in_db
 from chat.html import divider, markdown, questions, tool_row
 from chat.html import message as render
+from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation, Memory, Message, Turn
 from chat.protocol.broadcast import conversation_group, emit, emit_later
@@ -258,7 +259,7 @@ async def test_a_turn_runs_although_who_asked_for_it_has_left(chat: Chat) -> Non
         with transaction.atomic():
             return requests.open_answer_turn(chat.conversation, runner.owner)
 
-    asking = asyncio.create_task(runner.begin(store))
+    asking = asyncio.create_task(runner.begin(Sender(chat.user.pk), store))
     await storing.wait()
     asking.cancel()
     left.set()

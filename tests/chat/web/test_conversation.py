@@ -358,3 +358,27 @@ def test_metrics_count_turns_compactions_and_degraded_modes(user: User, settings
         "# TYPE everlong_request_refused_total counter",
     ):
         assert line in lines
+
+
+def test_metrics_say_how_long_turns_waited_to_begin(db: None, settings: Any) -> None:
+    settings.METRICS_TOKEN = "a-token"
+    metrics.TURN_WAITS.observe(0.2)
+    count, (*_, most) = metrics.TURN_WAITS.count, metrics.TURN_WAITS.list_buckets()
+    response = Client().get(reverse("metrics"), headers={"authorization": "Bearer a-token"})
+    lines = response.content.decode().splitlines()
+    for line in (
+        "everlong_waiting_turns 0",
+        "# TYPE everlong_turn_wait_seconds histogram",
+        f'everlong_turn_wait_seconds_bucket{{le="{most[0]}"}} {most[1]}',
+        f'everlong_turn_wait_seconds_bucket{{le="+Inf"}} {count}',
+        f"everlong_turn_wait_seconds_count {count}",
+    ):
+        assert line in lines
+
+
+def test_a_histogram_counts_what_is_within_each_bound() -> None:
+    histogram = metrics.Histogram(1, 2)
+    for value in (0.5, 1, 1.5, 3):
+        histogram.observe(value)
+    assert histogram.list_buckets() == [(1, 2), (2, 3)]
+    assert (histogram.count, histogram.sum) == (4, 6)
