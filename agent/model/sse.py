@@ -1,6 +1,10 @@
 """Server-sent events, from the bytes of a stream."""
 
 import json
+from contextlib import suppress
+from typing import Any
+
+import orjson
 
 from agent.errors import DAMAGED, AgentError, ErrorCode
 from agent.model.api_errors import stream_error
@@ -47,7 +51,7 @@ class EventDecoder:
         if self._ended:
             return None
         try:
-            event = json.loads(data, parse_constant=_refuse)
+            event = _parse(data)
             kind = read_optional_text(event, "type") if isinstance(event, dict) else ""
         except (ValueError, RecursionError):
             self._ended = True
@@ -59,6 +63,14 @@ class EventDecoder:
         if kind == "error":
             self.error = stream_error(event)
         return event if kind and kind not in ("ping", "error") else None
+
+
+def _parse(data: bytes) -> Any:
+    """JSON as it is. Raises ValueError and RecursionError."""
+    if b'"content_block_delta"' in data:  # hundreds in an answer, with no number but an index
+        with suppress(orjson.JSONDecodeError):  # half of a surrogate pair is none
+            return orjson.loads(data)
+    return json.loads(data, parse_constant=_refuse)  # huge numbers stay whole
 
 
 def _refuse(constant: str) -> None:

@@ -2,7 +2,8 @@
 processor time, whatever it fetches, and the database a hundredth of that. Those that write are in
 `chat.services.rows`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -16,8 +17,36 @@ def read_row(model: type[AnyModel], *, lock: bool = False, **where: Any) -> AnyM
     this transaction ends."""
     conditions, values = make_conditions(model, where)
     locking = " FOR UPDATE" if lock and connection.features.has_select_for_update else ""
-    sql = f"SELECT * FROM {model._meta.db_table} WHERE {conditions}{locking}"
-    return next(iter(model._default_manager.raw(sql, values)), None)
+    names, columns, converters = _read_by(model, connection.vendor)
+    sql = f"SELECT {columns} FROM {model._meta.db_table} WHERE {conditions}{locking}"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        found = cursor.fetchone()
+    if found is None:
+        return None
+    row = list(found)
+    for place, column, steps in converters:
+        for convert in steps:
+            row[place] = convert(row[place], column, connection)
+    return model.from_db(connection.alias, names, row)
+
+
+@cache
+def _read_by(
+    model: type[Model], vendor: str
+) -> tuple[list[str], str, list[tuple[int, Any, list[Callable[..., Any]]]]]:
+    """The names of a model's columns in Python and in SQL, and for those that the database does not
+    give as Python has them the steps that make it so."""
+    columns: list[Any] = [each.cached_col for each in model._meta.concrete_fields]
+    steps = (
+        [*connection.ops.get_db_converters(each), *each.get_db_converters(connection)]
+        for each in columns
+    )
+    return (
+        [each.target.attname for each in columns],
+        ", ".join(each.target.column for each in columns),
+        [(place, columns[place], each) for place, each in enumerate(steps) if each],
+    )
 
 
 def read_values(model: type[Model], names: Iterable[str], **where: Any) -> list[tuple[Any, ...]]:
