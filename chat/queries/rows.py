@@ -37,7 +37,8 @@ def _read_by(
 ) -> tuple[list[str], str, list[tuple[int, Any, list[Callable[..., Any]]]]]:
     """The names of a model's columns in Python and in SQL, and for those that the database does not
     give as Python has them the steps that make it so."""
-    columns: list[Any] = [each.cached_col for each in model._meta.concrete_fields]
+    table = model._meta
+    columns: list[Any] = [each.get_col(table.db_table) for each in table.concrete_fields]
     steps = (
         [*connection.ops.get_db_converters(each), *each.get_db_converters(connection)]
         for each in columns
