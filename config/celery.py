@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_init, worker_init
+from celery.signals import celeryd_init
 
 # Set before Celery() so that its Django fixup closes database connections after each task.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -22,10 +22,10 @@ def keep_files_private(**_: Any) -> None:
     private_files.keep_private()
 
 
-@worker_init.connect
-def load_vocabulary(**signal: Any) -> None:
+@celeryd_init.connect
+def load_ahead(**_: Any) -> None:
     """Before the first task: on a busy machine it takes so long that the heartbeat stops, and
-    the worker looks dead."""
+    the worker looks dead. `manage.py serve` does it once its port is open."""
     from chat.queries import model_server
 
-    _ = model_server.get_counter().encoding
+    model_server.load_ahead()

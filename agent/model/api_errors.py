@@ -3,15 +3,16 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
-import anthropic
 import httpx2
 
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
+
+if TYPE_CHECKING:
+    import anthropic
 
 SHOWN = 300  # characters of what a server said
 # What the API says about thinking that was sent back: it belongs to another request, was changed,
@@ -30,6 +31,8 @@ TOO_LONG_STATUSES = (400, 413, 422, 500)
 @asynccontextmanager
 async def translate_errors() -> AsyncIterator[None]:
     """Turn what the SDK and the transport raise into AgentError."""
+    import anthropic  # see agent.model.client
+
     try:
         yield
     except anthropic.APIStatusError as error:
@@ -49,6 +52,8 @@ def connection_error(error: Exception) -> AgentError:
 
     The transport calls both ConnectError; its cause tells them apart.
     """
+    import aiohttp  # the SDK's transport, which comes with it
+
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
@@ -93,7 +98,7 @@ FAILED = gettext_noop("The model's server failed. Retry.")
 FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry.")
 
 
-def status_error(error: anthropic.APIStatusError) -> AgentError:
+def status_error(error: "anthropic.APIStatusError") -> AgentError:
     """The error for an HTTP status."""
     status = error.status_code
     told = _told(error.body)

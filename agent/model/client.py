@@ -1,5 +1,8 @@
 """The Messages API through the `anthropic` SDK, imported only here and in `agent.model.api_errors`.
 
+The SDK is imported with the first client, not with this module: its 3,000 modules take a second of
+processor time, for which no start and no other command has to wait.
+
 Streams are read as bytes over the aiohttp transport and decoded here: a third of the CPU that
 the SDK's own event objects take, and whatever has arrived is handed over in one batch.
 """
@@ -13,7 +16,6 @@ from functools import cache
 from typing import Any, cast
 
 import httpx2
-from anthropic import AsyncAnthropic, AsyncStream, DefaultAioHttpClient
 
 from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import Request, encode_body
@@ -63,6 +65,11 @@ Check = Callable[[Request], None]
 Rest = Callable[[list[Event]], float]
 
 
+def import_sdk() -> None:
+    """Import what the first client needs: for a thread, before there is one."""
+    import anthropic  # noqa: F401
+
+
 @cache
 def _tls() -> ssl.SSLContext:
     """One for all clients: reading the certificates takes 50 ms of CPU."""
@@ -96,11 +103,13 @@ class Client:
         check: Check = lambda request: None,
         spent: Spent | None = None,
     ) -> None:
-        http = DefaultAioHttpClient(
+        import anthropic
+
+        http = anthropic.DefaultAioHttpClient(
             verify=_tls(),
             limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS),
         )
-        self._sdk = AsyncAnthropic(
+        self._sdk = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,  # the SDK obeys any retry-after in silence
@@ -179,6 +188,8 @@ class Client:
 
     async def _post(self, data: bytes) -> httpx2.Response:
         """The response as it comes in. The SDK's own method would encode the body again."""
+        from anthropic import AsyncStream
+
         await self._ahead.wait()
         response = await self._sdk.post(
             "/v1/messages",

@@ -15,7 +15,7 @@ from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import make_last_request
 from agent.messages import ApiMessage
-from agent.model.client import Client, Spent
+from agent.model.client import Client, Spent, import_sdk
 from agent.model.rules import find_violations
 from agent.tokens import TokenCounter
 from chat import metrics
@@ -137,3 +137,10 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
 @cache
 def get_counter() -> TokenCounter:
     return TokenCounter(settings.DATA_DIR / "tiktoken")
+
+
+def load_ahead() -> None:
+    """Load what the first message would otherwise wait for: the SDK, and the vocabulary. More than
+    a second of processor time, so a loop does it in a thread."""
+    import_sdk()
+    _ = get_counter().encoding

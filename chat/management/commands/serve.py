@@ -102,9 +102,9 @@ class Command(BaseCommand):
         self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
 
     async def _warm(self) -> None:
-        """Load what the first message would otherwise wait for."""
+        """Load what the first message would otherwise wait for, while pages are served already."""
         bind_loop()
-        await asyncio.to_thread(lambda: model_server.get_counter().encoding)
+        await asyncio.to_thread(model_server.load_ahead)
         await model_profiles.refresh_profiles()
         gc.collect()
         gc.freeze()  # the modules: no later search for cycles walks them again
