@@ -108,7 +108,9 @@ def install(file: str) -> None:
         command = [uv, "pip", "install", "-q", "--python", sys.executable, "--require-hashes", "-r"]
         run([*command, file], environment)
     except Failed as error:
-        print(f"Without uv ({error}): pip installs, which takes a minute or two longer.")
+        print(
+            f"Without uv ({error}): pip installs, which takes a minute or two longer.", flush=True
+        )
         subprocess.run([*PIP_INSTALL, file], check=True)
 
 
@@ -117,3 +119,5 @@ if __name__ == "__main__":
         install(sys.argv[1])
     except subprocess.CalledProcessError as failed:
         sys.exit(failed.returncode)
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. Start it again: what is there already stays.")
