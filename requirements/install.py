@@ -87,7 +87,7 @@ def require_uv() -> str:
     """The path of the locked uv, installed if need be. Raises Failed."""
     uv = str(Path(sys.executable).with_name("uv"))
     if not is_locked_uv(uv):
-        run([*PIP_INSTALL, str(UV_FILE), "--only-binary", ":all:"])
+        run([*PIP_INSTALL, str(UV_FILE), "--only-binary", ":all:", "--force-reinstall"])
     return uv
 
 

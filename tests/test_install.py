@@ -52,7 +52,8 @@ def test_the_environment_wins_over_a_section_and_that_over_the_global_one(listed
 def test_a_mirror_of_pip_is_the_only_registry_that_uv_asks(
     script: dict[str, Any], listed: Any
 ) -> None:
-    text = "[global]\nindex-url=https://me:a=b@mirror/simple\ncert=/ca.pem\nextra-index-url=https://x\n https://y"
+    text = "[global]\nindex-url=https://me:a=b@mirror/simple\ncert=/ca.pem\n"
+    text += "extra-index-url=https://x\n https://y"
     environment = script["environment_for_uv"](listed(text), {})
     assert environment["UV_DEFAULT_INDEX"] == "https://me:a=b@mirror/simple"
     assert environment["UV_INDEX"] == "https://x https://y"
