@@ -13,6 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 UV_FILE = Path(__file__).with_name("uv.txt")
+UV = str(Path(sys.executable).with_name("uv"))
+# There while packages are being installed: uv that is killed leaves packages that look complete and
+# are not.
+UNFINISHED = Path(sys.prefix, ".unfinished")
 # --no-compile: byte-compiling every module of every package takes longer than all the rest. Python
 # compiles a module when it is first imported.
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
@@ -83,35 +87,40 @@ def environment_for_uv(settings: Mapping[str, str], own: Mapping[str, str]) -> d
     return {**ours, **passed_on, **own}
 
 
-def require_uv() -> str:
-    """The path of the locked uv, installed if need be. Raises Failed."""
-    uv = str(Path(sys.executable).with_name("uv"))
-    if not is_locked_uv(uv):
+def require_uv() -> None:
+    """Install the locked uv if it is not there. Raises Failed."""
+    if not is_locked_uv():
         run([*PIP_INSTALL, str(UV_FILE), "--only-binary", ":all:", "--force-reinstall"])
-    return uv
 
 
-def is_locked_uv(uv: str) -> bool:
+def is_locked_uv() -> bool:
     try:
-        return f"uv=={run([uv, '--version']).split()[1]}" in UV_FILE.read_text().split()
+        return f"uv=={run([UV, '--version']).split()[1]}" in UV_FILE.read_text().split()
     except Failed:
         return False
 
 
 def install(file: str) -> None:
     """Raises subprocess.CalledProcessError if pip fails too; it has said why."""
+    again = UNFINISHED.exists()
+    UNFINISHED.touch()
     try:
-        uv = require_uv()
-        environment = environment_for_uv(
-            read_pip_settings(run([*PIP, "config", "list"])), os.environ
-        )
-        command = [uv, "pip", "install", "-q", "--python", sys.executable, "--require-hashes", "-r"]
-        run([*command, file], environment)
+        require_uv()
+        install_with_uv(file, again=again)
     except Failed as error:
         print(
             f"Without uv ({error}): pip installs, which takes a minute or two longer.", flush=True
         )
-        subprocess.run([*PIP_INSTALL, file], check=True)
+        again = again or is_locked_uv()  # which may have begun
+        subprocess.run([*PIP_INSTALL, file, *(["--force-reinstall"] if again else [])], check=True)
+    UNFINISHED.unlink()
+
+
+def install_with_uv(file: str, *, again: bool) -> None:
+    """`again`: also what seems to be there already. Raises Failed."""
+    environment = environment_for_uv(read_pip_settings(run([*PIP, "config", "list"])), os.environ)
+    command = [UV, "pip", "install", "-q", "--python", sys.executable, "--require-hashes"]
+    run([*command, *(["--reinstall"] if again else []), "-r", file], environment)
 
 
 if __name__ == "__main__":
@@ -120,4 +129,4 @@ if __name__ == "__main__":
     except subprocess.CalledProcessError as failed:
         sys.exit(failed.returncode)
     except KeyboardInterrupt:
-        sys.exit("Interrupted. Start it again: what is there already stays.")
+        sys.exit("Interrupted. Start it again.")

@@ -130,6 +130,19 @@ def test_uv_installs_from_where_pip_is_told_to(fresh: Path) -> None:
     assert has(fresh, "second")
 
 
+@pytest.mark.parametrize("uv", [LOCKED, NOT_TO_BE_HAD], ids=["uv", "pip"])
+def test_what_was_interrupted_is_installed_anew(fresh: Path, uv: str) -> None:
+    """A package that looks complete and is not."""
+    shutil.copy(UV, fresh / ".venv/bin/uv")
+    installs(fresh, "second.txt", uv=uv)
+    (module,) = fresh.glob(".venv/lib/*/site-packages/second.py")
+    module.unlink()
+    (fresh / ".venv/.unfinished").touch()
+    assert installs(fresh, "second.txt", uv=uv).returncode == 0
+    assert has(fresh, "second")
+    assert not (fresh / ".venv/.unfinished").exists()
+
+
 def test_a_file_that_is_not_the_locked_one_is_refused_by_both(fresh: Path) -> None:
     shutil.copy(UV, fresh / ".venv/bin/uv")
     (fresh / "changed.txt").write_text("first==1 --hash=sha256:" + 64 * "1" + "\n")
