@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import httpx2
 
 from agent.errors import AgentError, ErrorCode, gettext_noop
@@ -52,8 +53,6 @@ def connection_error(error: Exception) -> AgentError:
 
     The transport calls both ConnectError; its cause tells them apart.
     """
-    import aiohttp  # the SDK's transport, which comes with it
-
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
