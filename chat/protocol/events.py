@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from chat.html.summarised import Summarised
 from chat.protocol.parts import Breakdown, Totals, TurnState
 
 
@@ -59,6 +60,7 @@ class ContextUsage(Event):
     note: str
     breakdown: Breakdown
     totals: Totals
+    summarised: list[Summarised]
 
 
 # --- Compactions ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from chat.errors import translate_error
 from chat.html.divider import explain_compaction, name_trigger, render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
+from chat.html.summarised import list_summarised
 from chat.html.tool_row import render_call_row
 from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
 from chat.protocol.events import (
@@ -150,6 +151,11 @@ def context_usage(state: RequestState) -> ContextUsage:
             "compactions": conversation.compactions_completed,
             "compaction_cost": conversation.compaction_cost if priced else None,
         },
+        summarised=list_summarised(
+            state.context.summary,
+            state.context.summary_through,
+            state.context.first.number if state.context.first else 0,
+        ),
     )
 
 

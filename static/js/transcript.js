@@ -6,12 +6,14 @@ import { drawLiveArticle } from "./live_article.js";
 import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";
 import { Scrolling } from "./scrolling.js";
+import { Summarised } from "./summarised.js";
 
 const isStreaming = (node) => node.dataset.status === "streaming";
 const positionOf = (node) => Number(node?.dataset.position);
 
 export class Transcript {
   #known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
+  #summarised;
   #live = null; // drawn anew when the window comes back to the end
   #typing = make(
     "div",
@@ -32,6 +34,7 @@ export class Transcript {
       url,
       onChange: () => this.#afterMove(),
     });
+    this.#summarised = new Summarised({ log: this.log, scroller: this.scrolling.scroller });
     localiseTimes();
     this.scrolling.toBottom();
   }
@@ -79,6 +82,7 @@ export class Transcript {
     const fresh = parse(html);
     if (!fresh) return;
     localiseTimes(fresh);
+    this.#summarised.mark([fresh]);
     this.#known = Math.max(this.#known, Number(fresh.dataset.number));
     const old = this.article(fresh.dataset.messageId);
     // A slow response must not undo what the socket has told since.
@@ -126,7 +130,7 @@ export class Transcript {
   async remove(id) {
     const node = this.article(id);
     if (!node) return;
-    const covered = node.matches("article:has(~ .divider)");
+    const covered = "summarised" in node.dataset;
     const beside =
       node.nextElementSibling?.closest("article") ??
       node.previousElementSibling?.closest("article");
@@ -193,6 +197,11 @@ export class Transcript {
   }
 
   // --- Dividers and notices ---
+
+  /** From `context.usage`: what the model gets as a summary. */
+  showSummarised(parts) {
+    this.#summarised.show(parts);
+  }
 
   /** The divider of a compaction; `afterMessageId` if the divider itself does not say after which message. */
   putDivider(html, afterMessageId) {
