@@ -2,7 +2,8 @@
 
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
-import { drawLiveArticle } from "./live_article.js";
+import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
+import { become } from "./morph.js";
 import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";
 import { Scrolling } from "./scrolling.js";
@@ -103,14 +104,19 @@ export class Transcript {
     this.paging.trimStart();
   }
 
-  /** Put the finished article in; what the reader had opened or focused in the old one stays so. */
+  /** Make the article a newer version; what the reader has selected, opened or focused stays so. */
   #replace(old, fresh) {
     const focused = old.contains(document.activeElement);
     for (const row of $$("[data-call][open]", old)) {
       $(`[data-call="${CSS.escape(row.dataset.call)}"]`, fresh)?.setAttribute("open", "");
     }
-    this.change(() => old.replaceWith(fresh));
-    if (focused) focusOn(fresh);
+    const thoughts = $$(".thinking", fresh);
+    $$(".thinking", old).forEach(({ open }, i) => thoughts[i]?.toggleAttribute("open", open));
+    this.change(() => {
+      settleLiveArticle(old);
+      become(old, fresh);
+    });
+    if (focused && !old.contains(document.activeElement)) focusOn(old);
   }
 
   /** Do what may take the focused element away; the keyboard then goes on in the message box. */

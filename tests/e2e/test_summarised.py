@@ -81,7 +81,8 @@ def test_a_line_is_drawn_at_their_side_and_one_above_names_the_chapter(
     chat.locator("#message-2").evaluate("node => node.scrollIntoView()")
     expect(line).to_have_text(f"Chapter 1 · #1–{marked(chat)[-1]} · in the summary")
     box, scroller = line.locator("span").bounding_box(), chat.locator("#scroller").bounding_box()
-    assert box and scroller
+    assert box
+    assert scroller
     assert abs(box["y"] - scroller["y"]) < 1
     assert box["height"] < 32
     assert has_line(chat.locator("#message-2"))
