@@ -57,6 +57,7 @@ class ContextUsage(Event):
     estimated: bool
     automatic: bool
     held: bool
+    ready: bool
     note: str
     breakdown: Breakdown
     totals: Totals
@@ -110,6 +111,14 @@ class CompressionCompleted(Event):
     note: str
     after_message_id: int
     html: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPrepared(Event):
+    """A summary was written in the background and waits to be used."""
+
+    type = "compaction.prepared"
+    id: int
 
 
 @dataclass(frozen=True, slots=True)

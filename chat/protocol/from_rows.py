@@ -27,6 +27,7 @@ from chat.protocol.events import (
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import has_prices
 from chat.queries.model_server import get_counter
+from chat.queries.summaries import has_ready
 from chat.queries.tree import find_newest_variant
 
 
@@ -136,6 +137,7 @@ def context_usage(state: RequestState) -> ContextUsage:
         estimated=state.estimated,
         automatic=state.policy.enabled,
         held=state.policy.held,
+        ready=_is_ready(state),
         note=_explain_estimate(state),
         breakdown={
             "system": state.size.system,
@@ -157,6 +159,12 @@ def context_usage(state: RequestState) -> ContextUsage:
             state.context.first.number if state.context.first else 0,
         ),
     )
+
+
+def _is_ready(state: RequestState) -> bool:
+    """Whether a summary is prepared for when the context is full; before that nobody asks."""
+    near = state.used >= state.policy.prepare_tokens(state.limits)
+    return state.policy.enabled and near and has_ready(state.conversation)
 
 
 def _explain_estimate(state: RequestState) -> str:

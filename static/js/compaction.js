@@ -42,6 +42,7 @@ export class Compaction {
     if (this.#running === frame.compaction_id) return;
     this.#running = frame.compaction_id;
     const begun = Date.now() - (frame.elapsed ?? 0) * 1000;
+    this.#step = "";
     this.#clear();
     this.#showTimer = setTimeout(() => this.#lock(frame, begun), PATIENCE);
   }
@@ -183,7 +184,6 @@ export class Compaction {
     clearTimeout(this.#showTimer);
     clearInterval(this.#clock);
     this.#clock = 0;
-    this.#step = "";
     for (const node of $$(".how-far")) node.textContent = "";
     $("#compaction-row")?.remove();
   }
