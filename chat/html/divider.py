@@ -19,6 +19,7 @@ from chat.html import markdown
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.message import CACHE_SECONDS, VERSION, Part, render_source
+from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
@@ -28,7 +29,6 @@ _ENTRIES = {
     "index": re.compile(r"^- (?P<text>.+?) \[#(?P<number>\d+)\] ?(?P<words>.*)$", re.M),
 }
 _LEFT_OUT = re.compile(re.escape(LEFT_OUT).replace(re.escape("{count}"), r"(\d+)"))
-_CHAPTER_RANGE = re.compile(r"\*\*Messages #(?P<first>\d+) to #(?P<last>\d+)\*\*\n+")
 
 
 def render_divider(compaction: Compaction) -> str:
@@ -176,7 +176,7 @@ def count_left_out(instructions: str) -> int:
 
 
 def _chapter(text: str) -> Part:
-    covered = _CHAPTER_RANGE.match(text)
+    covered = CHAPTER_RANGE.match(text)
     return {
         "kind": "chapter",
         "range": gettext("Messages #{first} to #{last}").format(**covered.groupdict())

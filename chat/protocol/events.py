@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from chat.html.summarised import Summarised
 from chat.protocol.parts import Breakdown, Totals, TurnState
 
 
@@ -56,9 +57,11 @@ class ContextUsage(Event):
     estimated: bool
     automatic: bool
     held: bool
+    ready: bool
     note: str
     breakdown: Breakdown
     totals: Totals
+    summarised: list[Summarised]
 
 
 # --- Compactions ----------------------------------------------------------------------------------
@@ -108,6 +111,14 @@ class CompressionCompleted(Event):
     note: str
     after_message_id: int
     html: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPrepared(Event):
+    """A summary was written in the background and waits to be used."""
+
+    type = "compaction.prepared"
+    id: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from chat.errors import translate_error
 from chat.html.divider import explain_compaction, name_trigger, render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
+from chat.html.summarised import list_summarised
 from chat.html.tool_row import render_call_row
 from chat.models import Compaction, Conversation, MemoryProposal, Message, Turn
 from chat.protocol.events import (
@@ -26,6 +27,7 @@ from chat.protocol.events import (
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import has_prices
 from chat.queries.model_server import get_counter
+from chat.queries.summaries import has_ready
 from chat.queries.tree import find_newest_variant
 
 
@@ -135,6 +137,7 @@ def context_usage(state: RequestState) -> ContextUsage:
         estimated=state.estimated,
         automatic=state.policy.enabled,
         held=state.policy.held,
+        ready=_is_ready(state),
         note=_explain_estimate(state),
         breakdown={
             "system": state.size.system,
@@ -150,7 +153,18 @@ def context_usage(state: RequestState) -> ContextUsage:
             "compactions": conversation.compactions_completed,
             "compaction_cost": conversation.compaction_cost if priced else None,
         },
+        summarised=list_summarised(
+            state.context.summary,
+            state.context.summary_through,
+            state.context.first.number if state.context.first else 0,
+        ),
     )
+
+
+def _is_ready(state: RequestState) -> bool:
+    """Whether a summary is prepared for when the context is full; before that nobody asks."""
+    near = state.used >= state.policy.prepare_tokens(state.limits)
+    return state.policy.enabled and near and has_ready(state.conversation)
 
 
 def _explain_estimate(state: RequestState) -> str:

@@ -19,6 +19,7 @@ from chat.models import Compaction, Conversation, Message
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.rows import read_values
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
 PREPARED_ENOUGH = 0.8
@@ -92,6 +93,14 @@ def find_ready(conversation: Conversation) -> Compaction | None:
         .order_by("-pk")
         .first()
     )
+
+
+def has_ready(conversation: Conversation) -> bool:
+    """Whether there is one."""
+    found = read_values(
+        Compaction, ["replaces"], conversation=conversation.pk, status=Compaction.Status.READY
+    )
+    return (conversation.compaction_id,) in found
 
 
 def find_ready_by_hand(

@@ -14,6 +14,7 @@ from agent.model.client import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
+from chat.protocol.events import CompactionPrepared
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import load_covered, read_chapters
 from chat.queries.tails import to_agent_message
@@ -154,6 +155,7 @@ def complete(task: SummaryTask, written: CompactedContext) -> bool:
                 emit_later(group, lambda: from_rows.context_usage(load_state(conversation.pk)))
             else:
                 log.info("compaction prepared", **describe_for_log(compaction))
+                emit(conversation_group(conversation.pk), CompactionPrepared(compaction.pk))
             return True
     fail(task.compaction.pk, CHANGED)
     return False

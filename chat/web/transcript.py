@@ -10,10 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
+from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import matches_title, parse_query
 from chat.html.divider import render_divider
 from chat.html.message import render_message
+from chat.html.summarised import Summarised, list_summarised, mark_summarised
 from chat.models import Compaction, Conversation, Message
 from chat.queries.search import find_messages
 from chat.queries.tree import find_variants
@@ -89,12 +91,26 @@ def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item
     """Messages, each with the divider of the compaction that reaches to it."""
     dividers = _dividers(conversation, messages)
     among = find_variants(conversation, messages)
+    summarised = _list_summarised(conversation)
     items: list[Item] = []
     for message in messages:
-        items.append({"kind": "message", "html": render_message(message, among.get(message.pk))})
+        html = render_message(message, among.get(message.pk))
+        marked = mark_summarised(html, message.number, summarised)
+        items.append({"kind": "message", "html": marked})
         if compaction := dividers.get(message.pk):
             items.append({"kind": "divider", "html": render_divider(compaction)})
     return items
+
+
+def _list_summarised(conversation: Conversation) -> list[Summarised]:
+    """What the model gets as a summary, as `context.usage` tells it."""
+    through = conversation.compressed_through
+    if through is None:
+        return []
+    first = load_branch(conversation).filter(position=0, role=Message.Role.USER)
+    kept = first.values_list("number", flat=True) if conversation.keep_first_message else []
+    summary = Summary.from_text(conversation.compressed_context or "")
+    return list_summarised(summary, through.number, next(iter(kept), 0))
 
 
 def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[int, Compaction]:

@@ -1,6 +1,6 @@
 // The lock while a conversation is compacted, and what became of it.
 
-import { $, announce, make } from "./dom.js";
+import { $, $$, announce, make } from "./dom.js";
 import { tokens } from "./figures.js";
 import { gettext } from "./gettext.js";
 
@@ -14,6 +14,8 @@ export class Compaction {
   #running = null; // the compaction's id
   #showTimer = 0;
   #clock = 0;
+  #begun = 0; // ms
+  #step = ""; // in words
   #asked = {}; // focus and extent of the last /compact, for "Try again"
 
   /** `send(frame)` → went out?; `onLock(on)` when the message box is locked, and free again. */
@@ -40,6 +42,7 @@ export class Compaction {
     if (this.#running === frame.compaction_id) return;
     this.#running = frame.compaction_id;
     const begun = Date.now() - (frame.elapsed ?? 0) * 1000;
+    this.#step = "";
     this.#clear();
     this.#showTimer = setTimeout(() => this.#lock(frame, begun), PATIENCE);
   }
@@ -47,7 +50,6 @@ export class Compaction {
   #lock(frame, begun) {
     this.onLock(true); // until then the server refuses
     announce(gettext("Compacting conversation"));
-    const elapsed = make("span", { className: "elapsed" });
     const summarising = gettext(
       "Summarising {count} of {all} messages, {size} tokens ({why}). You can keep reading.",
       {
@@ -71,13 +73,18 @@ export class Compaction {
         id: "compact-cancel",
         onclick: (event) => this.#cancel(event.target),
       }),
-      quiet(`${summarising} `, make("span", { className: "progress" }), elapsed),
+      quiet(`${summarising} `, make("span", { className: "how-far" })),
     );
-    const tick = () => {
-      elapsed.textContent = ` ${gettext("{count} s", { count: Math.round((Date.now() - begun) / 1000) })}`;
-    };
-    tick();
-    this.#clock = setInterval(tick, 1000);
+    this.#begun = begun;
+    this.#drawHowFar();
+    this.#clock = setInterval(() => this.#drawHowFar(), 1000);
+  }
+
+  /** In the row and in the message box: a phone may show only the latter. */
+  #drawHowFar() {
+    const count = Math.round((Date.now() - this.#begun) / 1000);
+    const text = [this.#step, gettext("{count} s", { count })].filter(Boolean).join(" · ");
+    for (const node of $$(".how-far")) node.textContent = text;
   }
 
   #cancel(cancel) {
@@ -91,8 +98,8 @@ export class Compaction {
   /** Show a step; whether it is one of the compaction that runs here. */
   progressed(frame) {
     if (frame.compaction_id !== this.#running) return false;
-    const node = $("#compaction-row .progress");
-    if (node) node.textContent = `${frame.text} `;
+    this.#step = frame.text;
+    if (this.#clock) this.#drawHowFar();
     return true;
   }
 
@@ -176,6 +183,8 @@ export class Compaction {
   #clear() {
     clearTimeout(this.#showTimer);
     clearInterval(this.#clock);
+    this.#clock = 0;
+    for (const node of $$(".how-far")) node.textContent = "";
     $("#compaction-row")?.remove();
   }
 

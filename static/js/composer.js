@@ -29,7 +29,8 @@ export class Composer {
     this.sendButton = $("#send");
     this.stopButton = $("#stop");
     this.hint = $("#composer-hint");
-    this.usualHint = this.firstHint = this.hint.textContent;
+    this.usualHint = this.hint.textContent;
+    this.lock = $("#composer-lock");
     this.draft = new Draft(key, this.textarea);
     this.delivery = new Delivery({ send, onSilence });
     this.menu = new SlashMenu(this.textarea, Object.keys(commands), (command) =>
@@ -76,11 +77,8 @@ export class Composer {
   }
 
   #draw() {
-    if (this.textarea.readOnly !== this.#locked) {
-      this.textarea.readOnly = this.#locked;
-      this.usualHint = this.#locked ? gettext("Compacting. Your text is kept.") : this.firstHint;
-      this.hint.textContent = this.usualHint;
-    }
+    this.textarea.readOnly = this.#locked;
+    if (this.lock) this.lock.hidden = !this.#locked;
     this.form.setAttribute("aria-busy", String(this.#locked));
     const pressed = [this.sendButton, this.stopButton].find(
       (button) => button && button === document.activeElement,

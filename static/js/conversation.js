@@ -193,6 +193,7 @@ export class Conversation {
   showUsage(usage) {
     this.compactions = usage.totals.compactions;
     this.gauge.show(usage);
+    this.transcript.showSummarised(usage.summarised);
   }
 
   /** The divider of the summary that counts now, where this tab has not been told of it. */

@@ -136,7 +136,6 @@ function compactionCompleted(chat, frame) {
 function compactionReverted(chat, frame) {
   document.getElementById(`compaction-${frame.id}`)?.remove();
   chat.compaction.forgetOutcome();
-  chat.gauge.show({ held: true });
   chat.showCurrentSummary();
 }
 
@@ -181,6 +180,7 @@ const HANDLERS = {
   CompressionStarted: compactionStarted,
   CompressionProgress: compactionProgressed,
   CompressionCompleted: compactionCompleted,
+  "compaction.prepared": (chat) => chat.gauge.show({ ready: true }),
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,

@@ -28,12 +28,20 @@ function plan(usage) {
     );
   if (usage.held)
     return gettext("Since the revert, automatic compaction waits until the window is full.");
+  if (usage.ready) return `${readiness(usage)}.`;
   return gettext("Compacts at {trigger} %.", { trigger: triggerOf(usage) });
 }
 
-function levelOf(percent) {
-  if (percent > 90) return "red";
-  return percent >= 70 ? "amber" : "neutral";
+/** When the summary that is prepared comes into use. */
+const readiness = (usage) =>
+  usage.ratio >= (usage.trigger ?? TRIGGER)
+    ? gettext("A summary is ready and swaps in with your next message")
+    : gettext("A summary is ready and swaps in at {trigger} %", { trigger: triggerOf(usage) });
+
+/** Red only where something will be lost, and calm where nobody will even have to wait. */
+function levelOf(usage, percent) {
+  if (usage.automatic === false && percent > 90) return "red";
+  return percent >= 70 && (waits(usage) || !usage.ready) ? "amber" : "neutral";
 }
 
 export class Gauge {
@@ -81,7 +89,7 @@ export class Gauge {
 
   #draw(usage) {
     const percent = percentOf(usage.ratio);
-    const level = levelOf(percent);
+    const level = levelOf(usage, percent);
     this.#drawRing(usage, percent, level);
     drawBar(usage, percent);
     drawWords(usage, level);
@@ -91,9 +99,9 @@ export class Gauge {
 
   #drawRing(usage, percent, level) {
     const state = {
-      neutral: "",
+      neutral: usage.ready && !waits(usage) ? readiness(usage) : "",
       amber: waits(usage) ? "" : gettext("Compacts at {trigger} %", { trigger: triggerOf(usage) }),
-      red: gettext("Nearly full"),
+      red: gettext("Nearly full: the oldest messages will be left out"),
     }[level];
     this.button.dataset.level = level;
     this.button.ariaLabel = `${gettext("Context {percent} % full.", { percent })} ${state}`.trim();

@@ -35,3 +35,11 @@ function newBody(node) {
   else node.append(body);
   return body;
 }
+
+/** Give the finished blocks the form of the server's article; the tail, which only looks like it, goes. */
+export function settleLiveArticle(article) {
+  const body = $(":scope > .live", article);
+  if (!body) return;
+  $(".tail", body).remove();
+  $(".done", body).className = "text";
+}

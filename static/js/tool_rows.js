@@ -48,7 +48,8 @@ export class ToolRows {
     if (!article || !text) return;
     let thought = this.#thoughts.get(messageId);
     if (!thought?.body.isConnected) {
-      thought = { text: "", body: addThinking(article) };
+      const body = $(".thinking.running .row-body", article) ?? addThinking(article);
+      thought = { text: body.textContent, body };
       this.#thoughts.clear();
       this.#thoughts.set(messageId, thought);
     }
@@ -68,7 +69,10 @@ export class ToolRows {
   /** From a snapshot's `turn`. */
   restore(turn) {
     if (turn?.message_id == null) return;
-    this.#think(turn.message_id, 0, turn.thinking);
+    const isBegun = turn.text || turn.html;
+    const isShown = $(`article[data-message-id="${turn.message_id}"] .thinking.running`);
+    if (!isBegun || !isShown) this.#think(turn.message_id, 0, turn.thinking);
+    if (isBegun) this.fold(turn.message_id);
     const rows = make("div");
     rows.innerHTML = turn.rows;
     for (const row of [...rows.children]) this.#put(turn.message_id, row);

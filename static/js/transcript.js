@@ -2,16 +2,19 @@
 
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
-import { drawLiveArticle } from "./live_article.js";
+import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
+import { become } from "./morph.js";
 import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";
 import { Scrolling } from "./scrolling.js";
+import { Summarised } from "./summarised.js";
 
 const isStreaming = (node) => node.dataset.status === "streaming";
 const positionOf = (node) => Number(node?.dataset.position);
 
 export class Transcript {
   #known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
+  #summarised;
   #live = null; // drawn anew when the window comes back to the end
   #typing = make(
     "div",
@@ -32,6 +35,7 @@ export class Transcript {
       url,
       onChange: () => this.#afterMove(),
     });
+    this.#summarised = new Summarised({ log: this.log, scroller: this.scrolling.scroller });
     localiseTimes();
     this.scrolling.toBottom();
   }
@@ -79,6 +83,7 @@ export class Transcript {
     const fresh = parse(html);
     if (!fresh) return;
     localiseTimes(fresh);
+    this.#summarised.mark([fresh]);
     this.#known = Math.max(this.#known, Number(fresh.dataset.number));
     const old = this.article(fresh.dataset.messageId);
     // A slow response must not undo what the socket has told since.
@@ -99,14 +104,19 @@ export class Transcript {
     this.paging.trimStart();
   }
 
-  /** Put the finished article in; what the reader had opened or focused in the old one stays so. */
+  /** Make the article a newer version; what the reader has selected, opened or focused stays so. */
   #replace(old, fresh) {
     const focused = old.contains(document.activeElement);
     for (const row of $$("[data-call][open]", old)) {
       $(`[data-call="${CSS.escape(row.dataset.call)}"]`, fresh)?.setAttribute("open", "");
     }
-    this.change(() => old.replaceWith(fresh));
-    if (focused) focusOn(fresh);
+    const thoughts = $$(".thinking", fresh);
+    $$(".thinking", old).forEach(({ open }, i) => thoughts[i]?.toggleAttribute("open", open));
+    this.change(() => {
+      settleLiveArticle(old);
+      become(old, fresh);
+    });
+    if (focused && !old.contains(document.activeElement)) focusOn(old);
   }
 
   /** Do what may take the focused element away; the keyboard then goes on in the message box. */
@@ -126,7 +136,7 @@ export class Transcript {
   async remove(id) {
     const node = this.article(id);
     if (!node) return;
-    const covered = node.matches("article:has(~ .divider)");
+    const covered = "summarised" in node.dataset;
     const beside =
       node.nextElementSibling?.closest("article") ??
       node.previousElementSibling?.closest("article");
@@ -193,6 +203,11 @@ export class Transcript {
   }
 
   // --- Dividers and notices ---
+
+  /** From `context.usage`: what the model gets as a summary. */
+  showSummarised(parts) {
+    this.#summarised.show(parts);
+  }
 
   /** The divider of a compaction; `afterMessageId` if the divider itself does not say after which message. */
   putDivider(html, afterMessageId) {

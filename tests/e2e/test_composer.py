@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import is_chat
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SecondWindow, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, SecondWindow, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -144,3 +144,33 @@ def test_commands_choose_a_model_and_save_the_chat(chat: Page) -> None:
     chat.keyboard.press("Escape")
     say(chat, "/system")
     expect(chat.locator("#dialog")).to_contain_text("system prompt", ignore_case=True)
+
+
+def test_while_compacting_the_box_says_why_it_is_locked_and_how_far_it_is(
+    tab: Page, scripted: DemoServer
+) -> None:
+    for number in range(1, 5):
+        scripted.script.reply("The answer has some words. " * 60, when=is_chat)
+        say(tab, f"Question {number}?")
+        wait_for_answer(tab, number)
+    tab.set_viewport_size({"width": 390, "height": 700})
+    lock = tab.locator("#composer #composer-lock")
+    expect(lock).to_be_hidden()
+    gate = scripted.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
+    composer(tab).fill("A draft")
+    tab.click("#gauge")
+    tab.click("#compact-now")
+    tab.click("#compact-form button[type=submit]")
+    tab.locator("#message-1").scroll_into_view_if_needed()
+    expect(lock).to_be_in_viewport(ratio=1)
+    expect(lock).to_contain_text("Compacting the conversation… Your text is kept.")
+    expect(lock.locator(".spinner")).to_be_visible()
+    expect(lock.locator(".how-far")).to_have_text(re.compile(r"^\d+ s$"))
+    expect(composer(tab)).to_have_value("A draft")
+    expect(composer(tab)).not_to_be_editable()
+    body = tab.locator("body").evaluate("node => getComputedStyle(node).color")
+    expect(composer(tab)).to_have_css("color", body)  # as readable as before
+    gate.release()
+    expect(lock).to_be_hidden()
+    expect(composer(tab)).to_be_editable()
+    expect(composer(tab)).to_have_value("A draft")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from demo.api.protocol import ScriptedReply, text, thinking
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.e2e.conftest import Start, say, set_up, wait_for_answer
@@ -82,3 +83,38 @@ def test_a_stopped_and_a_failed_answer_have_no_cursor(tab: Page, scripted: DemoS
     tab.reload()
     expect(tab.locator(".error-card")).to_be_visible()
     cursors(tab, 0)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_end_of_an_answer_leaves_what_is_selected_and_opened(
+    tab: Page, scripted: DemoServer, *, stopped: bool
+) -> None:
+    pieces = ("The first block.\n\nThe second.\n\nThe third, of which only", " the end lacks.")
+    content = ScriptedReply((thinking("Let me see."), text("".join(pieces))), pieces=pieces)
+    gate = scripted.script.pause(content, 3, when=is_chat)
+    say(tab, "Tell me")
+    article = tab.locator("article").last
+    expect(article.locator(".tail")).to_contain_text("of which only")
+    expect(article.locator(".done")).to_contain_text("The second.")
+    article.locator(".thinking summary").click()
+    expect(article.locator(".thinking .row-body")).to_be_visible()
+    article.evaluate(
+        "node => getSelection().setBaseAndExtent(node.querySelector('.done p').firstChild, 4,"
+        " node.querySelector('.done p:nth-of-type(2)').firstChild, 3)"
+    )
+    selected: str = tab.evaluate("String(getSelection())")
+    assert selected.split() == ["first", "block.", "The"]
+    if stopped:
+        tab.keyboard.press("Escape")  # a click would select nothing
+        expect(article.locator(".stopped")).to_be_visible()
+    gate.release()
+    expect(article.locator(".actions")).to_be_attached()
+    assert tab.evaluate("String(getSelection())") == selected
+    expect(article.locator(".live, .tail")).to_have_count(0)
+    expect(article.locator(".thinking .row-body")).to_contain_text("Let me see.")
+    expect(article.locator(".thinking .row-body")).to_be_visible()
+    cursors(tab, 0)
+    shown = article.evaluate("node => node.innerHTML")
+    tab.reload()
+    expect(article.locator(".thinking")).not_to_have_attribute("open", "")
+    assert article.evaluate("node => node.innerHTML") == shown.replace(' open=""', "")

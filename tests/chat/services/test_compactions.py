@@ -442,11 +442,13 @@ def test_the_hooks_hear_of_preparations_too(
     status = {"swapped in": "completed", "superseded": "cancelled", "failed": "failed"}[end]
     assert hooks == [("started", pk, "running"), ("ended", pk, status)]
     shown = [event["type"] for event in heard.events()]
-    assert shown == (
-        ["CompressionStarted", "CompressionCompleted", "context.usage"]
-        if end == "swapped in"
-        else []
-    )
+    swap = ["CompressionStarted", "CompressionCompleted", "context.usage"]
+    told = {
+        "swapped in": ["compaction.prepared", *swap],
+        "superseded": ["compaction.prepared"],
+        "failed": [],
+    }
+    assert shown == told[end]
 
 
 # --- The sweep ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from chat import metrics
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
+from chat.protocol import from_rows
 from chat.queries.conversation import load_state
 from chat.queries.summaries import plan_for
 from chat.services import (
@@ -89,12 +90,13 @@ def test_a_summary_is_prepared_from_085_of_the_trigger_on(user: User) -> None:
     assert preparations.prepare_if_due(load_state(filled(user, 0.70).pk)) is not None
 
 
-def test_a_preparation_locks_nothing_and_is_not_shown(user: User, listen: Listen) -> None:
+def test_a_preparation_locks_nothing_and_the_gauge_hears_of_it(user: User, listen: Listen) -> None:
     conversation = filled(user, 0.70)
     heard = listen(conversation)
     compaction = prepared(conversation)
     assert (compaction.status, compaction.trigger, compaction.turn) == ("ready", "prepared", None)
-    assert heard.events() == []
+    assert heard.events() == [{"type": "compaction.prepared", "id": compaction.pk}]
+    assert from_rows.context_usage(load_state(conversation.pk)).ready
     conversation.refresh_from_db()
     assert conversation.compaction is None
     assert conversation.compaction_cost > 0 or conversation.input_tokens == 100
