@@ -143,7 +143,7 @@ def clean_text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return f'<p class="plain">{escape(text)}</p>\n'
+    return f'<p class="plain" dir="auto">{escape(text)}</p>\n'
 
 
 # --- Code -----------------------------------------------------------------------------------------
@@ -242,10 +242,18 @@ class _Renderer(RendererHTML):
         return _in_parts(tokens[idx].content)
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return '<div class="table-scroll" tabindex="0"><table>\n'
+        attributes = self.renderAttrs(tokens[idx])
+        return f'<div class="table-scroll" tabindex="0"><table{attributes}>\n'
 
     def table_close(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return "</table></div>\n"
+
+
+# Blocks that hold others, and blocks with a direction of their own.
+_HOLDERS = {
+    f"{name}_{end}" for name in ("list_item", "blockquote", "footnote") for end in ("open", "close")
+}
+_DIRECTED = {"paragraph_open", "heading_open", "blockquote_open", "table_open"}
 
 
 def _cap_inline(state: StateCore) -> None:
@@ -268,6 +276,20 @@ def _adapt(state: StateCore) -> None:
                 token.attrs["class"] = f"align-{style.rpartition(':')[2]}"
         elif token.type == "inline" and token.children:
             _mark_images(token.children)
+
+
+def _give_directions(state: StateCore) -> None:
+    """Let the browser find out whether a block is read from right to left.
+
+    A block's own first letter decides, and not one in a block within it that has a direction too:
+    so only items of lists have one within others.
+    """
+    holders = 0
+    for token in state.tokens:
+        if token.type == "list_item_open" or (token.type in _DIRECTED and not holders):
+            token.attrSet("dir", "auto")
+        if token.type in _HOLDERS:
+            holders += token.nesting
 
 
 def _heading(level: int, outline: list[int]) -> str:
@@ -304,6 +326,7 @@ def _make_markdown() -> MarkdownIt:
     markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]")
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
+    markdown.core.ruler.push("directions", _give_directions)
     markdown.validateLink = _allowed_link  # type: ignore[method-assign]
     return markdown
 
@@ -316,6 +339,7 @@ _TAGS = """
     a blockquote br button code del div em h3 h4 h5 h6 hr input label li ol p pre s span
     section strong sup table tbody td th thead tr ul
 """
+_BLOCKS = "blockquote h3 h4 h5 h6 li p table"  # that the browser finds a direction for
 _cleaner = nh3.Cleaner(
     tags=set(_TAGS.split()) | TAGS,
     attributes={
@@ -332,9 +356,15 @@ _cleaner = nh3.Cleaner(
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
         "input": {"type": {"checkbox"}},
+        **dict.fromkeys(_BLOCKS.split(), {"dir": {"auto"}}),
         **ATTRIBUTE_VALUES,
     },
-    set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"disabled": ""}},
+    set_tag_attribute_values={
+        "a": {"target": "_blank"},
+        "code": {"dir": "ltr"},
+        "input": {"disabled": ""},
+        "pre": {"dir": "ltr"},
+    },
     allowed_classes={
         "a": {"image-link"},
         "button": {"copy-code"},
