@@ -28,7 +28,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
-from chat.html import footnotes
+from chat.html import bare_links, footnotes
 from chat.html.failsafe import draw_safely
 from chat.html.formulas import ATTRIBUTE_VALUES, ATTRIBUTES, TAGS, add_formulas
 from chat.html.markdown_pieces import Piece, split_pieces
@@ -307,7 +307,12 @@ def _mark_images(children: list[Token]) -> None:
     Remote images are not loaded: they would tell a third party who reads what, and when.
     """
     for text, link in zip(children, children[1:], strict=False):
-        if link.type == "link_open" and text.type == "text" and text.content.endswith("!"):
+        if (
+            link.type == "link_open"
+            and link.info != "auto"
+            and text.type == "text"
+            and text.content.endswith("!")
+        ):
             text.content = text.content[:-1]
             link.attrs |= {"class": "image-link", "data-label": gettext("Image: ")}
 
@@ -321,9 +326,10 @@ def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
     markdown.use(add_tasklists).use(add_formulas).use(footnotes.add_footnotes)
+    markdown.use(bare_links.add_bare_links)
     # What our inline rules begin or end with. By default the parser also stops at what others may
     # look for, which takes most of the time for text like `a-b=c`.
-    markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]")
+    markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]|" + bare_links.BEFORE)
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
     markdown.core.ruler.push("directions", _give_directions)
