@@ -29,6 +29,8 @@ from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from chat.html import bare_links, footnotes
+from chat.html.dates import add_unbroken_dates
+from chat.html.directions import BLOCKS, add_directions
 from chat.html.failsafe import draw_safely
 from chat.html.formulas import ATTRIBUTE_VALUES, ATTRIBUTES, TAGS, add_formulas
 from chat.html.markdown_pieces import Piece, split_pieces
@@ -249,13 +251,6 @@ class _Renderer(RendererHTML):
         return "</table></div>\n"
 
 
-# Blocks that hold others, and blocks with a direction of their own.
-_HOLDERS = {
-    f"{name}_{end}" for name in ("list_item", "blockquote", "footnote") for end in ("open", "close")
-}
-_DIRECTED = {"paragraph_open", "heading_open", "blockquote_open", "table_open"}
-
-
 def _cap_inline(state: StateCore) -> None:
     """Show over-long inline content as it is."""
     for token in state.tokens:
@@ -276,20 +271,6 @@ def _adapt(state: StateCore) -> None:
                 token.attrs["class"] = f"align-{style.rpartition(':')[2]}"
         elif token.type == "inline" and token.children:
             _mark_images(token.children)
-
-
-def _give_directions(state: StateCore) -> None:
-    """Let the browser find out whether a block is read from right to left.
-
-    A block's own first letter decides, and not one in a block within it that has a direction too:
-    so only items of lists have one within others.
-    """
-    holders = 0
-    for token in state.tokens:
-        if token.type == "list_item_open" or (token.type in _DIRECTED and not holders):
-            token.attrSet("dir", "auto")
-        if token.type in _HOLDERS:
-            holders += token.nesting
 
 
 def _heading(level: int, outline: list[int]) -> str:
@@ -326,13 +307,12 @@ def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
     markdown.use(add_tasklists).use(add_formulas).use(footnotes.add_footnotes)
-    markdown.use(bare_links.add_bare_links)
+    markdown.use(bare_links.add_bare_links).use(add_unbroken_dates).use(add_directions)
     # What our inline rules begin or end with. By default the parser also stops at what others may
     # look for, which takes most of the time for text like `a-b=c`.
     markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]|" + bare_links.BEFORE)
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
-    markdown.core.ruler.push("directions", _give_directions)
     markdown.validateLink = _allowed_link  # type: ignore[method-assign]
     return markdown
 
@@ -345,7 +325,6 @@ _TAGS = """
     a blockquote br button code del div em h3 h4 h5 h6 hr input label li ol p pre s span
     section strong sup table tbody td th thead tr ul
 """
-_BLOCKS = "blockquote h3 h4 h5 h6 li p table"  # that the browser finds a direction for
 _cleaner = nh3.Cleaner(
     tags=set(_TAGS.split()) | TAGS,
     attributes={
@@ -362,7 +341,7 @@ _cleaner = nh3.Cleaner(
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
         "input": {"type": {"checkbox"}},
-        **dict.fromkeys(_BLOCKS.split(), {"dir": {"auto"}}),
+        **dict.fromkeys(BLOCKS, {"dir": {"auto"}}),
         **ATTRIBUTE_VALUES,
     },
     set_tag_attribute_values={
@@ -383,6 +362,7 @@ _cleaner = nh3.Cleaner(
         "section": {"footnotes"},
         "span": {
             "code-language",
+            "date",
             "footnote-back",
             "math-block",
             *filter(None, STANDARD_TYPES.values()),

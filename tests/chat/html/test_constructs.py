@@ -94,7 +94,8 @@ CONSTRUCTS = [
     ("| a |\n|---|\n| **x** |", "<strong>"),
     ("| a |\n|---|\n| x \\| y |", "x | y"),
     ("| a | b |\n|---|---|\n| 1 |", "<td></td>"),
-    ("| day |\n|---|\n| 2026-11-23 |", "2026-11-23"),
+    ("| day |\n|---|\n| 2026-11-23 |", '<td><span class="date">2026-11-23</span></td>'),
+    ("| a |\n|---|\n| *2026-11-23* and 2026-11-23-1 |", "</em> and 2026-11-23-1"),
     ("Text\n\n| a |\n|---|\n| 1 |\n\nText", "<table"),
     # Links
     ("[name](https://example.org)", f'<a href="{BARE}"'),
