@@ -74,5 +74,10 @@ def test_each_block_runs_the_way_its_words_do(tab: Page, scripted: DemoServer) -
     columns = [node.evaluate("n => n.offsetLeft") for node in answer.locator("th").all()]
     assert columns == sorted(columns, reverse=True)
     assert len(columns) == 2
+    aligned = [
+        node.evaluate("n => getComputedStyle(n).textAlign")
+        for node in answer.locator("th, td").all()
+    ]
+    assert aligned == ["right"] * 4, "numbers too"
     # Nothing sticks out of the page.
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
