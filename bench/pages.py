@@ -17,7 +17,7 @@ from tests.support.server import EverlongProcess, manage
 
 LENGTHS = (100, 1_000, 10_000)
 MOST_RATIO = 1.1
-MOST_SCRIPT, MOST_IN_ALL, MOST_REQUESTS = 60_000, 100_000, 12
+MOST_SCRIPT, MOST_IN_ALL, MOST_REQUESTS = 60_000, 90_000, 12
 MAKE = """
 from accounts.models import User
 from bench.length import make_conversation

@@ -68,7 +68,9 @@ def link_footnotes(html: str, text: str) -> str:
 
     html = _REFERENCE.sub(reference, html)
     notes, backs = count(1), count(1)
-    html = _NOTE.sub(lambda _: f'<li class="footnote" id="fn-{key}-{next(notes)}">', html)
+    html = _NOTE.sub(
+        lambda _: f'<li class="footnote" dir="auto" id="fn-{key}-{next(notes)}">', html
+    )
     label = escape(gettext("Back to the text"))
     return _BACK.sub(
         lambda _: f'<a href="#fnref-{key}-{next(backs)}" aria-label="{label}">↩</a>', html

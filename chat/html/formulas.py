@@ -1,5 +1,6 @@
 """LaTeX formulas as MathML, which browsers draw without any script."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from html import escape, unescape
@@ -20,6 +21,17 @@ log = structlog.get_logger(__name__)
 
 MAX_FORMULA = 2_000  # characters; a longer one is shown as its source
 MAX_LINES = 60  # of a formula between $$ and $$
+
+# Environments that the converter does not know, each with one that it knows and that looks alike.
+_LOOKS_LIKE = {
+    "aligned": "align*",
+    "eqnarray": "align*",
+    "eqnarray*": "align*",
+    "gathered": "matrix",
+    "gather": "matrix",
+    "gather*": "matrix",
+}
+_ENVIRONMENT = re.compile(r"\\(begin|end)\{([a-z]+\*?)\}")
 
 BlockRule = Callable[[StateBlock, int, int, bool], bool]
 InlineRule = Callable[[StateInline, bool], bool]
@@ -47,7 +59,7 @@ def render_formula(formula: str, *, block: bool) -> str:
     if len(formula) > MAX_FORMULA:
         return read_formula_source(formula)
     try:
-        root = convert_to_element(formula, display="block" if block else "inline")
+        root = convert_to_element(_with_known(formula), display="block" if block else "inline")
         for element in root.iter():  # it writes symbols as entities, and leaves text raw
             element.text = unescape(element.text) if element.text else None
         return ElementTree.tostring(root, encoding="unicode")
@@ -55,6 +67,12 @@ def render_formula(formula: str, *, block: bool) -> str:
     except Exception as error:  # noqa: BLE001 - whatever the text, its source can be shown
         log.info("formula shown as its source", error=type(error).__name__)
         return read_formula_source(formula)
+
+
+def _with_known(formula: str) -> str:
+    return _ENVIRONMENT.sub(
+        lambda found: rf"\{found[1]}{{{_LOOKS_LIKE.get(found[2], found[2])}}}", formula
+    )
 
 
 def read_formula_source(formula: str) -> str:

@@ -28,7 +28,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
-from chat.html import footnotes
+from chat.html import bare_links, footnotes
+from chat.html.dates import add_unbroken_dates
+from chat.html.directions import BLOCKS, add_directions
 from chat.html.failsafe import draw_safely
 from chat.html.formulas import ATTRIBUTE_VALUES, ATTRIBUTES, TAGS, add_formulas
 from chat.html.markdown_pieces import Piece, split_pieces
@@ -143,7 +145,7 @@ def clean_text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return f'<p class="plain">{escape(text)}</p>\n'
+    return f'<p class="plain" dir="auto">{escape(text)}</p>\n'
 
 
 # --- Code -----------------------------------------------------------------------------------------
@@ -242,7 +244,8 @@ class _Renderer(RendererHTML):
         return _in_parts(tokens[idx].content)
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return '<div class="table-scroll" tabindex="0"><table>\n'
+        attributes = self.renderAttrs(tokens[idx])
+        return f'<div class="table-scroll" tabindex="0"><table{attributes}>\n'
 
     def table_close(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return "</table></div>\n"
@@ -285,7 +288,12 @@ def _mark_images(children: list[Token]) -> None:
     Remote images are not loaded: they would tell a third party who reads what, and when.
     """
     for text, link in zip(children, children[1:], strict=False):
-        if link.type == "link_open" and text.type == "text" and text.content.endswith("!"):
+        if (
+            link.type == "link_open"
+            and link.info != "auto"
+            and text.type == "text"
+            and text.content.endswith("!")
+        ):
             text.content = text.content[:-1]
             link.attrs |= {"class": "image-link", "data-label": gettext("Image: ")}
 
@@ -299,9 +307,10 @@ def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
     markdown.use(add_tasklists).use(add_formulas).use(footnotes.add_footnotes)
+    markdown.use(bare_links.add_bare_links).use(add_unbroken_dates).use(add_directions)
     # What our inline rules begin or end with. By default the parser also stops at what others may
     # look for, which takes most of the time for text like `a-b=c`.
-    markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]")
+    markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]|" + bare_links.BEFORE)
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
     markdown.validateLink = _allowed_link  # type: ignore[method-assign]
@@ -332,9 +341,15 @@ _cleaner = nh3.Cleaner(
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
         "input": {"type": {"checkbox"}},
+        **dict.fromkeys(BLOCKS, {"dir": {"auto"}}),
         **ATTRIBUTE_VALUES,
     },
-    set_tag_attribute_values={"a": {"target": "_blank"}, "input": {"disabled": ""}},
+    set_tag_attribute_values={
+        "a": {"target": "_blank"},
+        "code": {"dir": "ltr"},
+        "input": {"disabled": ""},
+        "pre": {"dir": "ltr"},
+    },
     allowed_classes={
         "a": {"image-link"},
         "button": {"copy-code"},
@@ -347,6 +362,7 @@ _cleaner = nh3.Cleaner(
         "section": {"footnotes"},
         "span": {
             "code-language",
+            "date",
             "footnote-back",
             "math-block",
             *filter(None, STANDARD_TYPES.values()),

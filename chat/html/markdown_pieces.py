@@ -21,6 +21,7 @@ _FENCE_LINE, _CODE_LINE, _CODE_CHARACTER = 60, 2, 3
 _LONG_CODE = 20_000  # characters of a block; longer code is not highlighted
 _BLANK_LINE = 2
 _CELL = 20
+_ADDRESS, _FOREIGN_ADDRESS = 30, 300  # a name beyond ASCII is converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Cutter:
             return _CODE_LINE + counted * _CODE_CHARACTER + len(line) * _CHARACTER
         # A row of a table gets the cells that it lacks.
         marks = max(len(_MARKUP.findall(line)) * _MARK, self._columns * _CELL)
-        return _LINE + len(line) * _CHARACTER + marks
+        address = _ADDRESS if line.isascii() else _FOREIGN_ADDRESS
+        return _LINE + len(line) * _CHARACTER + marks + line.count("://") * address
 
     def _finish(self) -> Piece:
         piece = Piece("\n".join(self._lines) + "\n", self._weight)

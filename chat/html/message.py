@@ -302,7 +302,7 @@ def render_user_text(text: str) -> SafeString:
 
 def _paragraph(text: str) -> str:
     text = text.strip("\n")
-    return f'<p class="plain">{escape(text)}</p>' if text.strip() else ""
+    return f'<p class="plain" dir="auto">{escape(text)}</p>' if text.strip() else ""
 
 
 def _note(text: str) -> Part:

@@ -26,6 +26,7 @@ from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.access import find_conversation, limit_response, load_user, refusal_response
+from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
 
@@ -44,6 +45,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 @login_required
 @require_GET
+@compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
     """A new chat; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
@@ -76,6 +78,7 @@ def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
 
 @login_required
 @require_GET
+@compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
     assert request.user.is_authenticated
@@ -96,6 +99,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @login_required
 @require_GET
+@compress
 def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Transcript items: the newest, those `before` or `after` a position, or `around` a number.
 

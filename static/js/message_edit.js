@@ -23,6 +23,7 @@ export class MessageEdits {
     const area = make("textarea", {
       value: written.text,
       rows: 3,
+      dir: "auto",
       ariaLabel: gettext("Edit message"),
     });
     const pastes = trackPastes(area, written.pasted);

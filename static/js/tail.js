@@ -56,9 +56,11 @@ function draw(piece, isLast) {
   const lines = piece.split("\n");
   const fence = FENCE.exec(lines[0]);
   if (fence) return code(fence, piece);
-  if (piece.length > LONGEST) return make("div", {}, piece);
+  if (piece.length > LONGEST) return make("div", { dir: "auto" }, piece);
   if (!piece.trimStart().startsWith("|")) return line(piece, isLast);
-  return lines.length > 1 && !RULE.test(lines[1]) ? make("div", {}, piece) : table(lines);
+  return lines.length > 1 && !RULE.test(lines[1])
+    ? make("div", { dir: "auto" }, piece)
+    : table(lines);
 }
 
 function code([, indent, , info], piece) {
@@ -66,7 +68,7 @@ function code([, indent, , info], piece) {
     "div",
     { className: "code-block" },
     make("div", { className: "code-header" }, info.trim().split(/\s/)[0] || gettext("text")),
-    make("pre", {}, make("code", {}, codeOf(piece))),
+    make("pre", {}, make("code", { dir: "ltr" }, codeOf(piece))),
   );
   node.dataset.depth = depth(indent);
   return node;
@@ -99,7 +101,7 @@ function table([head, rule = "", ...body]) {
     { className: "table-scroll" },
     make(
       "table",
-      {},
+      { dir: "auto" },
       make("thead", {}, row("th")(head)),
       body.length ? make("tbody", {}, ...body.map(row("td"))) : null,
     ),
@@ -123,7 +125,7 @@ function line(source, isLast) {
   if (item) {
     const node = make(
       "div",
-      { className: "tail-item" },
+      { className: "tail-item", dir: "auto" },
       make("span", { className: "tail-marker" }, /\d/.test(item[2]) ? item[2] : "•"),
       make("span", {}, ...inline(item[3], isLast)),
     );
@@ -132,10 +134,19 @@ function line(source, isLast) {
   }
   const heading = /^#{1,6}(?:\s+(.*))?$/.exec(source);
   if (heading)
-    return make("div", { className: "tail-heading" }, ...inline(heading[1] ?? "", isLast));
+    return make(
+      "div",
+      { className: "tail-heading", dir: "auto" },
+      ...inline(heading[1] ?? "", isLast),
+    );
   const quote = /^\s*>\s?(.*)$/.exec(source);
-  if (quote) return make("div", { className: "tail-quote" }, ...inline(quote[1] || "\n", isLast));
-  return make("div", {}, ...inline(source || "\n", isLast));
+  if (quote)
+    return make(
+      "div",
+      { className: "tail-quote", dir: "auto" },
+      ...inline(quote[1] || "\n", isLast),
+    );
+  return make("div", { dir: "auto" }, ...inline(source || "\n", isLast));
 }
 
 const depth = (indent) => Math.min(3, Math.floor(indent.length / 2));
@@ -154,7 +165,7 @@ function inline(source, isLast = false) {
 
 function styled(part, isLast) {
   if (/^\*\*.+\*\*$/.test(part)) return make("strong", {}, ...inline(part.slice(2, -2), isLast));
-  if (/^`.+`$/.test(part)) return make("code", {}, part.slice(1, -1));
+  if (/^`.+`$/.test(part)) return make("code", { dir: "ltr" }, part.slice(1, -1));
   if (/^\*.+\*$/.test(part)) return make("em", {}, ...inline(part.slice(1, -1), isLast));
   const link = /^\[(.+)\]\(.*\)$/.exec(part);
   return link ? make("span", { className: "tail-link" }, link[1]) : part;

@@ -136,7 +136,7 @@ async def test_two_web_processes_share_an_answer_and_outlive_each_other(
         await there.until(lambda: there.answer is not None and there.answer.tail)
         here = await ada.open(b, conversation)
         turn = here.all("snapshot")[0]["turn"]
-        assert turn["html"] == "<p>One 😀 block.</p>\n", "what only A knows"
+        assert turn["html"] == '<p dir="auto">One 😀 block.</p>\n', "what only A knows"
         assert turn["text"] == "And ano"
         gate.release()
         for tab in (there, here):

@@ -53,9 +53,9 @@ def test_what_is_no_fault_of_the_text_goes_on(error: type[BaseException]) -> Non
 def test_a_formula_that_cannot_be_converted_leaves_the_rest_of_the_text_alone(source: str) -> None:
     html = markdown.render_markdown(f"**Before** {source} and $x^2$\n\n- after\n")
     assert "<strong>Before</strong>" in html
-    assert f'<code class="math-source">{source.strip("$")}</code>' in html
+    assert f'<code class="math-source" dir="ltr">{source.strip("$")}</code>' in html
     assert "<msup>" in html
-    assert "<li>after</li>" in html
+    assert '<li dir="auto">after</li>' in html
 
 
 @pytest.mark.parametrize("source", STRANGE)
@@ -77,11 +77,14 @@ def broken_parser(monkeypatch: pytest.MonkeyPatch, fault: type[BaseException]) -
 
 @pytest.mark.usefixtures("broken_parser")
 async def test_every_text_is_shown_whatever_its_rendering_raises() -> None:
-    assert markdown.render_markdown("a **b** <c>\n") == '<p class="plain">a **b** &lt;c&gt;\n</p>\n'
+    assert (
+        markdown.render_markdown("a **b** <c>\n")
+        == '<p class="plain" dir="auto">a **b** &lt;c&gt;\n</p>\n'
+    )
     live = LiveTurn(1, Conversation().pk, "answer")
     live.begin_message(1, 2)
     await live.write("a **b**\n\n")
-    assert live.snapshot()["text"]["html"] == '<p class="plain">a **b**\n\n</p>\n'
+    assert live.snapshot()["text"]["html"] == '<p class="plain" dir="auto">a **b**\n\n</p>\n'
     assert "a **b**" in divider.render_summary_parts("a **b**")[0]["html"]
 
 

@@ -17,22 +17,23 @@ ATTRIBUTES = {
     "button": {"type", "class"},
     "div": {"class", "tabindex"},
     "input": {"type", "class", "checked", "disabled"},
-    "li": {"class", "id"},
+    "li": {"class", "id", "dir"},
     "ol": {"start", "class"},
-    "p": {"class"},
-    "pre": {"tabindex"},
+    "p": {"class", "dir"},
+    "pre": {"tabindex", "dir"},
     "section": {"class"},
     "span": {"class", "tabindex"},
     "sup": {"class"},
     "td": {"class"},
     "th": {"class"},
     "ul": {"class"},
-    "code": {"class"},
+    "code": {"class", "dir"},
+    **dict.fromkeys(("blockquote", "h3", "h4", "h5", "h6", "table"), {"dir"}),
     **dict.fromkeys(formulas.TAGS, set()),
     **formulas.ATTRIBUTES,
     **{tag: set(values) for tag, values in formulas.ATTRIBUTE_VALUES.items()},
 }
-PLAIN_TAGS = "blockquote br em h3 h4 h5 h6 hr label s strong table tbody thead tr"
+PLAIN_TAGS = "br em hr label s strong tbody thead tr"
 TAGS = {*ATTRIBUTES, *PLAIN_TAGS.split()}
 
 
@@ -52,6 +53,8 @@ class Judge(HTMLParser):
         footnote = FOOTNOTE.match(dict(attrs).get("href") or "")
         for name, value in attrs:
             assert name in ATTRIBUTES.get(tag, ()), (tag, name)
+            if name == "dir":
+                assert value == ("ltr" if tag in {"code", "pre"} else "auto")
             if name == "tabindex":
                 assert value == "0"
             if name == "href" and not footnote:
@@ -99,7 +102,7 @@ def test_highlights_code_with_classes_and_a_copy_button():
 
 def test_shows_code_of_an_unknown_language_plainly():
     html = render_markdown("```no-such-language\na < b\n```\n")
-    assert '<pre tabindex="0"><code>a &lt; b\n</code></pre>' in html
+    assert '<pre tabindex="0" dir="ltr"><code dir="ltr">a &lt; b\n</code></pre>' in html
     assert "no-such-language" in html
 
 
@@ -126,14 +129,14 @@ def test_every_listed_language_has_a_lexer():
 
 
 def test_keeps_the_newlines_of_code_as_they_are():
-    assert '<pre tabindex="0"><code>\n\na\n\n</code></pre>' in render_markdown(
+    assert '<pre tabindex="0" dir="ltr"><code dir="ltr">\n\na\n\n</code></pre>' in render_markdown(
         "```\n\n\na\n\n```\n"
     )
 
 
 def test_wraps_tables_and_aligns_by_class():
     html = render_markdown("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
-    assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
+    assert html.startswith('<div class="table-scroll" tabindex="0"><table dir="auto">')
     assert '<th class="align-center">a</th>' in html
     assert '<td class="align-right">2</td>' in html
 
@@ -158,13 +161,13 @@ def test_strikes_through():
     ],
 )
 def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(text: str, tags: str):
-    assert re.findall(r"<(h\d)>", render_markdown(text)) == tags.split()
+    assert re.findall(r"<(h\d)", render_markdown(text)) == tags.split()
 
 
 def test_headings_of_a_streamed_text_keep_their_levels():
     stream = MarkdownStream()
     blocks = stream.feed("## a\n\ntext\n\n### b\n\n## c\n\n")
-    assert re.findall(r"<(h\d)>", "".join(b.html for b in blocks)) == ["h3", "h4", "h3"]
+    assert re.findall(r"<(h\d)", "".join(b.html for b in blocks)) == ["h3", "h4", "h3"]
 
 
 def test_images_become_links():
@@ -257,7 +260,7 @@ def test_deep_nesting_ends():
 
 def test_a_text_beyond_the_limit_is_shown_plainly():
     html = render_markdown("*a* <b>\n" * 30_000)
-    assert html.startswith('<p class="plain">*a* &lt;b&gt;\n*a*')
+    assert html.startswith('<p class="plain" dir="auto">*a* &lt;b&gt;\n*a*')
     judge(html)
 
 
@@ -336,7 +339,7 @@ def test_a_paragraph_goes_out_with_its_blank_line():
     reader = MarkdownStream()
     assert reader.feed("Hello *you*") == []
     assert reader.feed(".\n") == []
-    assert reader.feed("\nNext") == [RenderedPiece(14, "<p>Hello <em>you</em>.</p>\n")]
+    assert reader.feed("\nNext") == [RenderedPiece(14, '<p dir="auto">Hello <em>you</em>.</p>\n')]
 
 
 def test_code_goes_out_with_its_closing_fence_and_not_before():
@@ -366,3 +369,46 @@ def test_messages_of_another_conversation_are_linked_in_it():
     )
     assert '[<a href="#message-5">#5</a>]' in html
     assert "[#6 in town]" in html
+
+
+# --- Directions -----------------------------------------------------------------------------------
+
+HEBREW, ARABIC = "שלום", "مرحبا"
+
+
+@pytest.mark.parametrize("word", [HEBREW, ARABIC, "Hello"])
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("{}", ["<p dir"]),
+        ("# {}", ["<h3 dir"]),
+        ("- {0}\n- {0}", ["<ul>", "<li dir", "<li dir"]),
+        ("1. {0}\n\n   {0}", ["<ol>", "<li dir", "<p>", "<p>"]),
+        ("- {0}\n  - {0}", ["<ul>", "<li dir", "<ul>", "<li dir"]),
+        ("> {0}\n>\n> {0}", ["<blockquote dir", "<p>", "<p>"]),
+        ("> - {0}", ["<blockquote dir", "<ul>", "<li dir"]),
+        ("| {0} |\n|---|\n| {0} |", ["<table dir", "<th>", "<td>"]),
+        ("{0}[^1]\n\n[^1]: {0}", ["<p dir", "<ol>", "<li dir", "<p>"]),
+    ],
+)
+def test_a_block_finds_its_direction_and_what_it_holds_does_not_hide_it(
+    word: str, text: str, opened: list[str]
+) -> None:
+    """`dir="auto"` skips the words of elements that have a direction of their own."""
+    html = render_markdown(text.format(word))
+    tags = re.findall(r"<(?:p|h\d|[uo]l|li|blockquote|table|th|td)\b[^>]*>", html)
+    assert [f"<{tag.split()[0].strip('<>')}" + " dir" * ("dir=" in tag) for tag in tags] == [
+        tag.removesuffix(">") for tag in opened
+    ]
+
+
+@pytest.mark.parametrize("word", [HEBREW, ARABIC])
+def test_code_stays_left_to_right(word: str) -> None:
+    html = render_markdown(f"`x = 1` {word}\n\n```py\n# {word}\n```\n")
+    assert html.startswith('<p dir="auto"><code dir="ltr">x = 1</code> ')
+    assert '<pre tabindex="0" dir="ltr"><code dir="ltr">' in html
+
+
+def test_streamed_pieces_have_the_same_directions() -> None:
+    text = f"# {HEBREW}\n\n{ARABIC} abc\n\n> {HEBREW}\n\n- {ARABIC}\n  - b\n\nEnd\n\n"
+    assert "".join(piece.html for piece in MarkdownStream().feed(text)) == render_markdown(text)

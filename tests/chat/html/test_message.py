@@ -84,14 +84,14 @@ def test_assistant_text_is_markdown():
 
 def test_user_text_means_itself_except_for_fenced_code():
     html = render_message(message(text("# *a* <b>\n\n```py\nx < 1\n```\nend"), role="user"))
-    assert '<p class="plain"># *a* &lt;b&gt;</p>' in html
+    assert '<p class="plain" dir="auto"># *a* &lt;b&gt;</p>' in html
     assert '<span class="code-language">py</span>' in html
-    assert '<p class="plain">end</p>' in html
+    assert '<p class="plain" dir="auto">end</p>' in html
 
 
 def test_an_unclosed_fence_of_a_user_stays_text():
     html = render_message(message(text("```py\nx"), role="user"))
-    assert '<p class="plain">```py\nx</p>' in html
+    assert '<p class="plain" dir="auto">```py\nx</p>' in html
 
 
 def test_times_are_machine_readable():
@@ -358,7 +358,7 @@ def test_the_divider_leaves_out_sections_that_say_none():
     text = "## Overview\n\nTrees.\n\n## Files\nNone.\n\n## Goals\n- None. Of these\n\n"
     text += "## Errors\n\nNone.\n"
     html = render_divider(compaction(text))
-    assert re.findall("<h4>(.*?)</h4>", html) == ["Overview", "Goals"]
+    assert re.findall('<h4 dir="auto">(.*?)</h4>', html) == ["Overview", "Goals"]
     assert "None. Of these" in html
     only = render_divider(compaction("## Overview\nNone."))
-    assert "<h4>Overview</h4>" in only
+    assert '<h4 dir="auto">Overview</h4>' in only

@@ -102,7 +102,7 @@ def test_the_new_chat_page(browser: Client, owner: User) -> None:
     assert unmarked(browser, "/") == []
     User.objects.filter(pk=owner.pk).update(first_name="Όνομα")
     assert unmarked(browser, "/") == []
-    assert f'<html lang="{LANGUAGE}">' in browser.get("/").content.decode()
+    assert f'<html lang="{LANGUAGE}" dir="ltr">' in browser.get("/").content.decode()
 
 
 @pytest.mark.parametrize("trigger", Compaction.Trigger)

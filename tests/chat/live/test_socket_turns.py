@@ -134,7 +134,7 @@ async def test_a_snapshot_within_an_emoji_and_the_rest_make_it_whole(chat: Chat)
     await first.until(lambda: first.all("turn.delta"))
     second = await chat.open()
     snapshot = second.all("snapshot")[0]["turn"]
-    assert snapshot["html"] == "<p>First block.</p>\n"
+    assert snapshot["html"] == '<p dir="auto">First block.</p>\n'
     assert snapshot["text"] == "Then half of "  # the half would be nothing to anybody
     gate.release()
     await second.next("turn.finished")

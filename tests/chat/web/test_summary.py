@@ -520,7 +520,7 @@ def test_pins_and_values_are_shown_as_they_were_typed(talk: Conversation) -> Non
     )
     html = divider(talk, summary.text)
     assertInHTML('<h3 class="summary-range">Messages #1 to #8</h3>', html)
-    assertInHTML('<li>Never say *maybe* [#x]. [<a href="#message-1">#1</a>]</li>', html)
+    assertInHTML('<li dir="auto">Never say *maybe* [#x]. [<a href="#message-1">#1</a>]</li>', html)
     value = '<code>__init__.py</code> [<a href="#message-3">#3</a>]'
     assertInHTML(f'<li>{value} <span class="quiet">the file is</span></li>', html)
     assert "<code>&lt;b&gt;</code>" in html
@@ -618,7 +618,7 @@ def test_a_change_can_be_reverted_and_the_divider_tells_of_it(
     heard = listen(talk)
     change(browser, instructed, add="1", text="Use metric units.")
     (told,) = heard.events("CompressionCompleted")
-    assert "<li> Use metric units. </li>" in " ".join(told["html"].split())
+    assert '<li dir="auto"> Use metric units. </li>' in " ".join(told["html"].split())
     talk.refresh_from_db()
     assert talk.compaction_id
     summaries.revert(talk.compaction_id)
