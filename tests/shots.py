@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, FilePayload, Page, sync_playwright
 from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
+from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess, build_site
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
@@ -165,7 +166,7 @@ def take_all(studio: Studio, setup_path: str) -> None:
                 gate = script.stall(answer[:330], then=answer[330:], when=is_chat)
                 say(page, question)
                 page.locator("article[data-status=streaming] .tail").wait_for()
-                gate.reached.wait(10)
+                gate.reached.wait(PATIENCE)
                 studio.shoot(page, "04-streaming")
                 gate.release()
             else:
@@ -263,7 +264,7 @@ def compact(studio: Studio, page: Page) -> None:
     gate = studio.script.stall(SUMMARY[:100], then=SUMMARY[100:], when=is_summary)
     say(page, "/compact the launch")
     page.locator("#compaction-row").wait_for()
-    gate.reached.wait(10)
+    gate.reached.wait(PATIENCE)
     page.wait_for_timeout(400)  # the spinner shows after 150 ms
     studio.shoot(page, "05-compacting")
     gate.release()

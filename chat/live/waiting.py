@@ -65,14 +65,17 @@ async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Co
         if new:
             await hand_over(compaction.pk)
         taken_up_by = asyncio.get_running_loop().time() + settings.COMPACTION_PICKUP_SECONDS
+        heard = not new  # one that was ready was announced before anybody listened here
         while True:
             late = asyncio.get_running_loop().time() > taken_up_by
             row = await in_db_with_retries(
                 compactions.fail_if_abandoned, compaction.pk, pickup_over=late
             )
             if row.status != Compaction.Status.RUNNING:
+                if not heard:  # told after the commit; pages hear it before what the turn does next
+                    await _wait_for_end(layer, channel)
                 return row
-            await _wait_for_end(layer, channel)
+            heard = await _wait_for_end(layer, channel)
     except asyncio.CancelledError:
         with suppress(*UNAVAILABLE):  # then the end of its turn does it
             await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
@@ -103,11 +106,12 @@ def _find_or_begin(
     return begun, True
 
 
-async def _wait_for_end(layer: Any, channel: str) -> None:
-    """Until a compaction's end is announced on the channel, or for a second."""
+async def _wait_for_end(layer: Any, channel: str) -> bool:
+    """Until a compaction's end is announced on the channel; False after a second without that."""
     try:
         async with asyncio.timeout(POLL_SECONDS):
             while (await layer.receive(channel)).get("name") != CompressionCompleted.type:
                 pass
     except TimeoutError:
-        pass
+        return False
+    return True

@@ -15,6 +15,7 @@ from accounts.services import (
     is_setup_link_valid,
     issue_setup_link,
 )
+from tests.support.patience import PATIENCE
 
 PASSWORD = "correct horse battery"
 
@@ -80,7 +81,7 @@ def test_processes_that_start_together_print_the_same_link() -> None:
     together = Barrier(4)
 
     def start(_: int) -> str | None:
-        together.wait(20)
+        together.wait(PATIENCE)
         try:
             return issue_setup_link()
         finally:

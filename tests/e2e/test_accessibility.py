@@ -19,6 +19,7 @@ from tests.e2e.conftest import (
     wait_for_answer,
 )
 from tests.shots import ANSWERS
+from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
@@ -124,7 +125,7 @@ def test_no_state_of_work_breaks_a_rule(
     tab.locator("details.row.thinking.running[open]").wait_for()
     check("thinking")
     paused.release()
-    assert gate.reached.wait(60)
+    assert gate.reached.wait(PATIENCE)
     tab.locator("article[data-status=streaming]", has_text="Nothing").wait_for()
     for row in tab.locator("details.row > summary").all():
         row.click()
@@ -206,7 +207,7 @@ def test_the_main_job_with_the_keyboard_alone(tab: Page, scripted: DemoServer) -
     gate = scripted.script.stall("Once upon a ti", when=is_chat)
     keys.type("A story, please")
     keys.press("Enter")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     tab_to(tab, "Stop the answer")
     keys.press("Enter")
     expect(tab.locator("article[data-status=interrupted]")).to_have_count(1)

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.e2e.conftest import composer, say, wait_for_answer
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
@@ -18,7 +19,7 @@ def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: Dem
     wait_for_answer(tab, 1)
     gate = scripted.script.stall("Once upon a ti", then="me.", when=is_chat)
     say(tab, "A story")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     tab.locator("#title").click()
     tab.keyboard.press("Escape")
     tab.locator("#conversation-menu summary").click()
@@ -37,7 +38,7 @@ def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: Dem
     expect(tab.locator("article[data-status=interrupted]")).to_have_count(0)
     gate = scripted.script.stall("And they ", when=is_chat)
     say(tab, "How does it end?")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     tab.locator("#stop").focus()
     tab.keyboard.press("Escape")
     expect(tab.locator("article[data-status=interrupted]")).to_have_count(1)

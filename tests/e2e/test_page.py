@@ -9,6 +9,7 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, answers, composer, say, wait_for_answer
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
@@ -74,7 +75,7 @@ def test_model_and_system_prompt_are_those_of_the_next_request(
 def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:
     gate = scripted.script.stall("Once upon a ti", when=is_chat)
     say(tab, "A story")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     expect(tab.locator("article[data-status=streaming]")).to_contain_text("Once upon a ti")
     composer(tab).fill("A draft")
     tab.locator("#stop").click()
@@ -113,7 +114,7 @@ def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
     tab.locator("#gauge").click()
     tab.locator("#compact-now").click()
     tab.locator("#compact-form button[type=submit]").click()
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     row = tab.locator("#live-rows > #compaction-row")  # where no jump takes it away
     expect(row).to_contain_text("Compacting conversation…")
     expect(composer(tab)).not_to_be_editable()
@@ -133,8 +134,9 @@ def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
 def test_a_refused_message_keeps_the_draft(tab: Page, scripted: DemoServer) -> None:
     gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
     say(tab, "Hello")
-    assert gate.reached.wait(10)
+    expect(tab.locator("#stop")).to_be_visible()
     say(tab, "Me too")
+    expect(tab.locator("#composer-hint")).to_contain_text("Your text is kept.")
     expect(composer(tab)).to_have_value("Me too")
     gate.release()
     wait_for_answer(tab, 1)

@@ -24,6 +24,7 @@ from tests.e2e.conftest import (
 )
 from tests.support.job_board import CRITERIA, offer
 from tests.support.mcp_server import KEY
+from tests.support.patience import PATIENCE
 from tests.support.server import LoggedProcess
 from tests.support.services import free_port
 
@@ -209,7 +210,7 @@ def test_thinking_and_calls_are_seen_while_they_happen(
     expect(live).to_have_attribute("open", "")
     expect(live).to_contain_text("First the one thing")
     paused.release()
-    assert gate.reached.wait(20)
+    assert gate.reached.wait(PATIENCE)
     row = tab.locator("details.row.tool")
     expect(row).to_contain_text("done")
     expect(tab.locator("details.row.thinking")).not_to_have_attribute("open", "")

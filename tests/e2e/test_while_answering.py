@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.e2e.conftest import answers, composer, say, wait_for_answer
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
@@ -276,7 +277,7 @@ def test_a_message_that_gets_no_answer_is_asked_after(
 def test_stop_says_so_where_it_cannot_be_sent(tab: Page, scripted: DemoServer) -> None:
     gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
     say(tab, "Hello")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     expect(tab.locator("article[data-status=streaming]")).to_contain_text("One mo")
     tab.evaluate("""() => Object.defineProperty(
       WebSocket.prototype, "readyState", { get: () => WebSocket.CLOSED })""")
@@ -292,7 +293,7 @@ def test_a_refused_budget_says_why_and_shows_what_counts(tab: Page, scripted: De
     wait_for_answer(tab, 1)
     gate = scripted.script.stall("One mo", then="ment.", when=is_chat)
     say(tab, "Again")
-    assert gate.reached.wait(10)
+    assert gate.reached.wait(PATIENCE)
     tab.locator("#gauge").click()
     budget = tab.locator("#budget")
     before = budget.input_value()

@@ -17,6 +17,7 @@ from tests.e2e.conftest import (
     set_up,
     wait_for_answer,
 )
+from tests.support.patience import PATIENCE
 from tests.support.server import CeleryProcess
 
 pytestmark = pytest.mark.e2e
@@ -82,7 +83,7 @@ def test_from_the_first_run_to_the_admin(
     model.script.reply("After the compaction.", when=is_chat)
     composer(second).fill("A draft in the second tab")
     say(page, "And once more.")
-    assert gate.reached.wait(20)
+    assert gate.reached.wait(PATIENCE)
     locked(page)
     locked(second)
     assert raw_message(second) == "conversation_busy"
@@ -114,7 +115,7 @@ def test_from_the_first_run_to_the_admin(
     # A reload in mid-stream, and the second tab, show the same text.
     gate = model.script.stall(LONG_ANSWER[:3_000], then=LONG_ANSWER[3_000:], when=is_chat)
     say(page, "And the last one.")
-    assert gate.reached.wait(20)
+    assert gate.reached.wait(PATIENCE)
     page.reload()
     for tab in (page, second):
         live = tab.locator("article[data-status=streaming]")
@@ -154,7 +155,7 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
     model.script.reply("Without a summary.", when=is_chat)
     say(page, "And once more.")
-    assert gate.reached.wait(20)
+    assert gate.reached.wait(PATIENCE)
     locked(page)
     locked(second)
     worker.kill()

@@ -6,6 +6,7 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
@@ -18,6 +19,8 @@ from chat.protocol.broadcast import bind_loop
 from chat.queries import model_server
 from chat.services import model_profiles
 from config.private_files import keep_private
+
+log = structlog.get_logger(__name__)
 
 SERVERS = {
     "daphne": "config.server.server.Server",
@@ -116,13 +119,18 @@ class Command(BaseCommand):
         self._tasks.append(loop.create_task(self._drain()))
 
     async def _drain(self) -> None:
-        self._unstored = await runner.drain()
-        for task in self._tasks:
-            if task is not asyncio.current_task():
-                task.cancel()
-        await model_server.get_client().close()
-        if self._embedded:
-            self._embedded.stop()
-        if self._demo:
-            self._demo.stop()
-        self._server.stop()
+        """Whatever fails on the way, the server stops."""
+        try:
+            self._unstored = await runner.drain()
+            for task in self._tasks:
+                if task is not asyncio.current_task():
+                    task.cancel()
+            await model_server.get_client().close()
+            if self._embedded:
+                self._embedded.stop()
+            if self._demo:
+                self._demo.stop()
+        except Exception:
+            log.exception("the end was not in order")
+        finally:
+            self._server.stop()

@@ -99,7 +99,7 @@ def test_a_cancelled_summary_is_charged(talk: Conversation, model_server: DemoSe
     pk = opened(talk)
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(PATIENCE)
         assert compactions.cancel(talk.pk)
         done.result(10)
     assert Compaction.objects.get(pk=pk).status == Status.CANCELLED
@@ -114,7 +114,7 @@ def test_a_summary_of_what_has_changed_is_charged(
     pk = opened(talk)
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(PATIENCE)
         change_messages(talk.messages.filter(number=2), active=False)
         gate.release()
         done.result(10)
@@ -244,7 +244,7 @@ def test_cancel_is_noticed_while_the_context_is_counted(
     pk = opened(talk)
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(PATIENCE)
         assert compactions.cancel(talk.pk)
         done.result(10)
     script.wait_for_disconnects(1)

@@ -25,6 +25,7 @@ from chat.services.endings import TurnOutcome
 from chat.web import metrics
 from tests.chat.factories import OWNER, make_conversation
 from tests.chat.sockets import Chat
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both
 
@@ -160,7 +161,7 @@ async def in_all_threads(statement: str) -> None:
     def run() -> None:
         with connection.cursor() as cursor:
             cursor.execute(statement)
-        all_there.wait(10)
+        all_there.wait(PATIENCE)
 
     await asyncio.gather(*(in_db(run) for _ in range(THREADS)))
 

@@ -21,6 +21,7 @@ from demo.api.script import is_summary
 from demo.api.server import DemoServer
 from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, work
 from tests.chat.sockets import MAX_OUTPUT, PLAIN, SUMMARY
+from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both
 
@@ -233,7 +234,7 @@ def test_what_was_deleted_meanwhile_is_not_filled_in(
     assert pk is not None
     with ThreadPoolExecutor(1) as worker:
         done = worker.submit(work, pk)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(PATIENCE)
         delete(gapped, 3)
         gate.release()
         done.result(10)

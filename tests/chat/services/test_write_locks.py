@@ -37,6 +37,7 @@ from tests.chat.factories import (
 )
 from tests.chat.listening import Listener
 from tests.chat.sockets import Chat
+from tests.support.patience import PATIENCE
 
 CALL = {"type": "tool_use", "id": "a", "name": "look", "input": {"where": "there"}}
 ANSWER = [{"type": "text", "text": "The **answer**."}]
@@ -255,7 +256,7 @@ async def test_a_turn_runs_although_who_asked_for_it_has_left(chat: Chat) -> Non
 
     def store() -> requests.AnswerStart:
         loop.call_soon_threadsafe(storing.set)
-        assert left.wait(30)
+        assert left.wait(PATIENCE)
         with transaction.atomic():
             return requests.open_answer_turn(chat.conversation, runner.owner)
 
