@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from demo.api.script import is_chat, is_summary
+from demo.api.script import is_chat, is_summary, is_title
 from tests.chat.sockets import Event
 from tests.faults.conftest import Seen
 from tests.faults.oracle import check, goes_on
@@ -123,6 +123,25 @@ async def test_second_sigterm_stops_at_once(
     seen(f"gone after {gone:.1f} s, free after {free:.1f} s, {lost:.1f} s of text lost")
     assert gone < AT_ONCE
     assert free < LEASE + SLACK
+
+
+async def test_sigterm_waits_for_no_task_of_the_worker_within(
+    build: Callable[..., Site], person: Visitor, seen: Seen
+) -> None:
+    site = build("embedded")
+    await person.set_up(site.other)
+    gate = site.model.script.stall("A ti", then="tle", when=is_title)
+    conversation, _ = await talk(site, person)
+    await gate.wait_reached()
+    stopped_at = terminate(site.web)
+    assert await ended(site.web) == 0
+    took = time.monotonic() - stopped_at
+    await asyncio.to_thread(site.web.start)
+    site.model.script.reply("Gladly.", when=is_chat)
+    await goes_on(await person.open(site.web, conversation), "And now?")
+    check(site, person)
+    seen(f"gone after {took:.1f} s")
+    assert took < AT_ONCE
 
 
 async def test_sigterm_lets_a_worker_finish_a_compaction(

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import logging
+import os
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -69,6 +71,15 @@ class Command(BaseCommand):
         if not self._server.serve_forever():
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
+        if self._embedded:
+            self._leave()
+
+    def _leave(self) -> None:
+        """End the process at once: Python would wait for the worker's running tasks, for minutes
+        where a model is slow. The sweep of the next start ends them."""
+        self.stdout.flush()
+        logging.shutdown()
+        os._exit(0)
 
     def _last_words(self) -> str:
         if self._unstored is None:
