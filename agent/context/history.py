@@ -1,6 +1,7 @@
 """A history as the API takes it, whatever the stored one looks like. Pure."""
 
 from collections.abc import Sequence
+from operator import eq
 from typing import Any
 
 from agent.context.thinking import THINKING, drop_misplaced_thinking
@@ -175,7 +176,10 @@ def _without_empty_text(result: Block) -> Block:
 
 
 def merge_neighbours(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbouring messages of one role as one."""
+    """Neighbouring messages of one role as one. Mostly there are none, and that is soon known."""
+    roles = [message["role"] for message in messages]
+    if not any(map(eq, roles, roles[1:])):
+        return list(messages)
     merged: list[dict[str, Any]] = []
     for message in messages:
         if merged and merged[-1]["role"] == message["role"]:

@@ -140,7 +140,7 @@ def load_state_for(conversation: Conversation, profile: ModelProfile | None = No
         limits=limits_for(profile, conversation),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
-        thinking_from=_find_own_thinking(conversation, tail.rows),
+        thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
         cache_ttl=choose_cache_ttl(_list_pauses(conversation, tail))
         if settings.CACHE_FOR_AN_HOUR
@@ -151,11 +151,10 @@ def load_state_for(conversation: Conversation, profile: ModelProfile | None = No
     return RequestState(conversation, profile, policy, metered, tail)
 
 
-def _find_own_thinking(conversation: Conversation, rows: Sequence[Row]) -> int:
-    """The number from which on thinking was written after what is sent now. An imported message
-    has no turn: the API took its thinking from another account, after another system prompt."""
-    imported = (r.number for r in rows if r.turn_id is None and r.role == Message.Role.ASSISTANT)
-    return max(conversation.meter_valid_from, max(imported, default=-1) + 1)
+def _find_own_thinking(conversation: Conversation, tail: Tail) -> int:
+    """The number from which on thinking was written after what is sent now. That of an imported
+    message the API took from another account, after another system prompt."""
+    return max(conversation.meter_valid_from, tail.imported_through + 1)
 
 
 def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:

@@ -63,7 +63,8 @@ class Tail:
     """The messages after `through`, the id, number and position of the last one in the summary;
     None: there is no summary. `rows` and `messages` go together. `first` is the conversation's
     first message, of a user, and `prompt` what the rows' turn answers, each only where the summary
-    covers it. `pauses`: seconds from the end of a turn to what the user said next."""
+    covers it. `pauses`: seconds from the end of a turn to what the user said next.
+    `imported_through`: the number of the last answer that was imported, -1 for none."""
 
     version: int
     through: tuple[int, int, int] | None
@@ -71,6 +72,7 @@ class Tail:
     messages: Sequence[AgentMessage]
     pauses: Sequence[float]
     weight: int  # raw tokens, the overhead included
+    imported_through: int = -1
     first: AgentMessage | None = None
     prompt: AgentMessage | None = None
 
@@ -176,6 +178,7 @@ def read_tail(conversation: Conversation) -> Tail:
         messages,
         _find_pauses(rows),
         _weigh(rows),
+        _find_imported(rows),
         first=first if first and first.role == "user" else None,
         prompt=prompt,
     )
@@ -198,6 +201,12 @@ def _holds_prompt(messages: Sequence[AgentMessage]) -> bool:
 
 def _weigh(rows: Sequence[Row]) -> int:
     return sum(row.tokens + MESSAGE_OVERHEAD for row in rows)
+
+
+def _find_imported(rows: Sequence[Row]) -> int:
+    """What was imported has no turn."""
+    imported = (r.number for r in rows if r.turn_id is None and r.role == Message.Role.ASSISTANT)
+    return max(imported, default=-1)
 
 
 def _find_pauses(rows: Sequence[Row]) -> list[float]:
