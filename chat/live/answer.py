@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 # together. It grows with the number of running answers, up to what still looks live.
 REST_SECONDS = 0.03
 REST_PER_ANSWER = 0.001
-MAX_REST_SECONDS = 0.13
+MAX_REST_SECONDS = 0.1
 
 ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
 MARGIN = 0.95  # of the share that it names: what is left out is only estimated
