@@ -7,7 +7,7 @@ from django.conf import settings
 from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
-from chat.queries.rows import read_row
+from config.rows import read_row
 
 # Where neither the server, MODEL_WINDOWS nor the table knows the model.
 ASSUMED_WINDOW = 128_000

@@ -19,7 +19,7 @@ from chat.models import Compaction, Conversation, Message
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import limits_for, load_profile
-from chat.queries.rows import read_values
+from config.rows import read_values
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
 PREPARED_ENOUGH = 0.8

@@ -21,8 +21,8 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import load_profile
-from chat.queries.rows import read_values
 from chat.services import attachments
+from config.rows import read_values
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)

@@ -20,7 +20,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
-from chat.queries.rows import read_values
+from config.rows import read_values
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user

@@ -20,7 +20,6 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
-from chat.queries.rows import read_row
 from chat.queries.tails import Row
 from chat.services import attachments, compactions, memories, preparations
 from chat.services.conversations import create, make_first_title, refuse_if_busy
@@ -36,6 +35,7 @@ from chat.services.turns import (
     make_prompt,
     set_notice,
 )
+from config.rows import read_row
 
 
 @dataclass(frozen=True)

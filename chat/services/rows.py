@@ -1,4 +1,4 @@
-"""The statements of a turn that write, without the ORM: see `chat.queries.rows`."""
+"""The statements of a turn that write, without the ORM: see `config.rows`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model
 
-from chat.queries.rows import field, make_conditions, prepare
+from config.rows import field, make_conditions, prepare
 
 Values = Mapping[str, Any]
 

@@ -22,12 +22,12 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import TurnNotice
 from chat.protocol.pasted import convert_to_stored
 from chat.queries.model_server import get_counter
-from chat.queries.rows import read_row
 from chat.queries.tails import Row, load_tail
 from chat.services import search_index
 from chat.services.history import change_history
 from chat.services.rate_limit import count_turn
 from chat.services.rows import Values, insert_row, update_row
+from config.rows import read_row
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 

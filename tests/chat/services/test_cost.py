@@ -1,6 +1,6 @@
 """What a turn and a page cost the database. Statements are counted, because they are what takes the
 time: with the ORM each is 0.3 to 1 ms of Python, whatever it fetches; without it, as in
-`chat.queries.rows`, a tenth of that. A count that must rise is a decision."""
+`config.rows`, a tenth of that. A count that must rise is a decision."""
 
 from collections.abc import Callable
 from typing import Any
