@@ -12,7 +12,8 @@
   const attributes = new Set(
     ("class href rel target type checked disabled start id aria-label aria-hidden title datetime " +
       "data-message-id data-number data-position data-role data-status data-action " +
-      "data-compaction-id data-after data-url data-code data-local data-call data-label tabindex").split(" "),
+      "data-compaction-id data-after data-url data-code data-local data-call data-label " +
+      "data-summarised tabindex dir").split(" "),
   );
   const drawing = new Set("viewbox x y width height rx d".split(" "));
   const formula =
@@ -42,6 +43,7 @@
       const typeset = element.closest("math") && formula.test(name);
       if (!attributes.has(name) && !drawn && !typeset) found.push(`attribute ${name}: ${html}`);
       if (name === "id" && !/^((message|compaction)-\d+|fn(ref)?-[0-9a-f]{8}-\d+)$/.test(value)) found.push(`id: ${html}`);
+      if (name === "dir" && !["auto", "ltr"].includes(value)) found.push(`dir: ${html}`);
       if (name === "href") checkLink(element, value);
     }
     if (tag === "TEMPLATE") walk(element.content);

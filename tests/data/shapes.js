@@ -1,7 +1,7 @@
 // Fetches pages and says what they are made of, by the browser's own parser: elements, attributes,
 // what runs, where links lead. Two pages of one kind that show different texts have one shape.
 async (addresses) => {
-  const RENDERED = ".prose, .text, .summary-body, .markdown"; // Markdown may bring its own elements
+  const RENDERED = ".prose, .text, .summary-body, .rendered"; // Markdown may bring its own elements
   const shapes = [];
   for (const address of addresses) {
     const response = await fetch(address);

@@ -1,8 +1,8 @@
 """What CommonMark and its extensions expect, where our settings mean the same.
 
 Ours differ on purpose: HTML in the text is text, images are links, links lead to http, https and
-mail only, headings go by depth, code has a header. The first three make a case incomparable; the
-rest is taken away before the comparison.
+mail only, bare addresses are links, headings go by depth, code has a header. The first four make a
+case incomparable; the rest is taken away before the comparison.
 """
 
 import re
@@ -18,6 +18,8 @@ a blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre s strong tabl
 tr ul
 """
 ELEMENTS = set(NAMES.split())
+# Not where Markdown's own links have one: `<…>`, `](…`, `]: …`; nor in code.
+BARE_ADDRESS = re.compile(r"(?<![<(`])(?<!\]: )(?<![^\W_])https?://[^\s<]", re.I)
 
 
 class Bones(HTMLParser):
@@ -81,8 +83,8 @@ def incomparable(case: Case) -> str:
     links += re.findall(r"^[ >]*\[[^]]+\]:\s*<?(\S+)", case.text, re.M)
     if not all(re.match("https?:|mailto:", link, re.I) for link in links):
         return "a link that leads elsewhere"
-    if "linkify" in case.name:
-        return "bare addresses made links"
+    if "linkify" in case.name or BARE_ADDRESS.search(case.text):
+        return "a bare address"
     if "single_tilde" in case.name:
         return "~ for strikethrough"
     if case.section in ("HTML blocks", "Raw HTML") or re.search("<[!?]", case.html):
