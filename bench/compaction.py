@@ -228,7 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="holds beam/")
     parser.add_argument("--turns", type=int, default=10_000, help="of the long replay")
-    parser.add_argument("--drift-turns", type=int, default=6_000, help="in the small window")
+    parser.add_argument("--drift-turns", type=int, default=6_200, help="in the small window")
     parser.add_argument("--services-turns", type=int, default=240, help="through the services")
     parser.add_argument("--swaps", type=int, default=20, help="of the services, at least")
     parser.add_argument("--agent-turns", type=int, default=60, help="of the work with tools")

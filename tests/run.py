@@ -159,10 +159,12 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     """Interrupt a process, as Ctrl-C does; then kill what is left of it and of all that it has
     started, servers in sessions of their own among them."""
     started = descendants(process.pid)
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGINT)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(LAST_WORDS)
+    for _ in range(2):  # an interrupt that comes while Python imports may get lost
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LAST_WORDS)
+            break
     started |= descendants(process.pid)
     process.kill()
     process.wait()

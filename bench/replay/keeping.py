@@ -64,8 +64,15 @@ class Kept:
     user_messages: int
 
 
-def examine(record: Record, planted: Sequence[str], instructions: frozenset[int]) -> Kept:
-    """The end of a replay. `planted`: the values that the scripted model made up."""
+def examine(
+    record: Record,
+    planted: Sequence[str],
+    instructions: frozenset[int],
+    *,
+    searched: bool = True,
+) -> Kept:
+    """The end of a replay. `planted`: the values that the scripted model made up. `searched`:
+    whether what is not in the prompt can be looked up."""
     texts = [plain_text(message.blocks) for message in record.messages]
     prompts = [m for m in record.messages[: record.through] if m.is_prompt]
     values = {v: t for m in prompts for v, t in find_exact_values(texts[m.number - 1]).items()}
@@ -73,7 +80,7 @@ def examine(record: Record, planted: Sequence[str], instructions: frozenset[int]
     _, _, index_text = record.appendix.partition(INDEX_HEADING)
     in_index = _holding(values, index_text)
     in_summary = _holding(values, record.chapters)
-    with closing(Lookup(texts)) as lookup:
+    with closing(Lookup(texts if searched else [])) as lookup:
         by_lookup = {value for value, typed in values.items() if lookup.find(value, typed)}
         by_sentence = {v for v, asked in questions.items() if lookup.find_by_words(v, asked)}
     in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))

@@ -41,7 +41,7 @@ def play_plain(setting: "Setting", conversation: ReplayConversation) -> PlainPla
     replay = PlainReplay(writer, limits, RememberingCounter(setting.vocabulary))
     for exchange in conversation.exchanges:
         replay.play(exchange)
-    kept = examine(replay.record, writer.planted, conversation.instructions)
+    kept = examine(replay.record, writer.planted, conversation.instructions, searched=False)
     lineage = replay.lineage
     return PlainPlayed(kept, replay.compactions, lineage.deepest, lineage.writes)
 
