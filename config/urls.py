@@ -25,6 +25,7 @@ urlpatterns = [
     path("c/", conversation.conversation_create, name="conversation_create"),
     path("c/<uuid:pk>/", conversation.conversation, name="conversation"),
     path("c/<uuid:pk>/messages/", conversation.messages, name="messages"),
+    path("c/<uuid:pk>/messages/since/<int:seconds>/", message.message_since, name="message_since"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
     path("c/<uuid:pk>/export.md", exports, {"form": "markdown"}, name="export_markdown"),
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),

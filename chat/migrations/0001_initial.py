@@ -352,6 +352,10 @@ class Migration(migrations.Migration):
             model_name='message',
             index=models.Index(condition=models.Q(('parent__isnull', True)), fields=['conversation'], name='message_roots'),
         ),
+        migrations.AddIndex(
+            model_name='message',
+            index=models.Index(condition=models.Q(('active', True)), fields=['conversation', 'created_at'], name='message_active_times'),
+        ),
         migrations.AddConstraint(
             model_name='message',
             constraint=models.UniqueConstraint(fields=('conversation', 'number'), name='message_number'),

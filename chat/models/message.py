@@ -87,6 +87,11 @@ class Message(models.Model):
             models.Index(
                 fields=["conversation"], condition=Q(parent__isnull=True), name="message_roots"
             ),
+            models.Index(
+                fields=["conversation", "created_at"],
+                condition=Q(active=True),
+                name="message_active_times",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ costs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -185,6 +186,15 @@ def _reports(row: Row, conversation: Conversation) -> bool:
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )
+
+
+def find_number_since(conversation_id: UUID, time: datetime) -> int | None:
+    """The number of the branch's first message written at a time or later, None where there is none
+    any more."""
+    rows = Message.objects.filter(
+        conversation=conversation_id, active=True, created_at__gte=time
+    ).order_by("created_at", "position")
+    return rows.values_list("number", flat=True).first()
 
 
 def load_head_number(conversation_id: UUID) -> int:

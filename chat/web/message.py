@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
-from chat.queries.conversation import load_state
+from chat.queries.conversation import find_number_since, load_state
 from chat.services import branches, conversations
 from chat.services.requests import AnswerStart
 from chat.web.access import find_conversation, load_user, refusal_response
@@ -38,6 +39,21 @@ def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
     if row is None:
         raise Http404
     return row
+
+
+@login_required
+@require_GET
+def message_since(request: HttpRequest, pk: UUID, seconds: int) -> HttpResponse:
+    """The number of the first message written so many seconds after 1970 began, or later."""
+    row = find_conversation(request, pk)
+    try:
+        time = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError) as error:  # after the year 9999
+        raise Http404 from error
+    number = find_number_since(row.pk, time)
+    if number is None:
+        raise Http404
+    return HttpResponse(str(number), content_type="text/plain")
 
 
 @login_required

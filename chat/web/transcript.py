@@ -46,9 +46,9 @@ def load_before(conversation: Conversation, position: int) -> Context:
 
 
 def load_after(conversation: Conversation, position: int) -> Context:
-    """The page that follows a position."""
+    """The page that follows a position; after -1 comes the first."""
     rows, more = _on(load_branch(conversation).filter(position__gt=position))
-    return _page(conversation, rows, earlier=True, later=more)
+    return _page(conversation, rows, earlier=position >= 0, later=more)
 
 
 def load_around(conversation: Conversation, message: Message) -> Context:

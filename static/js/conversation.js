@@ -9,6 +9,7 @@ import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
 import { gettext } from "./gettext.js";
+import { GoTo } from "./go_to.js";
 import { post, refusal, request } from "./http.js";
 import { MessageLinks } from "./message_links.js";
 import { Messages } from "./messages.js";
@@ -56,7 +57,8 @@ export class Conversation {
     const transcript = new Transcript({ url: messagesUrl });
     this.transcript = transcript;
     this.messages = new Messages({ transcript, url: messagesUrl });
-    new MessageLinks({ transcript, onSwitch: this.messages.switchTo });
+    const { go } = new MessageLinks({ transcript, onSwitch: this.messages.switchTo });
+    this.goTo = new GoTo({ url: messagesUrl, go });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
     this.topbar = new Topbar({ placeUrl, modelUrl, homeUrl: this.homeUrl });
@@ -82,6 +84,7 @@ export class Conversation {
     return {
       compact: (focus, done) => this.#compact({ focus, done }),
       context: () => this.gauge.open(),
+      goto: (words, done) => this.goTo.command(words, done),
       new: () => this.goHome(),
       help: openHelp,
       system: () => openDialog(this.page.settingsUrl),
@@ -100,7 +103,11 @@ export class Conversation {
 
   #listen() {
     startCountdowns(this.transcript.log);
-    startShortcuts({ onStop: () => this.#stop() });
+    startShortcuts({
+      onStop: () => this.#stop(),
+      onHome: () => this.transcript.toTop(),
+      onEnd: () => this.transcript.toBottom(),
+    });
     document.addEventListener("submit", (event) => {
       if (event.target.id !== "compact-form") return;
       event.preventDefault();
@@ -119,6 +126,7 @@ export class Conversation {
 
   #actions = {
     ask: (button) => this.composer.ask(button.dataset.text),
+    "go-to": () => this.goTo.open(),
     retry: async (button) => {
       button.disabled = true;
       await this.#retry(button.dataset.url);

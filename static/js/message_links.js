@@ -1,11 +1,12 @@
-// Links to messages by their number, in summaries, search results and the address.
+// Ways to messages by their number, from summaries, search results and the address; and back again.
 
-import { $, $$ } from "./dom.js";
+import { $, $$, focusOn, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
 
 const SHOWN = 1600; // ms that a message which was looked for is marked
 
+const isHere = ({ host, pathname }) => host === location.host && pathname === location.pathname;
 const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
 
 export class MessageLinks {
@@ -13,13 +14,16 @@ export class MessageLinks {
   constructor({ transcript, onSwitch }) {
     Object.assign(this, { transcript, onSwitch });
     document.addEventListener("click", (event) => {
-      const link = event.target.closest?.("a[href^='#m']");
-      const number = link && numberOf(link.hash);
-      if (!number) return;
+      const link = event.target.closest?.("a[href*='#m']");
+      const number = link && isHere(link) && numberOf(link.hash);
+      if (!number || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      this.#reveal(number);
+      this.go(number);
     });
-    addEventListener("hashchange", () => this.#revealAddressed());
+    // Back and Forward, and an address that was changed by hand.
+    addEventListener("popstate", ({ state }) =>
+      state ? this.#goBack(state) : this.#revealAddressed(),
+    );
     this.#revealAddressed();
   }
 
@@ -28,26 +32,57 @@ export class MessageLinks {
     if (number) this.#reveal(number);
   }
 
-  /** Show a message, however far back it is. */
+  /** Go to a message, however far back it is; Back then leads to where the reader was. Whether it is there. */
+  go = async (number) => {
+    const hash = `#message-${number}`;
+    const place = this.transcript.place();
+    if (!(await this.#load(number))) return false;
+    if (location.hash === hash) this.#show(number);
+    else {
+      history.replaceState(place, "");
+      location.hash = hash; // reveals it
+    }
+    return true;
+  };
+
+  /** To the place that was left for another. */
+  async #goBack(place) {
+    if (place.end) return this.transcript.toBottom().then(refocus);
+    if (!(await this.#load(place.number))) return;
+    this.transcript.scrolling.leaveBottom();
+    focusOn(this.transcript.paging.putBack(place));
+  }
+
   async #reveal(number) {
+    if (await this.#load(number)) this.#show(number);
+  }
+
+  /** Have a message on the page; whether it could be. */
+  async #load(number) {
     try {
       if (!document.getElementById(`message-${number}`))
         await this.transcript.paging.around(number);
+      return true;
     } catch (error) {
-      return this.#explain(error, number);
+      this.#explain(error, number);
+      return false;
     }
-    this.#show(document.getElementById(`message-${number}`));
   }
 
   #explain(error, number) {
     if (error.messageId) {
       const run = async () => {
         hideNotice();
-        if (await this.onSwitch(error.messageId)) await this.#reveal(number);
+        if (await this.onSwitch(error.messageId)) await this.go(number);
       };
       const actions = [{ label: gettext("Show that branch"), run }];
       return showNotice(error.message, { info: true, actions });
     }
+    const head = this.transcript.head();
+    if (error.status === 404 && number > head)
+      return showNotice(
+        gettext("There is no message #{number}: the newest is #{head}.", { number, head }),
+      );
     showNotice(
       error.status === 404
         ? gettext("Message #{number} is no longer in this conversation.", { number })
@@ -55,7 +90,8 @@ export class MessageLinks {
     );
   }
 
-  #show(target) {
+  #show(number) {
+    const target = document.getElementById(`message-${number}`);
     this.transcript.scrolling.leaveBottom();
     target.classList.add("found");
     setTimeout(() => target.classList.remove("found"), SHOWN);

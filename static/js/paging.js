@@ -32,6 +32,7 @@ export class Paging {
   #articles = () => $$("article", this.log);
 
   newest = () => this.#show("");
+  first = () => this.#show("?after=-1");
   around = (number) => this.#show(`?around=${number}`);
 
   /** Replace the window. */
@@ -47,13 +48,31 @@ export class Paging {
     for (const end of $$("#earlier, #later", this.log)) this.near.observe(end);
   }
 
+  /** The first message on the screen. */
+  #firstShown() {
+    const { top } = this.scroller.getBoundingClientRect();
+    return this.#articles().find((node) => node.getBoundingClientRect().bottom > top);
+  }
+
   /** Do something above or below the reader without moving what is being read. */
   keepPlace(work) {
-    const top = this.scroller.getBoundingClientRect().top;
-    const anchor = this.#articles().find((node) => node.getBoundingClientRect().bottom > top);
+    const anchor = this.#firstShown();
     const before = anchor?.getBoundingClientRect().top;
     work();
     if (anchor?.isConnected) this.scroller.scrollTop += anchor.getBoundingClientRect().top - before;
+  }
+
+  /** {number, top}: the first message on the screen, and where it begins, in px; undefined for none. */
+  place() {
+    const node = this.#firstShown();
+    return node && { number: node.dataset.number, top: node.getBoundingClientRect().top };
+  }
+
+  /** Put a message where it was on the screen, a window that has it is there. */
+  putBack({ number, top }) {
+    const node = document.getElementById(`message-${number}`);
+    this.scroller.scrollTop += node.getBoundingClientRect().top - top;
+    return node;
   }
 
   /** Messages as a fragment. Throws an Error with the server's words, `status` and `messageId`. */

@@ -15,10 +15,11 @@ export class Scrolling {
     this.latest.addEventListener("click", onLatest);
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     // The composer grows, the window turns: whoever is at the bottom stays there.
-    new ResizeObserver(() => this.#follows() && this.toBottom()).observe(this.scroller);
+    new ResizeObserver(() => this.follows() && this.toBottom()).observe(this.scroller);
   }
 
-  #follows = () => this.#atBottom && atTail();
+  /** Whether the reader is at the end of the newest message. */
+  follows = () => this.#atBottom && atTail();
 
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
@@ -28,12 +29,18 @@ export class Scrolling {
 
   /** The button to the newest message: only for who is elsewhere. */
   drawLatest() {
-    this.latest.hidden = this.#follows();
+    this.latest.hidden = this.follows();
   }
 
   toBottom() {
     this.scroller.scrollTop = this.scroller.scrollHeight;
     this.#atBottom = true;
+    this.drawLatest();
+  }
+
+  toTop() {
+    this.leaveBottom();
+    this.scroller.scrollTop = 0;
     this.drawLatest();
   }
 
@@ -44,7 +51,7 @@ export class Scrolling {
 
   /** Change the page; whoever is at the end stays there. */
   change(work) {
-    const follow = this.#follows();
+    const follow = this.follows();
     const result = work();
     if (follow) this.toBottom();
     else this.latest.hidden = false;

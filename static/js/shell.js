@@ -121,8 +121,10 @@ function startDrawer() {
   sidebar.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && sidebar.classList.contains("open")) toggle(false);
   });
-  // A search hit in this conversation.
-  addEventListener("hashchange", () => sidebar.classList.contains("open") && toggle(false));
+  // A search hit, perhaps in this conversation.
+  sidebar.addEventListener("click", ({ target }) => {
+    if (sidebar.classList.contains("open") && target.closest("a[href*='#message-']")) toggle(false);
+  });
   matchMedia("(max-width: 767px)").addEventListener("change", (event) => {
     if (!event.matches && sidebar.classList.contains("open")) toggle(false);
   });

@@ -21,8 +21,21 @@ const typing = (node) =>
 const meansAnswer = (node) =>
   !$(":popover-open") && (node === document.body || node.closest("#composer, #transcript"));
 
-/** `onStop()` stops an answer; whether one was running. */
-export function startShortcuts({ onStop = () => false } = {}) {
+/** Whether Home and End there mean the conversation, and not a text or what lies above it. */
+const meansConversation = ({ target, altKey, ctrlKey, shiftKey }) =>
+  !(altKey || shiftKey || $(":popover-open")) &&
+  (target === document.body || target.closest("#chat")) &&
+  (ctrlKey && target.id === "composer-text" ? !target.value : !typing(target));
+
+/** To the first or the last message, by `go()`. Whoever is not writing goes on from there. */
+async function goToEnd(go, index) {
+  await go();
+  const article = $$("#transcript > article").at(index);
+  if (article && !typing(document.activeElement)) focusOn(article);
+}
+
+/** `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the ends of a conversation. */
+export function startShortcuts({ onStop = () => false, onHome, onEnd } = {}) {
   const help = $("#help");
   help.addEventListener("click", (event) => {
     if (event.target.closest("[data-action=close-help]")) help.close();
@@ -43,6 +56,8 @@ export function startShortcuts({ onStop = () => false } = {}) {
       else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
         step(key === "arrowup" ? -1 : 1);
       else if (key === "escape") return meansAnswer(event.target) && onStop();
+      else if (key === "home" && onHome && meansConversation(event)) goToEnd(onHome, 0);
+      else if (key === "end" && onEnd && meansConversation(event)) goToEnd(onEnd, -1);
       else if (control || event.altKey || typing(event.target)) return false;
       else if (key === "?") openHelp();
       else if (key === "/") $("#composer-text").focus();

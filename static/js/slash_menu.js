@@ -15,6 +15,12 @@ export const COMMANDS = [
     hint: "",
     text: gettext("Show how full the context is and what it cost"),
   },
+  {
+    name: "goto",
+    hint: gettext("[number or date]"),
+    text: gettext("Go to a message, or to the first one of a day"),
+    takesText: true,
+  },
   { name: "new", hint: "", text: gettext("Start a new chat") },
   {
     name: "model",

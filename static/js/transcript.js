@@ -1,5 +1,6 @@
 // The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
+import { Days } from "./days.js";
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
@@ -37,6 +38,10 @@ export class Transcript {
     });
     this.#summarised = new Summarised({ log: this.log, scroller: this.scrolling.scroller });
     localiseTimes();
+    new Days({
+      log: this.log,
+      keepPlace: (work) => this.change(() => this.paging.keepPlace(work)),
+    });
     this.scrolling.toBottom();
   }
 
@@ -54,6 +59,19 @@ export class Transcript {
     if (!atTail()) await this.showNewest();
     this.scrolling.toBottom();
   }
+
+  /** To the first message, which may have to be loaded first. */
+  async toTop() {
+    try {
+      if ($("#earlier")) await this.paging.first();
+      this.scrolling.toTop();
+    } catch {
+      showNotice(gettext("Could not load the first messages. Try again in a moment."));
+    }
+  }
+
+  /** Where the reader is: {end: true}, or what paging.putBack() takes. */
+  place = () => (this.scrolling.follows() ? { end: true } : this.paging.place());
 
   async showNewest() {
     try {
@@ -137,9 +155,8 @@ export class Transcript {
     const node = this.article(id);
     if (!node) return;
     const covered = "summarised" in node.dataset;
-    const beside =
-      node.nextElementSibling?.closest("article") ??
-      node.previousElementSibling?.closest("article");
+    const all = this.articles();
+    const beside = all[all.indexOf(node) + 1] ?? all[all.indexOf(node) - 1];
     this.#keepFocus(() => this.paging.keepPlace(() => node.remove()));
     this.#afterMove();
     // A summary that rested on it is gone, and its divider with it.

@@ -130,4 +130,4 @@ def test_a_link_to_another_branch_offers_to_show_it(tab: Page, scripted: DemoSer
     tab.get_by_role("button", name="Show that branch").click()
     expect(tab.locator("#transcript")).to_contain_text("One.")
     tab.evaluate("location.hash = '#m99'")
-    expect(tab.locator("#notice")).to_contain_text("no longer in this conversation")
+    expect(tab.locator("#notice")).to_contain_text("no message #99: the newest is #2")
