@@ -70,10 +70,10 @@ export class GoTo {
     if (target) return this.#findSince(target);
     const example = "2026-10-12";
     return {
-      problem: gettext(
-        "“{words}” is neither the number of a message nor a date such as {example}.",
-        { words, example },
-      ),
+      problem: gettext("“{words}” is neither a message number nor a date such as {example}.", {
+        words,
+        example,
+      }),
     };
   }
 

@@ -17,8 +17,8 @@ export const COMMANDS = [
   },
   {
     name: "goto",
-    hint: gettext("[number or date]"),
-    text: gettext("Go to a message, or to the first one of a day"),
+    hint: gettext("[place]"),
+    text: gettext("Go to a message by its number, or to the first one of a day"),
     takesText: true,
   },
   { name: "new", hint: "", text: gettext("Start a new chat") },

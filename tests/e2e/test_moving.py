@@ -156,7 +156,7 @@ def test_one_goes_to_a_number_or_a_day_from_the_menu(
         page.keyboard.press("Enter")
 
     go_to("soon")
-    expect(dialog).to_contain_text("“soon” is neither the number of a message nor a date")
+    expect(dialog).to_contain_text("“soon” is neither a message number nor a date such as 2026-10")
     check("a dialog that does not understand")
     go_to("2026-02-30")
     expect(dialog).to_contain_text("“2026-02-30” is neither")

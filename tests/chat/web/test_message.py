@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from demo.api.script import is_chat
 from tests.chat.factories import OWNER, add_messages, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat
 
+DAY = 24 * 3600  # seconds
 ACTIONS = ["markdown", "row", "edit", "regenerate", "switch", "delete"]
 
 
@@ -220,6 +222,53 @@ def test_what_is_not_on_the_branch_says_where_it_is(client: Client, long: Conver
     stale = client.get(f"/c/{long.pk}/messages/?after=98&number=99")
     assert stale.status_code == 409
     assert client.get(f"/c/{long.pk}/messages/?after=97&number=98").status_code == 200
+
+
+def test_after_minus_one_comes_the_first_page(client: Client, long: Conversation) -> None:
+    branches.delete_message(long.owner, long.pk, long.messages.get(number=1).pk)
+    page = client.get(f"/c/{long.pk}/messages/?after=-1").content
+    assert shown(page) == list(range(2, 32))
+    assert b'id="earlier"' not in page
+    assert b'id="later"' in page
+
+
+@pytest.fixture
+def daily(long: Conversation) -> Conversation:
+    """Message n was written n days after 1970 began."""
+    rows = list(long.messages.all())
+    for row in rows:
+        row.created_at = datetime.fromtimestamp(row.number * DAY, UTC)
+    Message.objects.bulk_update(rows, ["created_at"])
+    return long
+
+
+def find_since(client: Client, conversation: Conversation, seconds: int) -> str:
+    """The number that is told, or the status."""
+    response = client.get(f"/c/{conversation.pk}/messages/since/{seconds}/")
+    return response.content.decode() if response.status_code == 200 else str(response.status_code)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "1"), (50 * DAY - 1, "50"), (50 * DAY, "50"), (50 * DAY + 1, "51"), (101 * DAY, "404")],
+)
+def test_a_time_leads_to_the_first_message_from_then_on(
+    client: Client, daily: Conversation, seconds: int, told: str
+) -> None:
+    assert find_since(client, daily, seconds) == told
+
+
+def test_a_time_leads_only_to_what_is_shown(client: Client, daily: Conversation) -> None:
+    edited = daily.messages.get(number=51)
+    branches.edit_message(daily.owner, daily.pk, edited.pk, "Otherwise.", owner=OWNER)
+    assert find_since(client, daily, 50 * DAY) == "50"
+    assert find_since(client, daily, 51 * DAY) == "101"
+
+
+def test_a_time_is_looked_up_for_the_owner_alone(daily: Conversation) -> None:
+    stranger = Client()
+    stranger.force_login(make_user())
+    assert find_since(stranger, daily, 0) == "404"
 
 
 def test_opening_costs_the_same_queries_at_any_length(
