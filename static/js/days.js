@@ -3,13 +3,15 @@
 import { $, $$, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 
+const today = () => new Date().toDateString();
+
 export class Days {
   /** `keepPlace(work)` changes the page without moving what is being read. */
   constructor({ log, keepPlace }) {
     Object.assign(this, { log, keepPlace });
     this.changes = new MutationObserver(() => this.#draw());
     this.changes.observe(log, { childList: true });
-    document.addEventListener("visibilitychange", () => this.#draw()); // after midnight
+    document.addEventListener("visibilitychange", () => this.drawn !== today() && this.#draw());
     this.#draw();
   }
 
@@ -23,7 +25,7 @@ export class Days {
 
   /** A conversation that began today needs none before tomorrow. */
   #putHeadings() {
-    let last = new Date().toDateString();
+    let last = (this.drawn = today());
     for (const article of $$("article", this.log)) {
       const date = dateOf(article);
       if (!date || date.toDateString() === last) continue;
@@ -42,10 +44,9 @@ function dateOf(article) {
 
 function nameOf(date) {
   const now = new Date();
-  const daysAgo = (days) =>
-    new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString();
-  if (date.toDateString() === daysAgo(0)) return gettext("Today");
-  if (date.toDateString() === daysAgo(1)) return gettext("Yesterday");
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  if (date.toDateString() === today()) return gettext("Today");
+  if (date.toDateString() === yesterday.toDateString()) return gettext("Yesterday");
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return date.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year });
 }

@@ -68,7 +68,7 @@ export class Paging {
     return node && { number: node.dataset.number, top: node.getBoundingClientRect().top };
   }
 
-  /** Put a message where it was on the screen, a window that has it is there. */
+  /** Put a message of the window back where it was on the screen. Its article. */
   putBack({ number, top }) {
     const node = document.getElementById(`message-${number}`);
     this.scroller.scrollTop += node.getBoundingClientRect().top - top;

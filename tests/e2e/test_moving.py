@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 MESSAGES = 400
 BEGAN = datetime(2026, 8, 1, tzinfo=UTC)
 APART = timedelta(hours=3)  # so that a day has eight messages
-NOW = datetime(2026, 9, 20, 10, tzinfo=UTC)  # for the browser; the last message is of this day
+NOW = datetime(2026, 9, 20, 10, tzinfo=UTC)  # for the browser: the morning after the last message
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 # By the messages before which they stand.
@@ -138,6 +138,18 @@ def test_a_day_begins_with_what_is_written_and_keeps_its_name_when_its_first_mes
     expect(page.locator("h3.day + #message-10")).to_be_attached()
     expect(page.locator("h3.day", has_text="August 2")).to_have_count(1)
     assert abs(reading.evaluate(TOP) - before) < 2
+
+
+def test_a_page_that_stayed_open_over_night_says_yesterday(opened: Open) -> None:
+    page = opened()
+    expect(page.locator("h3.day").last).to_have_text("Yesterday")
+    page.clock.set_fixed_time(NOW - timedelta(days=1))
+    page.reload()
+    expect(page.locator(f"#message-{MESSAGES}")).to_be_in_viewport()
+    expect(page.locator("h3.day").last).to_have_text("Today")
+    page.clock.set_fixed_time(NOW)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("h3.day").last).to_have_text("Yesterday")
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
