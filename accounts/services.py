@@ -1,6 +1,7 @@
 """First-run set-up: a one-time link instead of a default password."""
 
 import hashlib
+import threading
 from base64 import urlsafe_b64encode
 from datetime import datetime
 
@@ -13,6 +14,9 @@ from accounts.models import SetupLink, User
 
 log = structlog.get_logger(__name__)
 
+# Set as soon as this process has seen an account, and never cleared: from then on nobody asks.
+_seen_account = threading.Event()
+
 
 class SetupLinkInvalid(Exception):
     """The link is unknown, replaced by a newer one or used, or an account exists already."""
@@ -21,6 +25,13 @@ class SetupLinkInvalid(Exception):
 def hash_token(token: str) -> str:
     """The SHA-256 of a token, in hexadecimal: what the database keeps."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def is_new_site() -> bool:
+    """Whether nobody has an account yet. Costs a query only until somebody has."""
+    if not _seen_account.is_set() and User.objects.exists():
+        _seen_account.set()
+    return not _seen_account.is_set()
 
 
 def issue_setup_link() -> str | None:

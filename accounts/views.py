@@ -1,5 +1,7 @@
 """First-run set-up. Sign-in, sign-out and password change are django-allauth's."""
 
+from typing import Any
+
 from allauth.decorators import rate_limit
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +11,17 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.forms import SetupForm
-from accounts.services import SetupLinkInvalid, claim_setup_link, is_setup_link_valid
+from accounts.services import (
+    SetupLinkInvalid,
+    claim_setup_link,
+    is_new_site,
+    is_setup_link_valid,
+)
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """Context of every page: asked only where the page does."""
+    return {"is_new_site": is_new_site}
 
 
 @rate_limit(action="setup")

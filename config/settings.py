@@ -113,6 +113,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "accounts.views.page_context",
                 "chat.web.conversation.page_context",
             ],
             "builtins": ["django.templatetags.i18n"],

@@ -11,7 +11,7 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import chapters, evidence, newer, pins, verify
+from agent.compaction import chapters, evidence, newer, outlook, pins, verify
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
@@ -135,6 +135,8 @@ def summarised(text: str) -> None:
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())
     cut_at_bullets(text, len(text) // 10, get_counter())
     drop_unfinished(text)
+    said = f"## Decisions\n{text}"
+    outlook.read_outlook(chapters.Summary((said,), f"{chapters.CURRENT_WORK}\n{text}"))
     render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)
 

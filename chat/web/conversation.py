@@ -22,6 +22,7 @@ from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
 from chat.queries.model_profiles import list_offered, load_profile
+from chat.queries.recent import list_recent
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
@@ -62,6 +63,7 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
+        "recent": list_recent(user),
         **_listed(request, user),
     }
 

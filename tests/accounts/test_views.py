@@ -1,9 +1,14 @@
 """First run, sign-in and sign-out through the real URLs and templates."""
 
+import threading
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from accounts import services
 from accounts.models import SetupLink, User
 from accounts.services import issue_setup_link
 
@@ -21,6 +26,45 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def link() -> str:
     return f"/setup/{issue_setup_link()}/"
+
+
+@pytest.fixture
+def new_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has seen no account yet."""
+    monkeypatch.setattr(services, "_seen_account", threading.Event())
+
+
+FIRST_START = "Nobody has an account here yet"
+
+
+@pytest.mark.usefixtures("new_site")
+@pytest.mark.parametrize(
+    "address",
+    [LOGIN, SIGNUP, reverse("account_reset_password"), "/no/such/page/", "/setup/guess/"],
+)
+def test_every_page_of_a_new_site_names_the_setup_link_and_does_not_show_it(
+    client: Client, link: str, address: str
+) -> None:
+    page = client.get(address).content.decode()
+    assert FIRST_START in page
+    assert "Restart the server" in page
+    assert link not in page
+
+
+@pytest.mark.usefixtures("new_site")
+def test_the_setup_page_itself_does_not_ask_for_the_link(client: Client, link: str) -> None:
+    assert FIRST_START not in client.get(link).content.decode()
+
+
+@pytest.mark.usefixtures("new_site")
+def test_a_site_with_an_account_is_asked_once_whether_it_is_new(client: Client) -> None:
+    User.objects.create_user("ada", password=PASSWORD)
+    found = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as captured:
+            assert FIRST_START not in client.get(LOGIN).content.decode()
+        found.append([query for query in captured if "accounts_user" in query["sql"]])
+    assert [len(queries) for queries in found] == [1, 0]
 
 
 def test_setup_shows_the_form_uncached(client: Client, link: str) -> None:

@@ -104,6 +104,18 @@ def test_a_page_takes_fifteen_statements_at_every_length(user: User) -> None:
         assert len(found) <= 15, found
 
 
+def test_the_start_page_takes_seven_statements_whatever_there_is(user: User) -> None:
+    client = Client()
+    client.force_login(user)
+    make_profile()
+    assert len(statements(lambda: client.get("/"))) <= 7
+    for length in (60, 400):
+        compacted(user, length)
+    make_conversation(user, messages=["Hello", "Hi!"])
+    found = statements(lambda: client.get("/"))
+    assert len(found) <= 7, found
+
+
 def test_a_totals_event_says_what_is_stored(conversation: Conversation) -> None:
     make_profile()
     turn = send(conversation).turn
