@@ -55,12 +55,12 @@ from agent.compaction.write import MOST_REJECTED, SummaryRejected, cut_text, wri
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message, RawTokens
 from agent.search.values import find_index_entries
 
-LAST_REQUEST = (500, 250, 120, 60, 30)  # characters: the first that there is room for
+QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
 HOPELESS = frozenset(
     {
@@ -228,18 +228,15 @@ def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
 def _last_request(job: Job, message: Message, room: float) -> str:
     """The user's own words in their last message, or where they typed none, what it holds: as many
     as there is room for, "" for none."""
-    lines = (_quote_request(message, characters) for characters in LAST_REQUEST)
+    lines = (_quote_request(message, characters) for characters in QUOTED)
     return next((line for line in lines if job.counter.count(line) < room), "")
 
 
 def _quote_request(message: Message, characters: int) -> str:
     if own := read_own_words(message):
-        name, words = "The user's last request in this part, word for word", own
+        name, words = LAST_REQUEST, own
     else:
-        name, words = (
-            "In the last message of this part the user typed nothing; it is",
-            read_typed_text(message),
-        )
+        name, words = LAST_SENT, read_typed_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

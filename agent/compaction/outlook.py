@@ -9,11 +9,12 @@ from agent.compaction.extract import NOTE
 from agent.compaction.judge import BULLET
 from agent.compaction.newer import split_current_work
 from agent.context.pruning import shorten_text
-from agent.context.summary import Summary
+from agent.context.summary import LAST_REQUEST, LAST_SENT, Summary
 
 LINE = 200  # characters: about two lines of a page
 RAW_LINE = 4 * LINE  # with its Markdown
 _DECISIONS = re.compile(r"^## Decisions[ \t]*$\n?(?P<said>.*?)(?=^## |\Z)", re.M | re.S)
+_QUOTED = (LAST_REQUEST, LAST_SENT)
 _NOTHING = re.compile(r"none\.?", re.I)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _MARKS = re.compile(r"\*\*|~~|`")
@@ -48,7 +49,8 @@ def read_opening(text: str) -> str:
 
 
 def _read_last(section: str) -> str:
-    return next(reversed(list(_read_lines(remove_unverified(section)))), "")
+    lines = list(_read_lines(remove_unverified(section)))
+    return next((line for line in reversed(lines) if not line.startswith(_QUOTED)), "")
 
 
 def _read_lines(text: str) -> Iterator[str]:

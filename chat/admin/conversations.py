@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.messages import RawTokens, Usage
-from agent.tokens import UNKNOWN_FACTOR, Factor, is_believable
 from chat.admin.base import (
     ModelFilter,
+    NarrowChangeList,
     OwnerFilter,
     ReadOnlyAdmin,
     format_time,
@@ -23,12 +21,10 @@ from chat.admin.base import (
 from chat.admin.compactions import SUMMARY_ROW, make_row
 from chat.html.figures import format_money, format_tokens
 from chat.html.plot import render_context_plot
-from chat.models import Compaction, Conversation, Message, ModelProfile
-from chat.queries.conversation import load_state
+from chat.models import Compaction, Conversation, Message
+from chat.queries.conversation import load_state, load_states
 
 MAX_COMPACTIONS = 50  # on a conversation's page
-# How far back from the newest message a reply's usage is looked for.
-NEAR_THE_END = 10
 DOUBTED = "; the model's server reported far too few tokens"
 
 
@@ -47,6 +43,17 @@ class CompactedFilter(admin.SimpleListFilter):
         return queryset.filter(compaction__isnull=self.value() == "no")
 
 
+class MeteredChangeList(NarrowChangeList):
+    """With the meter of each conversation on the page as `state`, which its own page shows too."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: list[Any] = list(self.result_list)
+        states = load_states([row.pk for row in self.result_list])
+        for row in self.result_list:
+            row.state = states.get(row.pk)
+
+
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
     list_display = (
@@ -61,18 +68,19 @@ class ConversationAdmin(ReadOnlyAdmin):
         "compacted",
         "updated",
     )
-    list_select_related = ("owner", "compaction")
+    list_select_related = ("owner",)
+    # The meter reads the messages after each summary: at most so many times a context's budget.
+    list_per_page = list_max_show_all = 25
     list_only = (
         "title",
         "owner__username",
         "model",
         "next_number",
-        "context_budget",
         "input_tokens",
         "output_tokens",
         "cost",
         "compactions_completed",
-        "compaction__tokens_after",
+        "compaction",
         "updated_at",
     )
     list_filter = ("updated_at", CompactedFilter, "archived", OwnerFilter, ModelFilter)
@@ -104,34 +112,8 @@ class ConversationAdmin(ReadOnlyAdmin):
         ("System prompt", {"fields": ("system_prompt",), "classes": ("collapse",)}),
     )
 
-    def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        """With the usage of the last reply, where it still describes the context, the raw tokens of
-        what follows the summary, without files, and the model's window and factor: subqueries that
-        read an index range each."""
-        replies = Message.objects.filter(
-            Q(number__gte=OuterRef("next_number") - NEAR_THE_END),
-            Q(number__gte=OuterRef("meter_valid_from")),
-            conversation=OuterRef("pk"),
-            active=True,
-            usage__isnull=False,
-        ).order_by("-number")
-        through = Coalesce(OuterRef("compressed_through__position"), -1)
-        tail = Message.objects.filter(
-            conversation=OuterRef("pk"), active=True, position__gt=through, attachments=None
-        )
-        profiles = ModelProfile.objects.filter(name=OuterRef("model"))
-        return (
-            super()
-            .for_list(queryset)
-            .annotate(
-                last_usage=Subquery(replies.values("usage")[:1]),
-                tail_tokens=Subquery(
-                    tail.order_by().values("conversation").values_list(Sum("tokens"))
-                ),
-                window=Subquery(profiles.values("context_window")[:1]),
-                factor=Subquery(profiles.values("token_factor")[:1]),
-            )
-        )
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return MeteredChangeList
 
     @admin.display(description="Title", ordering="title")
     def name(self, row: Conversation) -> str:
@@ -148,19 +130,10 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Context")
     def context(self, row: Any) -> str:
-        """The size after the last reply, and its share of the budget. Where no report can be
-        believed, about what the messages count, or what was left by the last compaction."""
-        used, about = Usage.from_api(row.last_usage).total, ""
-        factor = Factor(row.factor or UNKNOWN_FACTOR, 0)
-        estimate = factor.apply(RawTokens(row.tail_tokens or 0))
-        if not used or not is_believable(used, estimate, factor):
-            left = row.compaction.tokens_after if row.compaction else 0
-            used, about = max(estimate, left), "about "
-        if not used:
+        if row.state is None:
             return "–"
-        budget = row.context_budget or settings.CONTEXT_BUDGET
-        budget = min(budget, row.window or budget)
-        return f"{about}{format_tokens(used)} · {used / budget:.0%}"
+        about = "about " if row.state.estimated else ""
+        return f"{about}{format_tokens(row.state.used)} · {row.state.ratio:.0%}"
 
     @admin.display(description="Tokens in / out", ordering="input_tokens")
     def tokens(self, row: Conversation) -> str:
@@ -214,7 +187,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
         (
             "Context",
             f"{'about ' if state.estimated else ''}{used:,} tokens, "
-            f"{used / limits.budget:.0%} of "
+            f"{state.ratio:.0%} of "
             f"the budget of {limits.budget:,} (window {limits.window:,})"
             f"{DOUBTED if state.doubted else ''}",
         ),

@@ -132,7 +132,7 @@ def context_usage(state: RequestState) -> ContextUsage:
         used=state.used,
         budget=limits.budget,
         window=limits.window,
-        ratio=state.used / limits.budget,
+        ratio=state.ratio,
         trigger=state.policy.trigger_tokens(limits) / limits.budget,
         estimated=state.estimated,
         automatic=state.policy.enabled,

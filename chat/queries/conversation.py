@@ -4,7 +4,7 @@ The queries are index ranges: a conversation of 10,000 messages costs what its u
 costs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -23,7 +23,7 @@ from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.model_server import get_counter
-from chat.queries.tails import Row, Tail, find_thinking, load_tail
+from chat.queries.tails import Row, Tail, find_thinking, load_tail, read_tails
 from chat.queries.tools import declare_tools
 
 
@@ -69,6 +69,11 @@ class RequestState:
     @property
     def fits(self) -> bool:
         return self.metered.fits
+
+    @property
+    def ratio(self) -> float:
+        """The meter: the share of the budget that is used."""
+        return self.used / self.limits.budget
 
     @property
     def last_reply(self) -> Row | None:
@@ -124,10 +129,23 @@ def load_state(conversation_id: UUID) -> RequestState:
     return load_state_for(Conversation.objects.get(pk=conversation_id))
 
 
-def load_state_for(conversation: Conversation, profile: ModelProfile | None = None) -> RequestState:
-    """`load_state` for a row, and a profile, that were just read; see `chat.queries.tails`."""
+def load_states(ids: Collection[UUID]) -> dict[UUID, RequestState]:
+    """`load_state` of several conversations, those that are gone left out: in four queries, one
+    more for each model, and those that `read_tails` and MCP servers need for single ones. The tails
+    are not kept: they would take the place of those in use."""
+    rows = list(Conversation.objects.filter(pk__in=ids))
+    profiles = {name: load_profile(name) for name in {row.model for row in rows}}
+    tails = read_tails(rows)
+    return {row.pk: load_state_for(row, profiles[row.model], tails[row.pk]) for row in rows}
+
+
+def load_state_for(
+    conversation: Conversation, profile: ModelProfile | None = None, tail: Tail | None = None
+) -> RequestState:
+    """`load_state` for a row, and what belongs to it, that were just read; see
+    `chat.queries.tails`."""
     profile = profile or load_profile(conversation.model)
-    tail = load_tail(conversation)
+    tail = tail or load_tail(conversation)
     policy = policy_for(conversation)
     context = Context(
         model=conversation.model,

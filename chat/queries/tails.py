@@ -11,11 +11,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Self, cast
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agent.messages import Block, RawTokens, RealTokens, Role
 from agent.messages import Message as AgentMessage
@@ -56,6 +58,7 @@ class Row:
 
 
 _STORED = Row.__slots__[:-1]
+_READ = (*_STORED, "turn__finished_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +159,42 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
 
 def read_tail(conversation: Conversation) -> Tail:
     """`load_tail` from the database."""
-    branch = Message.objects.filter(conversation=conversation, active=True)
-    through = None
-    if conversation.compressed_through_id:
-        summarised = Message.objects.filter(pk=conversation.compressed_through_id)
-        through = summarised.values_list("pk", "number", "position").get()
-    after = branch.filter(position__gt=through[2]) if through else branch
+    return read_tails([conversation])[conversation.pk]
+
+
+def read_tails(conversations: Sequence[Conversation]) -> dict[UUID, Tail]:
+    """`read_tail` of several conversations, whose rows were just read: in one to three queries, and
+    one more for each whose summary covers the prompt that its last messages answer."""
+    if not conversations:
+        return {}
+    branches = Message.objects.filter(active=True)
+    summarised = [row for row in conversations if row.compressed_through_id]
+    ends = _read_ends(summarised)
+    after = (
+        Q(conversation=row, position__gt=ends[row.pk][2]) if row.pk in ends else Q(conversation=row)
+        for row in conversations
+    )
+    rows = _group(branches.filter(reduce(or_, after)).order_by("position"))
+    firsts = _group(branches.filter(conversation__in=ends, position=0)) if ends else {}
+    return {
+        row.pk: _make_tail(row, ends.get(row.pk), rows.get(row.pk, []), firsts.get(row.pk, []))
+        for row in conversations
+    }
+
+
+def _make_tail(
+    conversation: Conversation,
+    through: tuple[int, int, int] | None,
+    after: Sequence[Row],
+    first_rows: Sequence[Row],
+) -> Tail:
     # The one that is being written is left out here: as a condition it would cost more.
-    streaming = Message.Status.STREAMING
-    rows = [row for row in _rows(after.order_by("position")) if row.status != streaming]
+    rows = [row for row in after if row.status != Message.Status.STREAMING]
     messages = [to_agent_message(row) for row in rows]
-    first = prompt = None
-    if through:
-        first = next(map(to_agent_message, _rows(branch.filter(position=0))), None)
+    first = next(map(to_agent_message, first_rows), None)
+    prompt = None
     if through and messages and not _holds_prompt(messages):
+        branch = Message.objects.filter(conversation=conversation, active=True)
         prompt = _read_prompt_before(branch, through[2])
     return Tail(
         conversation.history_version,
@@ -184,15 +209,29 @@ def read_tail(conversation: Conversation) -> Tail:
     )
 
 
-def _rows(messages: QuerySet[Message]) -> list[Row]:
-    return [Row(*values) for values in messages.values_list(*_STORED, "turn__finished_at")]
+def _read_ends(summarised: Sequence[Conversation]) -> dict[UUID, tuple[int, int, int]]:
+    """Where each summary ends: see `Tail.through`."""
+    if not summarised:
+        return {}
+    last = {row.compressed_through_id: row.pk for row in summarised}
+    found = Message.objects.filter(pk__in=last).values_list("pk", "number", "position")
+    return {last[end[0]]: end for end in found}
+
+
+def _group(messages: QuerySet[Message]) -> dict[UUID, list[Row]]:
+    """The rows by conversation."""
+    grouped: dict[UUID, list[Row]] = {}
+    for conversation, *values in messages.values_list("conversation", *_READ):
+        grouped.setdefault(conversation, []).append(Row(*values))
+    return grouped
 
 
 def _read_prompt_before(branch: QuerySet[Message], position: int) -> AgentMessage | None:
     """The last message of a person up to a position; the rounds of its turn follow."""
     users = branch.filter(position__lte=position, role=Message.Role.USER)
-    last = users.exclude(blocks__0__type="tool_result").order_by("-position")[:1]
-    return next(map(to_agent_message, _rows(last)), None)
+    last = users.exclude(blocks__0__type="tool_result").order_by("-position")
+    rows = (Row(*values) for values in last.values_list(*_READ)[:1])
+    return next(map(to_agent_message, rows), None)
 
 
 def _holds_prompt(messages: Sequence[AgentMessage]) -> bool:

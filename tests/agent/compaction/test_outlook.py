@@ -7,7 +7,7 @@ from agent.compaction.extract import extract
 from agent.compaction.outlook import LINE, Outlook, read_opening, read_outlook
 from agent.compaction.policy import ChapterForm
 from agent.compaction.skills import SKILLS
-from agent.context.summary import Summary
+from agent.context.summary import LAST_REQUEST, Summary
 from agent.messages import Message, RawTokens
 from tests.agent.conversations import COUNTER
 
@@ -41,6 +41,14 @@ def test_what_is_not_verified_and_none_are_left_out() -> None:
     decided = written("- A queue [#3]\n- Redis [#4] (unverified)", "None.")
     assert read_outlook(summary(decided)) == Outlook("A queue", "")
     assert not read_outlook(summary(written("None.", "None.")))
+
+
+def test_what_code_quotes_of_the_last_request_is_no_next_step() -> None:
+    quoted = f"- {LAST_REQUEST}: “And now?” [#9]"
+    assert (
+        read_outlook(summary(written("None.", f"- Test it [#8]\n{quoted}"))).next_step == "Test it"
+    )
+    assert not read_outlook(summary(written("None.", quoted)))
 
 
 def test_a_step_of_several_lines_is_one_line_without_code() -> None:
