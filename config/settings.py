@@ -117,6 +117,7 @@ TEMPLATES = [
                 "chat.web.conversation.page_context",
             ],
             "builtins": ["django.templatetags.i18n"],
+            "libraries": {"site_report": "chat.admin.report"},
         },
     },
 ]

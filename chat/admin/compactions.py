@@ -27,6 +27,7 @@ from chat.admin.base import (
 )
 from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction, Conversation, Message
+from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
 MAX_COVERED = 200  # messages on a compaction's page
 OPENING = 100  # characters of a chapter in the table
@@ -142,6 +143,19 @@ class EngineFilter(admin.SimpleListFilter):
         return queryset.filter(engine=self.value()) if self.value() else None
 
 
+class DurationFilter(admin.SimpleListFilter):
+    title = "duration"
+    parameter_name = "duration"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("slow", f"Over {SLOW_SECONDS} s")]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Any, Any]
+    ) -> QuerySet[Any, Any] | None:
+        return queryset.filter(SLOW_COMPACTION) if self.value() == "slow" else None
+
+
 @admin.register(Compaction)
 class CompactionAdmin(ReadOnlyAdmin):
     list_display = (
@@ -166,6 +180,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         StateFilter,
         "trigger",
         EngineFilter,
+        DurationFilter,
         "created_at",
         ConversationOwnerFilter,
         ModelFilter,

@@ -340,6 +340,10 @@ class Migration(migrations.Migration):
             model_name='turn',
             index=models.Index(condition=models.Q(('status__in', ('queued', 'compacting', 'running'))), fields=['lease_expires'], name='turn_lease'),
         ),
+        migrations.AddIndex(
+            model_name='turn',
+            index=models.Index(condition=models.Q(('status', 'failed')), fields=['created_at'], name='turn_failed'),
+        ),
         migrations.AddConstraint(
             model_name='turn',
             constraint=models.UniqueConstraint(condition=models.Q(('status__in', ('queued', 'compacting', 'running'))), fields=('conversation',), name='one_active_turn_per_conversation'),
@@ -355,6 +359,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='message',
             index=models.Index(condition=models.Q(('active', True)), fields=['conversation', 'created_at'], name='message_active_times'),
+        ),
+        migrations.AddIndex(
+            model_name='message',
+            index=models.Index(condition=models.Q(('cost__gt', 0)), fields=['created_at', 'cost'], name='message_spending'),
         ),
         migrations.AddConstraint(
             model_name='message',

@@ -92,6 +92,9 @@ class Message(models.Model):
                 condition=Q(active=True),
                 name="message_active_times",
             ),
+            models.Index(
+                fields=["created_at", "cost"], condition=Q(cost__gt=0), name="message_spending"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -62,7 +62,8 @@ class Turn(models.Model):
                 fields=["lease_expires"],
                 condition=Q(status__in=("queued", "compacting", "running")),
                 name="turn_lease",
-            )
+            ),
+            models.Index(fields=["created_at"], condition=Q(status="failed"), name="turn_failed"),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -136,6 +138,35 @@ def test_viewing_does_not_include_revert_or_rerun(client: Client) -> None:
     conversation.refresh_from_db()
     assert conversation.compaction == compaction
     assert not conversation.turns.filter(status__in=Turn.ACTIVE).exists()
+
+
+# --- The start page -------------------------------------------------------------------------------
+
+
+def test_the_start_page_tells_what_was_spent_and_what_failed_with_links_to_it(
+    staff: Client,
+) -> None:
+    conversation = make_conversation(messages=6)
+    make_compaction(conversation, through=2, usage=Usage(12_000, 800))
+    slow = make_compaction(conversation, through=4)
+    later = slow.created_at + timedelta(seconds=90)
+    Compaction.objects.filter(pk=slow.pk).update(finished_at=later)
+    turn = make_turn(conversation, status=Turn.Status.FAILED)
+    page = html(staff.get(reverse("admin:index")))
+    assert "$0.0360" in page
+    report = page[page.index('id="site-report"') : page.index('id="content-main"')]
+    links = [unescape(link) for link in re.findall(r'href="(.*?)"', report)]
+    shown = [list(staff.get(link).context["cl"].result_list) for link in links]
+    assert shown == [[conversation]] * 3 + [[turn], [slow]]
+
+
+def test_the_start_page_of_a_quiet_site_says_so(staff: Client) -> None:
+    assert "no turn and no compaction failed" in html(staff.get(reverse("admin:index")))
+
+
+def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
+    client.force_login(make_user(staff=True, may=["view_conversation", "view_turn"]))
+    assert "site-report" not in html(client.get(reverse("admin:index")))
 
 
 # --- Conversations --------------------------------------------------------------------------------

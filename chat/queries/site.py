@@ -1,0 +1,112 @@
+"""What an administrator wants to know of the whole site first: added up in the database, from index
+ranges. Writes nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from chat.models import Compaction, Conversation, Message, Turn
+
+SPANS = (1, 7, 30)  # days, today included
+FAULT_DAYS = 14
+# Half of what somebody waits for at most, by default.
+SLOW_SECONDS = 30
+FAILED_COMPACTION = Q(status=Compaction.Status.FAILED)
+SLOW_COMPACTION = ~FAILED_COMPACTION & Q(
+    finished_at__gt=F("created_at") + timedelta(seconds=SLOW_SECONDS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """So many days up to now: what answers and compactions cost in US dollars, and how many people
+    have said something. Of conversations that still exist."""
+
+    days: int
+    since: datetime
+    dollars: float
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What went wrong on a day, and the time at which it began."""
+
+    start: datetime
+    failed_turns: int
+    failed_compactions: int
+    slow_compactions: int
+
+    @property
+    def faults(self) -> int:
+        return self.failed_turns + self.failed_compactions + self.slow_compactions
+
+
+def load_spans() -> list[Span]:
+    """Today, a week and a month, in three queries."""
+    since = {days: _days_ago(days - 1) for days in SPANS}
+    answers = _add_up(Message.objects.filter(cost__gt=0), "created_at", Sum, "cost", since)
+    compactions = _add_up(Compaction.objects.all(), "created_at", Sum, "cost", since)
+    people = _add_up(Conversation.objects.all(), "updated_at", Count, "owner", since, distinct=True)
+    return [
+        Span(days, start, (answers[days] or 0.0) + (compactions[days] or 0.0), people[days])
+        for days, start in since.items()
+    ]
+
+
+def load_days() -> list[Day]:
+    """The last days, today first, in two queries."""
+    turns = _count_by_day(Turn.objects.filter(status=Turn.Status.FAILED), failed=Count("pk"))
+    compactions = _count_by_day(
+        Compaction.objects.filter(FAILED_COMPACTION | SLOW_COMPACTION),
+        failed=Count("pk", filter=FAILED_COMPACTION),
+        slow=Count("pk", filter=SLOW_COMPACTION),
+    )
+    starts = [_days_ago(days) for days in range(FAULT_DAYS)]
+    return [
+        Day(
+            start,
+            turns.get(start.date(), {}).get("failed", 0),
+            compactions.get(start.date(), {}).get("failed", 0),
+            compactions.get(start.date(), {}).get("slow", 0),
+        )
+        for start in starts
+    ]
+
+
+def _days_ago(days: int) -> datetime:
+    """The midnight, by the site's clock, with which the day began."""
+    day = timezone.localdate() - timedelta(days=days)
+    return timezone.make_aware(datetime.combine(day, datetime.min.time()))
+
+
+def _add_up(
+    rows: QuerySet[Any],
+    moment: str,
+    how: type[Sum] | type[Count],
+    column: str,
+    since: Mapping[int, datetime],
+    **options: Any,
+) -> dict[int, Any]:
+    """By the spans' days, in one query."""
+    longest = rows.filter(**{f"{moment}__gte": min(since.values())})
+    found = longest.aggregate(
+        **{
+            f"days_{days}": how(column, filter=Q(**{f"{moment}__gte": start}), **options)
+            for days, start in since.items()
+        }
+    )
+    return {days: found[f"days_{days}"] for days in since}
+
+
+def _count_by_day(rows: QuerySet[Any], **counts: Count) -> dict[date, dict[str, int]]:
+    recent = rows.filter(created_at__gte=_days_ago(FAULT_DAYS - 1)).order_by()
+    grouped: Sequence[dict[str, Any]] = list(
+        recent.values(day=TruncDate("created_at")).annotate(**counts)
+    )
+    return {row.pop("day"): row for row in grouped}
