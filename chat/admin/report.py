@@ -28,7 +28,7 @@ def site_report(user: User) -> dict[str, Any]:
     worst = max(day.faults for day in days)
     return {
         "spans": [_describe_span(span) for span in load_spans()],
-        "days": [_describe_day(day, worst) for day in days] if worst else [],
+        "days": [_describe_day(day, worst) for day in days if day.faults],
         "days_count": len(days),
         "slow": SLOW_SECONDS,
         "bar": BAR,

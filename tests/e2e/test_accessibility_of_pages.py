@@ -31,6 +31,9 @@ def test_no_list_and_no_banner_breaks_a_rule(
     """On the demo server, from its set-up to the sign-out and its end: the menus of the sidebar,
     archived and temporary chats, memory."""
     server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
+    page.goto(server.url)
+    page.locator(".first-start").wait_for()
+    check("a new site")
     page.goto(server.url + server.setup_path)
     check("first run")
     set_up(page, server)
@@ -75,6 +78,11 @@ def test_no_list_and_no_banner_breaks_a_rule(
     page.get_by_role("button", name="Sign in").click()
     say(page, "Hello again")
     wait_for_answer(page, 1)
+    address = page.url
+    page.goto(server.url)
+    page.locator("#recent").wait_for()
+    check("conversations to continue")
+    page.goto(address)
     server.kill()
     page.locator("#connection-banner", has_text="Reconnecting").wait_for()
     check("not connected")
@@ -133,7 +141,11 @@ def test_no_page_of_the_administration_breaks_a_rule(
     scripted.script.reply(SUMMARY, when=is_summary)
     say(tab, "/compact")
     tab.locator(".divider").wait_for()
+    scripted.script.error(400, when=is_chat)
+    say(tab, "What fails?")
+    tab.locator("article[data-status=failed]").wait_for()
     tab.goto(f"{server.url}/admin/")
+    tab.locator(".fault-bar").first.wait_for()
     check("index")
     lists = hrefs(tab, "#content-main th a")
     assert len(lists) > 5

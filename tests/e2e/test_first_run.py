@@ -15,6 +15,8 @@ def test_from_the_link_to_a_compacted_chat_with_the_demo_and_an_orderly_end(
     start_everlong: Callable[..., EverlongProcess], page: Page
 ) -> None:
     server = start_everlong(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", DEMO_TOKENS_PER_SECOND="0")
+    page.goto(server.url)
+    expect(page.locator(".first-start")).to_contain_text("set-up link that the server printed")
     set_up(page, server)
 
     page.goto(server.url + server.setup_path)
@@ -22,6 +24,8 @@ def test_from_the_link_to_a_compacted_chat_with_the_demo_and_an_orderly_end(
 
     page.goto(f"{server.url}/account/logout/")
     page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.locator(".first-start")).to_have_count(0)
     page.goto(f"{server.url}/")
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)

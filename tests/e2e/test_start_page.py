@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import is_chat
+from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -78,3 +78,30 @@ def test_commands_on_the_start_page_are_not_sent_to_the_model(tab: Page) -> None
     composer(tab).fill("")
     composer(tab).press_sequentially("/")
     expect(tab.locator("#slash-menu li")).to_have_count(4)
+
+
+def test_the_start_page_leads_back_to_where_a_conversation_stood(
+    tab: Page, scripted: DemoServer
+) -> None:
+    scripted.script.reply("Words, **counted**.", when=is_chat)
+    say(tab, "Count words")
+    wait_for_answer(tab, 1)
+    address = tab.url
+    tab.goto(address.split("/c/")[0])
+    newest = tab.get_by_role("region", name="Continue").get_by_role("link").first
+    expect(newest).to_contain_text("Words, counted.")
+    for number in 2, 3:
+        scripted.script.reply("More words. " * 200, when=is_chat)
+        if number == 2:
+            newest.click()
+            tab.wait_for_url(address)
+        say(tab, "And more?")
+        wait_for_answer(tab, number)
+    decided = "## Decisions\n- Count by hand [#1]"
+    scripted.script.reply(SUMMARY.replace("## Decisions\nNone.", decided), when=is_summary)
+    say(tab, "/compact")
+    expect(tab.locator(".divider")).to_be_visible()
+    tab.goto(address.split("/c/")[0])
+    expect(newest).to_contain_text("Decided")
+    expect(newest).to_contain_text("Count by hand")
+    expect(newest).not_to_contain_text("[#1]")
