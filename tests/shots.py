@@ -153,6 +153,8 @@ def take_all(studio: Studio, setup_path: str) -> None:
     script = studio.script
     script.reply("Booking service: from cron to queue", when=is_title, always=True)
     with studio.page() as page:
+        page.goto(studio.url)
+        studio.shoot(page, "00-new-site")
         page.goto(studio.url + setup_path)
         studio.shoot(page, "01-first-run")
         page.fill("[name=username]", "ada")
@@ -192,7 +194,10 @@ def take_all(studio: Studio, setup_path: str) -> None:
         page.goto(studio.url + "/admin/chat/conversation/")
         page.click("#result_list tbody a")
         studio.shoot(page, "19-admin-conversation")
+        page.goto(studio.url + "/admin/")
+        studio.shoot(page, "22-admin")
         page.goto(studio.url)
+        studio.shoot(page, "23-continue")
         page.get_by_label("Temporary chat").check()
         studio.script.reply("Gladly.", when=is_chat)
         say(page, "A question that nobody keeps.")

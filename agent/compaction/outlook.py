@@ -19,7 +19,7 @@ _NOTHING = re.compile(r"none\.?", re.I)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _MARKS = re.compile(r"\*\*|~~|`")
 _EMPHASIS = re.compile(r"(?<!\w)([*_])([^\s*_][^*_]*)\1(?!\w)")
-_HEADING, _TABLE = "#", "|"
+_HEADING_OR_TABLE = re.compile(r"\s*(?:#{1,6}\s|\|)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ def _read_lines(text: str) -> Iterator[str]:
 
 
 def _list_statements(text: str) -> Iterator[str]:
-    lines: list[str] = []
+    lines: list[str] = []  # of the statement at hand
     in_code = False
     for line in [*text.splitlines(), ""]:
         fence, bullet = bool(FENCE.match(line)), BULLET.match(line)
-        skipped = fence or line.lstrip().startswith((_HEADING, _TABLE))
+        skipped = fence or bool(_HEADING_OR_TABLE.match(line))
         if lines and (skipped or bullet or not line.strip()):
             yield " ".join(lines)
             lines = []

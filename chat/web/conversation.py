@@ -63,7 +63,7 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
-        "recent": list_recent(user),
+        "recent": [] if "q" in request.GET else list_recent(user),
         **_listed(request, user),
     }
 

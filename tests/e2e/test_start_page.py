@@ -97,11 +97,11 @@ def test_the_start_page_leads_back_to_where_a_conversation_stood(
             tab.wait_for_url(address)
         say(tab, "And more?")
         wait_for_answer(tab, number)
-    decided = "## Decisions\n- Count by hand [#1]"
+    decided = "## Decisions\n- Count words [#1]"
     scripted.script.reply(SUMMARY.replace("## Decisions\nNone.", decided), when=is_summary)
     say(tab, "/compact")
     expect(tab.locator(".divider")).to_be_visible()
     tab.goto(address.split("/c/")[0])
     expect(newest).to_contain_text("Decided")
-    expect(newest).to_contain_text("Count by hand")
+    expect(newest).to_contain_text("Count words")
     expect(newest).not_to_contain_text("[#1]")

@@ -82,6 +82,7 @@ def test_a_chapter_written_by_rule_only_quotes_and_says_nothing() -> None:
             "It prints snake_case __init__.",
         ),
         ("| a | b |\n|---|---|\n\n---\n\n> So *.py it is", "So *.py it is"),
+        ("#12 says so.", "#12 says so."),
         ("```\nnever closed\n# x", ""),
         ("مرحبا **بك**", "مرحبا بك"),
         ("", ""),
