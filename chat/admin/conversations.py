@@ -69,7 +69,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         "updated",
     )
     list_select_related = ("owner",)
-    # The meter reads the messages after each summary: at most so many times a context's budget.
+    # The meter reads the messages after each summary, which mostly fit a context's budget.
     list_per_page = list_max_show_all = 25
     list_only = (
         "title",
