@@ -1,20 +1,29 @@
 // Code blocks and tables: what can be done with one. The server's HTML has none of it, so that pages
 // stay small, and without scripts all of a block is shown.
 
-import { dressCode, foldLong, revealHit } from "./code_blocks.js";
-import { $$ } from "./dom.js";
+import { dressCode, foldLong, revealHit, wrapTail } from "./code_blocks.js";
+import { $, $$ } from "./dom.js";
 import { drawEdges, dressTable } from "./tables.js";
 
 const BARE = ":is(.code-block, .table-block):not(.dressed, .tail *)";
 
 /** Dress the blocks of the transcript, now and whenever others come. */
 export function startBlocks(log) {
-  dress($$(BARE, log), () => true);
+  wrapTail();
+  const all = $$(BARE, log);
+  dress(all);
+  foldLong(all, () => true);
   new MutationObserver((records) => {
     // The tail of an answer changes many times a second, and its blocks are not finished.
     if (records.every(({ target }) => target.closest(".tail"))) return;
+    const blocks = $$(BARE, log);
     const added = new Set(records.flatMap(({ addedNodes }) => [...addedNodes]));
-    dress($$(BARE, log), (block) => added.has(block.closest("#transcript > *")));
+    const isNew = (block) => added.has(block.closest("#transcript > *"));
+    if (!blocks.length) return;
+    stayAtEnd(() => {
+      dress(blocks);
+      foldLong(blocks, isNew);
+    });
   }).observe(log, { childList: true, subtree: true });
   log.addEventListener(
     "scroll",
@@ -26,23 +35,32 @@ export function startBlocks(log) {
   );
 }
 
-/** `isNew(block)`: nobody can have read it yet. */
-function dress(blocks, isNew) {
+function dress(blocks) {
   for (const block of blocks) {
     block.classList.add("dressed");
     if (block.matches(".code-block")) dressCode(block);
     else dressTable(block);
   }
-  foldLong(
-    blocks.filter((block) => block.matches(".code-block")),
-    isNew,
-  );
 }
 
-/** Blocks as the server writes them, to be compared with it; the next change dresses them again. */
-export function undress(article) {
+/** Change the page; whoever is at its end stays there. */
+function stayAtEnd(work) {
+  const scroller = $("#scroller");
+  const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+  work();
+  if (below < 2) scroller.scrollTop = scroller.scrollHeight;
+}
+
+/** Compare an article with the server's HTML, which has nothing of this; it is dressed again at once,
+ * before anybody can measure it. */
+export function undressed(article, work) {
   for (const block of $$(".dressed", article)) {
     for (const node of $$(".block-tools, .fold", block)) node.remove();
     block.className = block.classList[0];
   }
+  work();
+  const blocks = $$(BARE, article);
+  dress(blocks);
+  // Once the page has followed the end: what is on the screen then is not folded.
+  queueMicrotask(() => stayAtEnd(() => foldLong(blocks, () => false)));
 }

@@ -33,7 +33,7 @@ export function dressCode(block) {
   const download = tool(gettext("Download"), () => save(block));
   const copy = tool(gettext("Copy"), () => copySaying(copy, codeOf(block)));
   $(".code-header", block).append(make("span", { className: "block-tools" }, wrap, download, copy));
-  showWrapped(block, wrap, storage.get(WRAPS) === "1");
+  showWrapped(block, wrap, wrapsByDefault());
   if (folds.has(block)) addFold(block, folds.get(block)); // its message came again
 }
 
@@ -48,12 +48,17 @@ function save(block) {
 
 // --- Wrapping ---
 
+const wrapsByDefault = () => storage.get(WRAPS) === "1";
 const isWrapped = (block) => block.classList.contains("wrapped");
 
 function setWrapped(block, button, on) {
   showWrapped(block, button, on);
   storage.set(WRAPS, on ? "1" : ""); // blocks that come begin like this one
+  wrapTail();
 }
+
+/** Blocks that are still being written look as they will when they are done. */
+export const wrapTail = () => $("#transcript").classList.toggle("wraps", wrapsByDefault());
 
 function showWrapped(block, button, on) {
   block.classList.toggle("wrapped", on);
@@ -70,6 +75,7 @@ export function foldLong(blocks, isNew) {
   const isShown = (block) => boxOf(block).bottom > top && boxOf(block).top < bottom;
   const wanted = blocks.filter(
     (block) =>
+      block.matches(".code-block") &&
       !folds.has(block) &&
       countLines(block) > LONG &&
       !isStreaming(block) &&

@@ -1,6 +1,6 @@
 // The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
-import { undress } from "./blocks.js";
+import { undressed } from "./blocks.js";
 import { Days } from "./days.js";
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -133,8 +133,7 @@ export class Transcript {
     $$(".thinking", old).forEach(({ open }, i) => thoughts[i]?.toggleAttribute("open", open));
     this.change(() => {
       settleLiveArticle(old);
-      undress(old);
-      become(old, fresh);
+      undressed(old, () => become(old, fresh));
     });
     if (focused && !old.contains(document.activeElement)) focusOn(old);
   }

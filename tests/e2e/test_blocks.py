@@ -179,6 +179,24 @@ def test_a_block_on_the_screen_is_not_folded_when_its_answer_ends(
     expect(block_of(tab).locator(".fold")).to_have_text("Show all 120 lines")
 
 
+def test_whoever_is_at_the_end_stays_there_when_wrapped_code_comes(
+    tab: Page, scripted: DemoServer
+) -> None:
+    long_lines = "\n".join(f"```js\n{LONG_LINE}\n```\n" for _ in range(6))
+    ask(tab, scripted, long_lines)
+    block_of(tab).get_by_role("button", name="Wrap").click()
+    gate = scripted.script.stall(f"{long_lines}\nAnd", then=" so on.", when=is_chat)
+    say(tab, "More?")
+    assert gate.reached.wait(PATIENCE)
+    expect(tab.locator(".live .code-block.wrapped")).to_have_count(6)
+    below = "node => node.scrollHeight - node.scrollTop - node.clientHeight"
+    assert tab.locator("#scroller").evaluate(below) < 2
+    gate.release()
+    wait_for_answer(tab, 2)
+    expect(answers(tab).last.locator(".code-block.wrapped")).to_have_count(6)
+    assert tab.locator("#scroller").evaluate(below) < 2
+
+
 def test_code_of_a_user_has_the_same(tab: Page, scripted: DemoServer) -> None:
     scripted.script.reply("Seen.", when=is_chat)
     say(tab, f"What is this?\n```js\n{CODE}```")
@@ -209,6 +227,7 @@ def test_the_header_stays_below_the_line_of_the_summary(
     tab.set_viewport_size(size)  # type: ignore[arg-type]
     for answer in (ANSWER, "One.", "Two.", WORDS):
         ask(tab, scripted, answer)
+    tab.reload()
     block = tab.locator(".code-block")
     header, scroller = block.locator(".code-header"), tab.locator("#scroller")
     block.locator(".fold").click()
