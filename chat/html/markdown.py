@@ -215,11 +215,12 @@ def _code_block(code: str, language: str, work: RenderBudget) -> str:
     language = language[:40]
     marked = _highlight(code, language.lower()) if work.spend_on_highlighting(code) else None
     body = _in_parts(code) if marked is None else marked
-    name, copy = escape(language or gettext("text")), gettext("Copy")
+    name = language or gettext("text")
+    if language.lower() == "mermaid":  # drawing it would take megabytes of script
+        name = gettext("%(language)s · diagram source") % {"language": language}
     return (
         '<div class="code-block"><div class="code-header">'
-        f'<span class="code-language">{name}</span>'
-        f'<button type="button" class="copy-code">{copy}</button></div>'
+        f'<span class="code-language">{escape(name)}</span></div>'
         f'<pre tabindex="0"><code>{body}</code></pre></div>\n'
     )
 
@@ -244,11 +245,11 @@ class _Renderer(RendererHTML):
         return _in_parts(tokens[idx].content)
 
     def table_open(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        attributes = self.renderAttrs(tokens[idx])
-        return f'<div class="table-scroll" tabindex="0"><table{attributes}>\n'
+        table = f"<table{self.renderAttrs(tokens[idx])}>\n"
+        return f'<div class="table-block"><div class="table-scroll" tabindex="0">{table}'
 
     def table_close(self, tokens: list[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return "</table></div>\n"
+        return "</table></div></div>\n"
 
 
 def _cap_inline(state: StateCore) -> None:
@@ -322,7 +323,7 @@ _markdown = _make_markdown()
 # --- Sanitiser ------------------------------------------------------------------------------------
 
 _TAGS = """
-    a blockquote br button code del div em h3 h4 h5 h6 hr input label li ol p pre s span
+    a blockquote br code del div em h3 h4 h5 h6 hr input label li ol p pre s span
     section strong sup table tbody td th thead tr ul
 """
 _cleaner = nh3.Cleaner(
@@ -335,7 +336,6 @@ _cleaner = nh3.Cleaner(
         **ATTRIBUTES,
     },
     tag_attribute_values={
-        "button": {"type": {"button"}},
         # Content that is wider than the page can be scrolled by keyboard too.
         "div": {"tabindex": {"0"}},
         "pre": {"tabindex": {"0"}},
@@ -352,9 +352,8 @@ _cleaner = nh3.Cleaner(
     },
     allowed_classes={
         "a": {"image-link"},
-        "button": {"copy-code"},
         "code": {"math-source"},
-        "div": {"code-block", "code-header", "table-scroll"},
+        "div": {"code-block", "code-header", "table-block", "table-scroll"},
         "input": {"task-list-item-checkbox"},
         "li": {"footnote", "task-list-item"},
         "ol": {"contains-task-list"},

@@ -1,6 +1,6 @@
 // Copying.
 
-import { $, announce, make } from "./dom.js";
+import { announce, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 
 const SHOWN = 1600; // ms that a button says that it has copied
@@ -39,14 +39,11 @@ export async function copyFor(button, source) {
   setTimeout(() => button.classList.remove("done"), SHOWN);
 }
 
-/** The button of each code block. */
-export function startCopying() {
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest?.(".copy-code");
-    if (!button) return;
-    const ok = await copy($("code", button.closest(".code-block")).textContent);
-    button.textContent = ok ? gettext("Copied") : gettext("Not copied");
-    announce(button.textContent);
-    setTimeout(() => (button.textContent = gettext("Copy")), SHOWN);
-  });
+/** Copy for a button with words on it, which say for a moment whether it has. */
+export async function copySaying(button, text) {
+  const label = (button.dataset.label ??= button.textContent);
+  const ok = await copy(text);
+  button.textContent = ok ? gettext("Copied") : gettext("Not copied");
+  announce(button.textContent);
+  setTimeout(() => (button.textContent = label), SHOWN);
 }

@@ -1,5 +1,6 @@
 // One open conversation: its parts, and the state of its turn. What an event does is in events.js.
 
+import { startBlocks } from "./blocks.js";
 import { chooseModel, remember } from "./commands.js";
 import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
@@ -54,6 +55,7 @@ export class Conversation {
 
   #makeParts({ messagesUrl, placeUrl, modelUrl, compactUrl }) {
     const send = (frame) => this.#send(frame);
+    startBlocks($("#transcript"));
     const transcript = new Transcript({ url: messagesUrl });
     this.transcript = transcript;
     this.messages = new Messages({ transcript, url: messagesUrl });

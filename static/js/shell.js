@@ -1,6 +1,5 @@
 // Everything around the conversation: sidebar, menus, dialogs, theme.
 
-import { startCopying } from "./clipboard.js";
 import { $, $$, announce, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { isSignIn, tooLarge } from "./http.js";
@@ -12,7 +11,6 @@ export function startShell(conversationId) {
   startDrawer();
   startMenus();
   startDialog();
-  startCopying();
   markCurrent(conversationId);
   document.addEventListener("htmx:configRequest", (event) => {
     event.detail.headers["X-CSRFToken"] = $('meta[name="csrf-token"]').content;

@@ -96,15 +96,16 @@ function table([head, rule = "", ...body]) {
         make(tag, { className: aligned[i] ?? "" }, ...inline(cell)),
       ),
     );
+  const node = make(
+    "table",
+    { dir: "auto" },
+    make("thead", {}, row("th")(head)),
+    body.length ? make("tbody", {}, ...body.map(row("td"))) : null,
+  );
   return make(
     "div",
-    { className: "table-scroll" },
-    make(
-      "table",
-      { dir: "auto" },
-      make("thead", {}, row("th")(head)),
-      body.length ? make("tbody", {}, ...body.map(row("td"))) : null,
-    ),
+    { className: "table-block" },
+    make("div", { className: "table-scroll" }, node),
   );
 }
 

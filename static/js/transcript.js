@@ -1,5 +1,6 @@
 // The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
+import { undressed } from "./blocks.js";
 import { Days } from "./days.js";
 import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -132,7 +133,7 @@ export class Transcript {
     $$(".thinking", old).forEach(({ open }, i) => thoughts[i]?.toggleAttribute("open", open));
     this.change(() => {
       settleLiveArticle(old);
-      become(old, fresh);
+      undressed(old, () => become(old, fresh));
     });
     if (focused && !old.contains(document.activeElement)) focusOn(old);
   }

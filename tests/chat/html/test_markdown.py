@@ -92,11 +92,11 @@ def judge(html: str) -> Judge:
 # --- What it shows --------------------------------------------------------------------------------
 
 
-def test_highlights_code_with_classes_and_a_copy_button():
+def test_highlights_code_with_classes():
     html = render_markdown("```python\ndef f(): return 1\n```\n")
     assert '<span class="k">def</span>' in html
     assert '<span class="code-language">python</span>' in html
-    assert '<button type="button" class="copy-code">Copy</button>' in html
+    assert "button" not in html  # the page's script adds them
     assert "style" not in html
 
 
@@ -104,6 +104,12 @@ def test_shows_code_of_an_unknown_language_plainly():
     html = render_markdown("```no-such-language\na < b\n```\n")
     assert '<pre tabindex="0" dir="ltr"><code dir="ltr">a &lt; b\n</code></pre>' in html
     assert "no-such-language" in html
+
+
+def test_a_diagram_is_code_that_says_so():
+    html = render_markdown("```mermaid\ngraph TD; A-->B\n```\n")
+    assert '<span class="code-language">mermaid · diagram source</span>' in html
+    assert judge(html).text.endswith("graph TD; A-->B\n\n")
 
 
 def test_leaves_very_long_code_unhighlighted():
@@ -136,7 +142,9 @@ def test_keeps_the_newlines_of_code_as_they_are():
 
 def test_wraps_tables_and_aligns_by_class():
     html = render_markdown("| a | b |\n|:-:|--:|\n| 1 | 2 |\n")
-    assert html.startswith('<div class="table-scroll" tabindex="0"><table dir="auto">')
+    assert html.startswith(
+        '<div class="table-block"><div class="table-scroll" tabindex="0"><table dir="auto">'
+    )
     assert '<th class="align-center">a</th>' in html
     assert '<td class="align-right">2</td>' in html
 

@@ -1,0 +1,127 @@
+// One block of code: copy, download and wrap it, and fold a long one.
+//
+// What is folded is clipped and not taken away: a search in the page and a screen reader find it.
+
+import { copySaying } from "./clipboard.js";
+import { $, make } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
+import { storage } from "./storage.js";
+
+const LONG = 40; // lines; what has more is folded (to how many: prose.css)
+const WRAPS = "wrap-code"; // in the storage: "1" if blocks begin with their lines wrapped
+
+// Extensions, each with the names of its language besides; code in any other is saved as text.
+const LANGUAGES = `c, clj clojure, cpp c++, cs csharp c#, css, csv, dart, diff patch, erl erlang, ex elixir,
+  fs fsharp, go, graphql, hs haskell, html, java, jl julia, js javascript, json, jsx, kt kotlin, lua,
+  m objective-c, md markdown, mk makefile, mmd mermaid, php, pl perl, proto protobuf, ps1 powershell,
+  py python python3, r, rb ruby, rs rust, rst, scala, scss, sh bash shell zsh, sol solidity,
+  sql mysql postgresql, svg, swift, tex latex, tf terraform hcl, toml, ts typescript, tsx, xml, yaml yml,
+  zig`;
+const EXTENSIONS = new Map(
+  LANGUAGES.split(",").flatMap((line) => {
+    const names = line.trim().split(" ");
+    return names.map((name) => [name, names[0]]);
+  }),
+);
+
+const folds = new WeakMap(); // block: whether it was last folded
+const scroller = () => $("#scroller");
+const codeOf = (block) => $("code", block).textContent;
+
+export function dressCode(block) {
+  const wrap = tool(gettext("Wrap"), () => setWrapped(block, wrap, !isWrapped(block)));
+  const download = tool(gettext("Download"), () => save(block));
+  const copy = tool(gettext("Copy"), () => copySaying(copy, codeOf(block)));
+  $(".code-header", block).append(make("span", { className: "block-tools" }, wrap, download, copy));
+  showWrapped(block, wrap, wrapsByDefault());
+  if (folds.has(block)) addFold(block, folds.get(block)); // its message came again
+}
+
+const tool = (label, onclick) => make("button", { type: "button", onclick }, label);
+
+function save(block) {
+  const language = $(".code-language", block).textContent.split(" ")[0].toLowerCase();
+  const url = URL.createObjectURL(new Blob([codeOf(block)], { type: "text/plain" }));
+  make("a", { href: url, download: `code.${EXTENSIONS.get(language) ?? "txt"}` }).click();
+  setTimeout(() => URL.revokeObjectURL(url));
+}
+
+// --- Wrapping ---
+
+const wrapsByDefault = () => storage.get(WRAPS) === "1";
+const isWrapped = (block) => block.classList.contains("wrapped");
+
+function setWrapped(block, button, on) {
+  showWrapped(block, button, on);
+  storage.set(WRAPS, on ? "1" : ""); // blocks that come begin like this one
+  wrapTail();
+}
+
+/** Blocks that are still being written look as they will when they are done. */
+export const wrapTail = () => $("#transcript").classList.toggle("wraps", wrapsByDefault());
+
+function showWrapped(block, button, on) {
+  block.classList.toggle("wrapped", on);
+  button.ariaPressed = String(on);
+}
+
+// --- Folding ---
+
+/** Fold what is long, but not before the eyes of its reader: not in an answer that is being written,
+ * nor where it is on the screen already. `isNew(block)`: nobody can have read it yet. */
+export function foldLong(blocks, isNew) {
+  const { top, bottom } = scroller().getBoundingClientRect();
+  const boxOf = (block) => block.getBoundingClientRect();
+  const isShown = (block) => boxOf(block).bottom > top && boxOf(block).top < bottom;
+  const wanted = blocks.filter(
+    (block) =>
+      block.matches(".code-block") &&
+      !folds.has(block) &&
+      countLines(block) > LONG &&
+      !isStreaming(block) &&
+      (isNew(block) || !isShown(block)),
+  );
+  const above = wanted.findLast((block) => boxOf(block).bottom <= top);
+  const work = () => wanted.forEach((block) => addFold(block, true));
+  if (above) keepEnd(above, work);
+  else work();
+}
+
+const countLines = (block) => codeOf(block).trimEnd().split("\n").length;
+const isStreaming = (block) => block.closest("article")?.dataset.status === "streaming";
+
+/** Do what changes the height of a block; what follows it stays where it is on the screen. */
+function keepEnd(block, work) {
+  const before = block.getBoundingClientRect().bottom;
+  work();
+  scroller().scrollTop += block.getBoundingClientRect().bottom - before;
+}
+
+function addFold(block, on) {
+  const press = () => {
+    if (block.classList.contains("folded")) setFolded(block, false);
+    else keepEnd(block, () => setFolded(block, true));
+  };
+  block.append(make("button", { type: "button", className: "fold", onclick: press }));
+  setFolded(block, on);
+}
+
+function setFolded(block, on) {
+  const button = $(".fold", block);
+  const all = countLines(block);
+  folds.set(block, on);
+  block.classList.toggle("folded", on);
+  button.ariaExpanded = String(!on);
+  button.textContent = on
+    ? ngettext("Show all {count} line", "Show all {count} lines", all)
+    : gettext("Show less");
+}
+
+/** A search or a selection has scrolled to what is folded: show it, at the same place of the screen. */
+export function revealHit(pre) {
+  const by = pre.scrollTop;
+  if (!by) return;
+  setFolded(pre.parentNode, false);
+  pre.scrollTop = 0;
+  scroller().scrollTop += by;
+}
