@@ -53,7 +53,9 @@ def search_in(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conversat
 
 def find_recent(owner_id: int) -> int:
     """The id of the message with which the owner's newest begin; 0 where all belong to them."""
-    ids = SearchEntry.objects.filter(owner=owner_id).order_by("-message")
+    # As a range: for one owner PostgreSQL would walk through everybody's newest.
+    of_owner = SearchEntry.objects.filter(owner__gte=owner_id, owner__lte=owner_id)
+    ids = of_owner.order_by("-owner_id", "-message_id")
     return ids.values_list("message_id", flat=True)[RECENT - 1 : RECENT].first() or 0
 
 
