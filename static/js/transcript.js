@@ -233,6 +233,7 @@ export class Transcript {
     const anchor = this.article(afterMessageId ?? divider?.dataset.after);
     if (!divider || !anchor) return;
     localiseTimes(divider);
+    divider.classList.add("written");
     this.change(() => {
       // Of several compactions that reach to one message, the last counts.
       while (anchor.nextElementSibling?.matches(".divider")) {
