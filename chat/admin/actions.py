@@ -17,8 +17,11 @@ from django.utils.html import format_html
 
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
+from chat.html.engines import ENGINE_WORDS
+from chat.html.figures import format_money, format_tokens
 from chat.live.runner import runner
 from chat.models import Compaction
+from chat.queries.preview import preview_rewrite
 from chat.services import summaries
 
 log = structlog.get_logger(__name__)
@@ -28,8 +31,8 @@ MAX_AT_ONCE = 20  # each re-run is a paid model call
 
 @dataclass(frozen=True)
 class Action:
-    """What an action's page asks, and what is done on yes, given a user's id. It returns the
-    compaction to show."""
+    """What an action's page asks, what it says of each compaction, and what is done on yes, given a
+    user's id. It returns the compaction to show."""
 
     name: str
     question: str
@@ -37,6 +40,16 @@ class Action:
     button: str
     run: Callable[[Compaction, int | None], int]
     done: str
+    describe: Callable[[Compaction], str] = lambda _: ""
+
+
+def _describe_rewrite(compaction: Compaction) -> str:
+    """What it would read and cost, and how."""
+    preview = preview_rewrite(compaction)
+    if preview is None:
+        return "It is not the current summary and cannot be written again."
+    price = "unknown" if preview.cost is None else f"about {format_money(preview.cost)}"
+    return f"{format_tokens(preview.tokens)} tokens; price: {price}. {ENGINE_WORDS[preview.engine]}"
 
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:
@@ -66,6 +79,7 @@ RERUN = Action(
     button="Write again",
     run=_rerun,
     done="The summary is being written again.",
+    describe=_describe_rewrite,
 )
 REVERT = Action(
     name="revert",
@@ -97,7 +111,7 @@ def confirm_action(
             "title": action.question,
             "action": action,
             "checkbox": ACTION_CHECKBOX_NAME,
-            "rows": rows,
+            "rows": [(row, action.describe(row)) for row in rows],
             "back": page_url(rows[0]) if len(rows) == 1 else list_url(Compaction),
         }
         return TemplateResponse(request, "admin/chat/compaction/confirm.html", context)

@@ -37,6 +37,29 @@ class Preview:
     engine: Engine | None
 
 
+@dataclass(frozen=True, slots=True)
+class RewritePreview:
+    """What writing a summary again would read and cost; units as in `Preview`."""
+
+    tokens: int
+    cost: float | None
+    engine: Engine
+
+
+def preview_rewrite(version: Compaction) -> RewritePreview | None:
+    """Look before writing a summary again. None: it is not the current one."""
+    if version.conversation.compaction_id != version.pk:
+        return None
+    state = load_state(version.conversation_id)
+    planned = summaries.plan_rewrite(state, version)
+    cost, engine = _choice(state, planned, summaries.find_written(version).previous)
+    return RewritePreview(
+        tokens=sum(state.limits.factor.apply(message.tokens) for message in planned.summarise),
+        cost=cost if _has_prices(state) else None,
+        engine=engine,
+    )
+
+
 def preview_compactions(conversation: Conversation) -> Sequence[Preview]:
     """Look before compacting without a focus: the thorough way first, then the gentle one where it
     keeps more. Refused where there is too little to summarise."""
@@ -51,7 +74,8 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
     planned = summaries.plan_or_refuse(state, extent)
     if prepared := summaries.find_ready_by_hand(state, planned, extent):
         planned = summaries.split_at(state.context.messages, prepared.through.number)
-    cost, engine = (0.0, None) if prepared else _choice(state, planned)
+    previous = state.conversation.compaction
+    cost, engine = (0.0, None) if prepared else _choice(state, planned, previous)
     tokens_after = _estimate_after(state, planned, prepared)
     if state.warm:
         cost += state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
@@ -87,9 +111,11 @@ def _has_prices(state: RequestState) -> bool:
     return has_prices(state.profile) and (not writer or has_prices(load_profile(writer)))
 
 
-def _choice(state: RequestState, planned: Plan) -> tuple[float, Engine]:
-    """US dollars of writing the summary, and how: as the worker will choose."""
-    conversation = state.conversation
+def _choice(
+    state: RequestState, planned: Plan, previous: Compaction | None
+) -> tuple[float, Engine]:
+    """US dollars of writing the summary after a previous version, and how: as the worker will
+    choose."""
     files = attachments.read_files(
         [each for m in planned.summarise for each in list_text_file_ids(m.blocks)]
     )
@@ -97,8 +123,8 @@ def _choice(state: RequestState, planned: Plan) -> tuple[float, Engine]:
         summaries.make_job(
             state,
             replace(planned, summarise=with_files(planned.summarise, files)),
-            summaries.read_chapters(conversation.compaction),
-            model=settings.SUMMARY_MODEL or conversation.model,
+            summaries.read_chapters(previous),
+            model=settings.SUMMARY_MODEL or state.conversation.model,
         )
     )
     return choice.price, choice.engine

@@ -19,6 +19,7 @@ from chat.models import Compaction, Conversation, Message
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.tails import to_agent_message
 from config.rows import read_values
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
@@ -121,6 +122,19 @@ def find_ready_by_hand(
 def read_chapters(compaction: Compaction | None) -> list[Chapter]:
     """The chapters of a version, oldest first."""
     return [Chapter.from_dict(data) for data in compaction.chapters] if compaction else []
+
+
+def find_written(version: Compaction) -> Compaction:
+    """The version as a model wrote it: an edit covers the same messages again."""
+    while version.trigger == Trigger.EDIT and version.previous:
+        version = version.previous
+    return version
+
+
+def plan_rewrite(state: RequestState, version: Compaction) -> Plan:
+    """What writing the current version again would read; all later messages stay."""
+    covered = [to_agent_message(row) for row in load_covered(version)]
+    return Plan(covered, state.context.messages)
 
 
 def load_covered(compaction: Compaction) -> QuerySet[Message]:

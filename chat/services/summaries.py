@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
-from agent.compaction.plan import Plan, render_chapters
+from agent.compaction.plan import render_chapters
 from agent.compaction.policy import Engine, Extent, Reason, Trigger
 from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
@@ -114,27 +114,20 @@ def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> Comp
     with transaction.atomic():
         old, conversation = _current(compaction_id)
         state = load_state(conversation.pk)
-        covered = [to_agent_message(row) for row in summaries.load_covered(old)]
+        planned = summaries.plan_rewrite(state, old)
         # The new version is measured against the context without the old one.
-        freed = sum(state.limits.factor.apply(message.tokens) for message in covered)
+        freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=old.focus, by=by)
         compaction = compactions.begin(
             state,
-            Plan(covered, state.context.messages),
+            planned,
             Trigger.MANUAL,
             turn_id=turn.pk,
-            previous=_unedited(old).previous,
+            previous=summaries.find_written(old).previous,
             focus=old.focus,
             tokens_before=state.used + freed,
         )
     return CompactionTurn(turn, compaction.pk)
-
-
-def _unedited(version: Compaction) -> Compaction:
-    """The version as a model wrote it: an edit covers the same messages again."""
-    while version.trigger == Trigger.EDIT and version.previous:
-        version = version.previous
-    return version
 
 
 def edit_summary(compaction_id: int, text: str) -> Compaction:

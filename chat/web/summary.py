@@ -11,9 +11,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import trigger_client_event
 
 from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.policy import Engine, Extent
+from agent.compaction.policy import Extent
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
+from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
@@ -21,21 +22,6 @@ from chat.services import summaries
 from chat.web.access import find_conversation
 from chat.web.forms import CompactForm, SummaryForm
 
-# How the summary will be written, by its engine; None: it is prepared already.
-HOW = {
-    None: gettext_lazy("The summary is ready already."),
-    Engine.WARM_PREFIX: gettext_lazy(
-        "The model’s cache is warm: the older messages are read at the cached price."
-    ),
-    Engine.SERIALISED: gettext_lazy("The older messages are read as text, at the full price."),
-    Engine.CHUNKS: gettext_lazy(
-        "The older messages are read as text in several parts: all at once would not fit."
-    ),
-    Engine.WITHOUT_OVERSIZED: gettext_lazy(
-        "The older messages are read in several parts, and very long ones only in part."
-    ),
-    Engine.EXTRACT: gettext_lazy("The summary is written by rule, without a model."),
-}
 EXTENT_WORDS = {
     Extent.THOROUGH: gettext_lazy("Thorough"),
     Extent.GENTLE: gettext_lazy("Gentle"),
@@ -78,7 +64,7 @@ def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
         "kept": kept,
         "keeps": gettext("Keeps {kept}").format(kept=kept),
         "price": format_money(preview.cost),
-        "how": HOW[preview.engine],
+        "how": ENGINE_WORDS[preview.engine],
     }
 
 

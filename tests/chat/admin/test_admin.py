@@ -523,6 +523,24 @@ def test_actions_need_a_token_against_forgery(client: Client) -> None:
 # --- Re-run ---------------------------------------------------------------------------------------
 
 
+def test_rerun_asks_first_and_says_what_each_would_read_and_cost(staff: Client) -> None:
+    make_profile()
+    conversation = make_conversation(messages=["word " * 400] * 8)
+    first, second = make_compaction(conversation, through=3), make_compaction(conversation)
+    page = html(ask(staff, "rerun", first, second))
+    assert "Write the summary again?" in page
+    assert page.count("It is not the current summary and cannot be written again.") == 1
+    (dollars,) = re.findall(r"tokens; price: about \$(\d\.\d+)\. The older messages are read", page)
+    assert float(dollars) > 0
+    assert set(Compaction.objects.all()) == {first, second}
+
+
+def test_rerun_of_a_model_without_prices_says_that_its_price_is_unknown(staff: Client) -> None:
+    make_profile(input_price=0, output_price=0, cache_read_price=0, cache_write_price=0)
+    compaction = make_compaction(make_conversation(messages=["word " * 400] * 8))
+    assert "tokens; price: unknown." in html(ask(staff, "rerun", compaction))
+
+
 @pytest.fixture
 async def runner(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runner]:
     """The admin's runner, for this test's loop alone."""
