@@ -51,7 +51,7 @@ function messageCreated(chat, frame) {
   const { transcript } = chat;
   if (frame.role === "user") chat.compaction.forgetOutcome();
   transcript.put(frame.html);
-  if (chat.composer.confirm(frame.client_id)) transcript.toBottom();
+  if (chat.composer.confirm(frame.client_id)) transcript.showQuestion(frame.id);
   const open = frame.status === "streaming";
   if (chat.live?.messageId === frame.id) {
     if (open) transcript.drawLive(chat.live);

@@ -43,7 +43,14 @@ export class Transcript {
       log: this.log,
       keepPlace: (work) => this.change(() => this.paging.keepPlace(work)),
     });
-    this.scrolling.toBottom();
+    this.#showEnd();
+  }
+
+  /** Where a page opens: at its end, or at the question that is being answered. */
+  #showEnd() {
+    const last = this.articles().findLast((node) => !isStreaming(node));
+    if (last?.matches("[data-role=user]:not(.tools-only)")) this.scrolling.hold(last);
+    else this.scrolling.toBottom();
   }
 
   article = (id) => (id == null ? null : $(`article[data-message-id="${id}"]`, this.log));
@@ -59,6 +66,13 @@ export class Transcript {
   async toBottom() {
     if (!atTail()) await this.showNewest();
     this.scrolling.toBottom();
+  }
+
+  /** Have a question that was just asked at the top, with room for its answer. */
+  async showQuestion(id) {
+    if (!atTail()) await this.showNewest();
+    const node = this.article(id);
+    if (node) this.scrolling.hold(node);
   }
 
   /** To the first message, which may have to be loaded first. */
