@@ -185,15 +185,16 @@ def test_whoever_is_at_the_end_stays_there_when_wrapped_code_comes(
     long_lines = "\n".join(f"```js\n{LONG_LINE}\n```\n" for _ in range(6))
     ask(tab, scripted, long_lines)
     block_of(tab).get_by_role("button", name="Wrap").click()
-    gate = scripted.script.stall(f"{long_lines}\nAnd", then=" so on.", when=is_chat)
+    gate = scripted.script.stall(f"{long_lines}\nAnd", then=f" on.\n\n{long_lines}", when=is_chat)
     say(tab, "More?")
     assert gate.reached.wait(PATIENCE)
     expect(tab.locator(".live .code-block.wrapped")).to_have_count(6)
+    tab.get_by_role("button", name="Latest").click()
     below = "node => node.scrollHeight - node.scrollTop - node.clientHeight"
     assert tab.locator("#scroller").evaluate(below) < 2
     gate.release()
     wait_for_answer(tab, 2)
-    expect(answers(tab).last.locator(".code-block.wrapped")).to_have_count(6)
+    expect(answers(tab).last.locator(".code-block.wrapped")).to_have_count(12)
     assert tab.locator("#scroller").evaluate(below) < 2
 
 
