@@ -26,6 +26,7 @@ urlpatterns = [
     path("c/<uuid:pk>/", conversation.conversation, name="conversation"),
     path("c/<uuid:pk>/messages/", conversation.messages, name="messages"),
     path("c/<uuid:pk>/messages/since/<int:seconds>/", message.message_since, name="message_since"),
+    path("c/<uuid:pk>/messages/number/<int:number>/", message.message_peek, name="message_peek"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
     path("c/<uuid:pk>/export.md", exports, {"form": "markdown"}, name="export_markdown"),
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),

@@ -22,3 +22,10 @@ def format_money(dollars: float | None) -> str:
     if not dollars:
         return "$0"
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def format_seconds(seconds: float) -> str:
+    """`< 0.1 s`, `4.2 s`, `85 s`."""
+    if seconds < 0.1:
+        return "< 0.1 s"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -24,6 +24,7 @@ from agent.attachments import find_reference
 from agent.compaction.fences import find_fences
 from agent.messages import continues_text, result_text
 from chat.html import markdown
+from chat.html.answer_facts import AnswerFacts
 from chat.html.failsafe import draw_safely
 from chat.html.tool_row import (
     RESULT_SUFFIX,
@@ -35,7 +36,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 8  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 9  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -46,9 +47,11 @@ KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 Part = dict[str, Any]
 
 
-def render_message(message: Message, variants: Variants | None = None) -> str:
+def render_message(
+    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant
-    messages are read with `message.turn`."""
+    messages are read with `message.turn`. `facts`: of a page that it is a part of."""
     turn = message.turn if message.role == Message.Role.ASSISTANT else None
     key = None
     if message.status != Message.Status.STREAMING and message.pk:
@@ -62,7 +65,8 @@ def render_message(message: Message, variants: Variants | None = None) -> str:
 
     def article() -> str:
         return render_to_string(
-            "chat/transcript/message.html", _message_context(message, turn, variants)
+            "chat/transcript/message.html",
+            _message_context(message, turn, variants, facts or AnswerFacts([message])),
         )
 
     html = draw_safely(f"message {message.pk}", article, lambda: _source_article(message))
@@ -102,7 +106,7 @@ def _without_strangers(html: str, message: Message) -> str:
 
 
 def _message_context(
-    message: Message, turn: Turn | None, variants: Variants | None
+    message: Message, turn: Turn | None, variants: Variants | None, facts: AnswerFacts
 ) -> dict[str, Any]:
     parts = _parts(message, turn)
     context: dict[str, Any] = {
@@ -111,6 +115,7 @@ def _message_context(
         "variants": variants,
         "copyable": any(part["kind"] == "text" and part["html"] for part in parts),
         "only_tools": _only_results(message),
+        "facts": facts.describe(message),
     }
     if turn is None:
         return context

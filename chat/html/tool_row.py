@@ -13,6 +13,7 @@ from agent.messages import Block
 from agent.tools.names import read_own_name
 from chat.html import markdown
 from chat.html.failsafe import draw_safely
+from chat.html.figures import format_seconds
 
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100
@@ -178,11 +179,7 @@ def _http(url: Any) -> str:
 
 
 def _seconds(value: Any) -> str:
-    if not isinstance(value, int | float):
-        return ""
-    if value < 0.1:
-        return "< 0.1 s"
-    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    return format_seconds(value) if isinstance(value, int | float) else ""
 
 
 def _truncated(text: str, most: int | None) -> Part:

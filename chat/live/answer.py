@@ -75,7 +75,7 @@ class AnswerSteps:
         """Compact first if that is due, then ask the model; where the API says that the prompt is
         too long, make room and ask again."""
         opening = await self._open()
-        self._conversation = opening.state.conversation
+        self._state = opening.state
         self._prepare(opening.state)
         if final:
             await in_db_with_retries(turns.set_notice, self._live.turn_id, Notice.LAST_ROUND)
@@ -106,7 +106,7 @@ class AnswerSteps:
         try:
             await finish_despite_cancel(self._close(reply))
             ask = partial(consent.ask_consent, live)
-            tools = await in_db_with_retries(bind_tools, self._conversation, len(reply.calls), ask)
+            tools = await in_db_with_retries(bind_tools, self._state, len(reply.calls), ask)
             await run_calls(reply.calls, tools, finished)
         finally:
             results = in_db_with_retries(

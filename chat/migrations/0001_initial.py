@@ -283,6 +283,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('answer', 'Answer'), ('compact', 'Compact')], max_length=10)),
                 ('status', models.CharField(choices=[('queued', 'Queued'), ('compacting', 'Compacting'), ('running', 'Running'), ('completed', 'Completed'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('interrupted', 'Interrupted')], default='queued', max_length=12)),
+                ('model', models.CharField(blank=True, help_text="Of this turn alone; empty: the conversation's.", max_length=200)),
                 ('owner', models.CharField(help_text='The web process that runs it.', max_length=64)),
                 ('lease_expires', models.DateTimeField()),
                 ('stop_requested', models.BooleanField(default=False)),

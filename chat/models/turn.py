@@ -32,6 +32,9 @@ class Turn(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     kind = models.CharField(max_length=10, choices=Kind)
     status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
+    model = models.CharField(
+        max_length=200, blank=True, help_text="Of this turn alone; empty: the conversation's."
+    )
     owner = models.CharField(max_length=64, help_text="The web process that runs it.")
     lease_expires = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
@@ -68,6 +71,11 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} turn {self.pk} ({self.status})"
+
+    @property
+    def answering_model(self) -> str:
+        """The id of the model that answers."""
+        return self.model or self.conversation.model
 
     @property
     def notice_text(self) -> str:

@@ -78,7 +78,7 @@ class RequestState:
     @property
     def last_reply(self) -> Row | None:
         """The newest reply whose reported usage still describes the context."""
-        return _last_reply(self.rows, self.conversation)
+        return _last_reply(self.rows, self.conversation, self.profile.name)
 
     @property
     def warm(self) -> bool:
@@ -143,12 +143,12 @@ def load_state_for(
     conversation: Conversation, profile: ModelProfile | None = None, tail: Tail | None = None
 ) -> RequestState:
     """`load_state` for a row, and what belongs to it, that were just read; see
-    `chat.queries.tails`."""
+    `chat.queries.tails`. The `profile` is another model's where that answers once."""
     profile = profile or load_profile(conversation.model)
     tail = tail or load_tail(conversation)
     policy = policy_for(conversation)
     context = Context(
-        model=conversation.model,
+        model=profile.name,
         system_prompt=conversation.system_prompt,
         summary=Summary.from_text(conversation.compressed_context or ""),
         pruned_through=conversation.pruned_through,
@@ -165,7 +165,7 @@ def load_state_for(
         if settings.CACHE_FOR_AN_HOUR
         else "5m",
     )
-    reply = _last_reply(tail.rows, conversation)
+    reply = _last_reply(tail.rows, conversation, profile.name)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
     return RequestState(conversation, profile, policy, metered, tail)
 
@@ -183,8 +183,8 @@ def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
     return [*earlier, *tail.pauses]
 
 
-def _last_reply(rows: Sequence[Row], conversation: Conversation) -> Row | None:
-    return next((row for row in reversed(rows) if _reports(row, conversation)), None)
+def _last_reply(rows: Sequence[Row], conversation: Conversation, model: str) -> Row | None:
+    return next((row for row in reversed(rows) if _reports(row, conversation, model)), None)
 
 
 def _report(row: Row) -> UsageReport:
@@ -196,11 +196,11 @@ def _report(row: Row) -> UsageReport:
     )
 
 
-def _reports(row: Row, conversation: Conversation) -> bool:
-    """Whether a message's usage tells the size of the context as it is."""
+def _reports(row: Row, conversation: Conversation, model: str) -> bool:
+    """Whether a message's usage tells the size of the context as a model gets it."""
     return (
         bool(row.usage)
-        and row.model == conversation.model
+        and row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )

@@ -1,5 +1,6 @@
 """What is known about each model: its stored profile, or this table where there is none."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -45,6 +46,12 @@ CACHE_WRITE = 1.25  # of the input price, for five minutes
 def load_profile(name: str) -> ModelProfile:
     """The stored profile of a model, or an unsaved one from the table or from assumptions."""
     return read_row(ModelProfile, name=name) or _default(name)
+
+
+def load_profiles(names: Collection[str]) -> dict[str, ModelProfile]:
+    """`load_profile` of several models."""
+    stored = {profile.name: profile for profile in ModelProfile.objects.filter(name__in=names)}
+    return {name: stored.get(name) or _default(name) for name in names}
 
 
 def _default(name: str) -> ModelProfile:

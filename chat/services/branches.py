@@ -56,21 +56,23 @@ def edit_message(
 
 
 def regenerate(
-    user: User, conversation_id: UUID, message_id: int, *, owner: str
+    user: User, conversation_id: UUID, message_id: int, *, owner: str, model: str = ""
 ) -> requests.AnswerStart:
-    """Answer again what an answer answers; the old one and what followed it stay as a branch."""
+    """Answer again what an answer answers; the old one and what followed it stay as a branch.
+    `model` answers this once, "": the conversation's own."""
     with transaction.atomic():
         conversation, answer = _locked(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
-        return _answered(conversation, owner)
+        other = model if model != conversation.model else ""
+        return _answered(conversation, owner, model=other)
 
 
-def _answered(conversation: Conversation, owner: str, **prompt: Any) -> requests.AnswerStart:
+def _answered(conversation: Conversation, owner: str, **turn: Any) -> requests.AnswerStart:
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
-    opening = requests.open_answer_turn(conversation, owner, **prompt)
+    opening = requests.open_answer_turn(conversation, owner, **turn)
     _emit(conversation, from_rows.context_usage(opening.state))
     return opening
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from agent.errors import AgentError
@@ -82,11 +83,13 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
             message.turn.refresh_from_db()  # type: ignore[union-attr]
         turn = (message and message.turn) or Turn.objects.get(pk=turn_id)
         conversation = turn.conversation
-        profile = load_profile(conversation.model)
+        profile = load_profile(turn.answering_model)
         if turn.kind == Turn.Kind.ANSWER:
             if message is None:  # it failed before the request went out
                 message = append_answer(conversation, find_head(conversation), turn)
             store_answer(conversation, profile, message, ending, tokens)
+        if turn.model:
+            profile = _return_to_own_model(conversation)
         state = load_state_for(conversation, profile)
         if state.doubted and message and state.last_reply and state.last_reply.pk == message.pk:
             transaction.on_commit(lambda: _report_doubt(turn, state), robust=True)
@@ -95,6 +98,15 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
         emit(group, from_rows.context_usage(state))
         transaction.on_commit(lambda: _log_end(turn, ending, message), robust=True)
     return state
+
+
+def _return_to_own_model(conversation: Conversation) -> ModelProfile:
+    """After a turn that another model answered: what it reported and thought is not the own one's.
+    The profile of that."""
+    row = Conversation.objects.filter(pk=conversation.pk)
+    row.update(meter_valid_from=F("next_number"))
+    conversation.meter_valid_from = conversation.next_number
+    return load_profile(conversation.model)
 
 
 def _given_up(turn_id: int) -> Message | None:
@@ -147,7 +159,7 @@ def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:
         user=turn.conversation.owner_id,
         status=str(ending.status),
         error=ending.error.code if ending.error else None,
-        model=turn.conversation.model,
+        model=turn.answering_model,
         seconds=round((ended - turn.created_at).total_seconds(), 3),
         first_delta=ending.first_delta and round(ending.first_delta, 3),
         input_tokens=usage.input_tokens,
@@ -166,7 +178,7 @@ def _report_doubt(turn: Turn, state: RequestState) -> None:
     log.warning(
         "reported usage not believed",
         turn=turn.pk,
-        model=state.conversation.model,
+        model=state.profile.name,
         reported=Usage.from_api(reply.usage if reply else None).prompt,
         estimated=state.used,
     )

@@ -147,7 +147,8 @@ def open_conversation(
 
 def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
     """Answer the last user message again. An unfinished answer leaves the branch, not the
-    database. Refused where the last message is a complete answer."""
+    database. A model that was asked for in that turn alone is asked again. Refused where the last
+    message is a complete answer."""
     with transaction.atomic():
         row = Conversation.objects.select_for_update().get(pk=conversation.pk)
         refuse_if_busy(row)
@@ -161,7 +162,8 @@ def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
             change_history(row)
-        return open_answer_turn(row, owner)
+        asked = Turn.objects.filter(messages=head.pk).values_list("model", flat=True).first()
+        return open_answer_turn(row, owner, model=asked or "")
 
 
 def open_answer_turn(
@@ -170,9 +172,12 @@ def open_answer_turn(
     *,
     prompt: Prompt | None = None,
     after: Row | Message | None = None,
+    model: str = "",
 ) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
-    turn = begin_turn(conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after)
+    turn = begin_turn(
+        conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after, model=model
+    )
     return _open(turn)
 
 
@@ -187,7 +192,7 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
 
 
 def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
-    profile = load_profile(turn.conversation.model)
+    profile = load_profile(turn.answering_model)
     if turn.status == Turn.Status.QUEUED:
         memories.refresh_memory_text(turn.conversation, profile)
     state = load_state_for(turn.conversation, profile)

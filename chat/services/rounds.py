@@ -28,7 +28,7 @@ def close_round(turn_id: int, ending: TurnOutcome) -> None:
         message = find_open_answer(turn_id)
         if message is None:
             raise TurnEnded(turn_id)
-        profile = load_profile(turn.conversation.model)
+        profile = load_profile(turn.answering_model)
         store_answer(turn.conversation, profile, message, ending, tokens)
         group = conversation_group(turn.conversation_id)
         emit_later(group, lambda: from_rows.message_created(message))

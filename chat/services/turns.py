@@ -96,10 +96,12 @@ def begin_turn(
     prompt: Prompt | None = None,
     after: Row | Message | None = None,
     focus: str = "",
+    model: str = "",
     by: int | None = None,
 ) -> Turn:
     """A queued turn, with the `prompt` that it answers if that is new, stored after the message
-    `after`. It is counted for the user who asked for it: `by`, or else the conversation's owner.
+    `after`. `model` answers in this turn alone; "": the conversation's. It is counted for the user
+    who asked for it: `by`, or else the conversation's owner.
 
     Every turn begins here, and every model call belongs to a turn or follows one: nothing that
     costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
@@ -108,6 +110,7 @@ def begin_turn(
     turn = Turn(
         conversation=conversation,
         kind=kind,
+        model=model,
         owner=owner,
         focus=focus,
         lease_expires=next_lease_end(),
@@ -266,5 +269,5 @@ def append_answer(conversation: Conversation, head: Row | Message | None, turn: 
         turn,
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
-        model=conversation.model,
+        model=turn.model or conversation.model,
     )

@@ -55,17 +55,15 @@ def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
 def _in_sight(scope: Scope) -> set[int]:
     """The running turn's messages that the model sees whole. Messages that were compacted away
     between its rounds, or sent as previews, can be found."""
-    active = Turn.objects.filter(conversation=scope.conversation_id, status__in=Turn.ACTIVE)
-    rows = list(Message.objects.filter(turn__in=active, active=True))
-    if not rows:
+    turns = Turn.objects.filter(conversation=scope.conversation_id, status__in=Turn.ACTIVE)
+    turn = turns.select_related("conversation__compressed_through").first()
+    if turn is None:
         return set()
-    conversation = Conversation.objects.select_related("compressed_through").get(
-        pk=scope.conversation_id
-    )
-    limits = limits_for(load_profile(conversation.model), conversation)
+    conversation = turn.conversation
+    limits = limits_for(load_profile(turn.answering_model), conversation)
     through = conversation.compressed_through
     seen = set()
-    for row in rows:
+    for row in turn.messages.filter(active=True):
         message = to_agent_message(row)
         summarised = through is not None and row.position <= through.position
         if summarised and not message.is_prompt:

@@ -10,8 +10,7 @@ from agent.tools import Tool
 from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
-from chat.models import Conversation
-from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.conversation import RequestState
 from chat.tools import mcp
 from chat.tools.context import compact_context
 from chat.tools.history import read_messages, search_history
@@ -30,10 +29,10 @@ HANDLERS: tuple[tuple[Tool, Handler], ...] = (
 )
 
 
-def bind_tools(conversation: Conversation, calls: int, ask: mcp.Ask) -> dict[str, RunnableTool]:
+def bind_tools(state: RequestState, calls: int, ask: mcp.Ask) -> dict[str, RunnableTool]:
     """The tools that may run in a conversation, by name, for a round of so many calls; `ask` is
     for those of other servers."""
-    limits = limits_for(load_profile(conversation.model), conversation)
-    scope = Scope(conversation.pk, conversation.owner_id, result_room(limits, calls))
+    conversation = state.conversation
+    scope = Scope(conversation.pk, conversation.owner_id, result_room(state.limits, calls))
     ours = {tool.name: RunnableTool(tool, partial(handler, scope)) for tool, handler in HANDLERS}
     return ours | mcp.bind_mcp_tools(conversation, ask)

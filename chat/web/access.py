@@ -3,12 +3,14 @@
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation
 from chat.services import conversations
 
+NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.
 TEMPORARY = (RefusalCode.SERVER_BUSY, RefusalCode.SHUTTING_DOWN)
 

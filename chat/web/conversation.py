@@ -26,7 +26,13 @@ from chat.queries.recent import list_recent
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
-from chat.web.access import find_conversation, limit_response, load_user, refusal_response
+from chat.web.access import (
+    NOT_OFFERED,
+    find_conversation,
+    limit_response,
+    load_user,
+    refusal_response,
+)
 from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
@@ -267,9 +273,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = await in_db(find_conversation, request, pk)
     name = request.POST.get("model", "")
     if name not in {profile.name for profile in await in_db(list_offered)}:
-        return HttpResponse(
-            gettext("This model is no longer offered. Reload the page."), status=422
-        )
+        return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
             Sender(row.owner_id), summaries.switch_model, row, name, owner=runner.owner

@@ -7,10 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db.models.functions import Left
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
-from django.utils.text import slugify
+from django.shortcuts import get_object_or_404, render
+from django.utils.text import Truncator, slugify
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -26,11 +27,15 @@ from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
 from chat.queries.conversation import find_number_since, load_state
+from chat.queries.model_profiles import list_offered
 from chat.services import branches, conversations
 from chat.services.requests import AnswerStart
-from chat.web.access import find_conversation, load_user, refusal_response
+from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
 from chat.web.forms import BudgetForm, budget_choices
 from chat.web.summary import explain_refusal
+
+PEEK_SHOWN = 300  # characters
+PEEK_READ = 1_200  # of which runs of white space become one space
 
 
 def find_message(request: HttpRequest, pk: UUID, message: int) -> Message:
@@ -54,6 +59,18 @@ def message_since(request: HttpRequest, pk: UUID, seconds: int) -> HttpResponse:
     if number is None:
         raise Http404
     return HttpResponse(str(number), content_type="text/plain")
+
+
+@login_required
+@require_GET
+def message_peek(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """What a message begins with, for who points at its number: a fragment with its text as plain
+    text."""
+    found = find_conversation(request, pk).messages.filter(number=number)
+    row = get_object_or_404(found.defer("text", "blocks"))
+    (opening,) = found.values_list(Left("text", PEEK_READ), flat=True)
+    words = Truncator(" ".join(opening.split())).chars(PEEK_SHOWN)
+    return render(request, "chat/transcript/message_peek.html", {"message": row, "words": words})
 
 
 @login_required
@@ -93,17 +110,20 @@ async def message_edit(request: HttpRequest, pk: UUID, message: int) -> HttpResp
 @login_required
 @require_POST
 async def message_regenerate(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
-    """Answer again."""
-    return await _answered(request, branches.regenerate, pk, message)
+    """Answer again, this once with another `model` where one is given."""
+    model = request.POST.get("model", "")
+    if model and model not in {profile.name for profile in await in_db(list_offered)}:
+        return HttpResponse(NOT_OFFERED, status=422)
+    return await _answered(request, branches.regenerate, pk, message, model=model)
 
 
 async def _answered(
-    request: HttpRequest, change: Callable[..., AnswerStart], *arguments: Any
+    request: HttpRequest, change: Callable[..., AnswerStart], *arguments: Any, **named: Any
 ) -> HttpResponse:
     """Make a change and run the turn that it opens."""
     user = await load_user(request)
     try:
-        await runner.begin(Sender(user.pk), change, user, *arguments, owner=runner.owner)
+        await runner.begin(Sender(user.pk), change, user, *arguments, owner=runner.owner, **named)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):

@@ -13,6 +13,7 @@ from accounts.models import User
 from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import matches_title, parse_query
+from chat.html.answer_facts import AnswerFacts
 from chat.html.divider import render_divider
 from chat.html.message import render_message
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
@@ -92,9 +93,10 @@ def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item
     dividers = _dividers(conversation, messages)
     among = find_variants(conversation, messages)
     summarised = _list_summarised(conversation)
+    facts = AnswerFacts(messages)
     items: list[Item] = []
     for message in messages:
-        html = render_message(message, among.get(message.pk))
+        html = render_message(message, among.get(message.pk), facts)
         marked = mark_summarised(html, message.number, summarised)
         items.append({"kind": "message", "html": marked})
         if compaction := dividers.get(message.pk):

@@ -2,6 +2,7 @@
 //
 // `chat` is the page's Conversation, `frame` what docs/protocol.md describes.
 
+import { forgetCitations } from "./citations.js";
 import { announce } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { apply, fromSnapshot } from "./live.js";
@@ -58,6 +59,11 @@ function messageCreated(chat, frame) {
     else chat.live = null; // a round is over, its tools run
   } else if (open) transcript.setTyping(true);
   if (!open && frame.role === "assistant") transcript.setTyping(false);
+}
+
+function messageDeleted(chat, frame) {
+  forgetCitations();
+  return chat.transcript.remove(frame.id);
 }
 
 async function branchChanged(chat, frame) {
@@ -164,7 +170,7 @@ const HANDLERS = {
   error: refused,
   "send.waiting": (chat, frame) => chat.composer.waits(frame),
   "message.created": messageCreated,
-  "message.deleted": (chat, frame) => chat.transcript.remove(frame.id),
+  "message.deleted": messageDeleted,
   "branch.changed": branchChanged,
   "turn.started": turnStarted,
   "turn.delta": answerWritten,

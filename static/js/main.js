@@ -1,9 +1,11 @@
 // Wires the page together. With a conversation there is a socket; on the start page only a form.
 
+import { startCitations } from "./citations.js";
 import { chooseModel, remember } from "./commands.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
+import { startFoundWords } from "./found_words.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
@@ -11,6 +13,8 @@ import { startTemporaryChat } from "./temporary_chat.js";
 
 const { conversationId: id = "", deleteUrl, temporary, user } = $("#chat").dataset;
 startShell(id);
+startCitations(); // before the shortcuts: its Escape comes first
+startFoundWords();
 startTemporaryChat(temporary == null ? "" : deleteUrl);
 localiseTimes();
 if (id) new Conversation(id);

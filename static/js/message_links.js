@@ -1,8 +1,10 @@
 // Ways to messages by their number, from summaries, search results and the address; and back again.
 
 import { $, $$, focusOn, refocus } from "./dom.js";
+import { clearFound, highlight, takeWords } from "./found_words.js";
 import { gettext } from "./gettext.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { SummaryLinks } from "./summary_links.js";
 
 const SHOWN = 1600; // ms that a message which was looked for is marked
 
@@ -10,15 +12,18 @@ const isHere = ({ host, pathname }) => host === location.host && pathname === lo
 const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
 
 export class MessageLinks {
+  #statement = null; // of a summary, that leads to the message that is shown next
+
   /** `onSwitch(messageId)` shows the branch through a message; whether it did. */
   constructor({ transcript, onSwitch }) {
     Object.assign(this, { transcript, onSwitch });
+    this.summaryLinks = new SummaryLinks({ transcript, load: (number) => this.#load(number) });
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.("a[href*='#m']");
       const number = link && isHere(link) && numberOf(link.hash);
       if (!number || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      this.go(number);
+      this.go(number, this.summaryLinks.describe(link));
     });
     // Back and Forward, and an address that was changed by hand.
     addEventListener("popstate", ({ state }) =>
@@ -32,11 +37,13 @@ export class MessageLinks {
     if (number) this.#reveal(number);
   }
 
-  /** Go to a message, however far back it is; Back then leads to where the reader was. Whether it is there. */
-  go = async (number) => {
+  /** Go to a message, however far back it is; Back then leads to where the reader was. Whether it is there.
+   * `statement`: of a summary, which led there. */
+  go = async (number, statement = null) => {
     const hash = `#message-${number}`;
     const place = this.transcript.place();
     if (!(await this.#load(number))) return false;
+    this.#statement = statement;
     if (location.hash === hash) this.#show(number);
     else {
       history.replaceState(place, "");
@@ -47,6 +54,8 @@ export class MessageLinks {
 
   /** To the place that was left for another. */
   async #goBack(place) {
+    clearFound();
+    this.summaryLinks.withdraw();
     if (place.end) return this.transcript.toBottom().then(refocus);
     if (!(await this.#load(place.number))) return;
     this.transcript.scrolling.leaveBottom();
@@ -104,6 +113,9 @@ export class MessageLinks {
     shown.scrollIntoView({ block: "start" });
     shown.tabIndex = -1;
     shown.focus({ preventScroll: true });
+    highlight(shown, takeWords());
+    this.summaryLinks.offer(this.#statement, shown);
+    this.#statement = null;
   }
 
   /** Where the results are shown that a message of nothing else holds: in the rows of the calls before it. */

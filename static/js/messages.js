@@ -1,5 +1,6 @@
 // What can be done with one message: copy, edit and send again, answer again, switch, delete.
 
+import { openAnswerMenu } from "./answer_menu.js";
 import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -35,6 +36,8 @@ export class Messages {
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
     edit: (button, article) => this.edits.open(article, button),
+    more: (button, { dataset }) =>
+      openAnswerMenu(button, (model) => this.#act(dataset.messageId, "regenerate", { model })),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;

@@ -17,13 +17,15 @@ export function openHelp() {
 const typing = (node) =>
   node.matches("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
 
+const OPEN = ":popover-open:not(#peek)"; // what a citation shows takes no keys
+
 /** Whether Escape there means the answer, and not something that is open or being edited. */
 const meansAnswer = (node) =>
-  !$(":popover-open") && (node === document.body || node.closest("#composer, #transcript"));
+  !$(OPEN) && (node === document.body || node.closest("#composer, #transcript"));
 
 /** Whether Home and End there mean the conversation, and not a text or what lies above it. */
 const meansConversation = ({ target, altKey, ctrlKey, shiftKey }) =>
-  !(altKey || shiftKey || $(":popover-open")) &&
+  !(altKey || shiftKey || $(OPEN)) &&
   (target === document.body || target.closest("#chat")) &&
   (ctrlKey && target.id === "composer-text" ? !target.value : !typing(target));
 

@@ -20,6 +20,9 @@ export class Summarised {
     this.#drawSoon();
   }
 
+  /** The number of the last one. */
+  through = () => this.#parts.at(-1).last;
+
   /** Mark articles as the server would by now. */
   mark(articles) {
     for (const { dataset } of articles) {

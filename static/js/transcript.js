@@ -241,6 +241,9 @@ export class Transcript {
     this.#summarised.show(parts);
   }
 
+  /** The number of the last message that the model gets as a summary. */
+  summarisedThrough = () => this.#summarised.through();
+
   /** The divider of a compaction; `afterMessageId` if the divider itself does not say after which message. */
   putDivider(html, afterMessageId) {
     const divider = parse(html);

@@ -142,7 +142,7 @@ def test_a_tool_of_the_server_is_one_row_with_the_pages_it_found():
         )
     )
     assert len(page.all("details")) == 1
-    assert [a["href"] for a in page.all("a")] == ["https://cats.example"]
+    assert [a["href"] for a in page.all("a")] == ["https://cats.example", "#message-3"]
     assert "All cats" in page.text
 
 
@@ -159,7 +159,7 @@ def test_a_fetched_page_is_its_link_and_its_text():
             {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": fetched},
         )
     )
-    assert [a["href"] for a in page.all("a")] == ["https://cats.example"]
+    assert [a["href"] for a in page.all("a")] == ["https://cats.example", "#message-3"]
     assert "All cats" in page.text
     assert "Cats sleep a lot." in page.text
     assert "media_type" not in page.text

@@ -18,6 +18,7 @@ from agent.search.lexical import parse_query
 from agent.tokens import Limits
 from chat.db import in_db
 from chat.models import Conversation, Message, SearchEntry, Turn
+from chat.queries.conversation import load_state
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
 from chat.queries.search import find_messages
@@ -348,7 +349,7 @@ async def test_what_a_preview_leaves_out_is_read_on_to_its_end(user: User, windo
     row = await in_db(conversation.messages.get)
     (cut,) = preview_messages([to_agent_message(row)], limits)[0].blocks
     read, note, _ = re.split(r"\n\n(?=\[…)|(?<=…\])\n\n", cut["text"])
-    tools = await in_db(bind_tools, conversation, 3, nobody_is_asked)
+    tools = await in_db(bind_tools, await in_db(load_state, conversation.pk), 3, nobody_is_asked)
     results: list[dict] = []
     while note:
         arguments = json.loads(

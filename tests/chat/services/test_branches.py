@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from agent.context.assemble import assemble
+from agent.errors import AgentError, ErrorCode
 from agent.model.rules import find_violations
 from chat.errors import Refused
 from chat.html.message import render_message
@@ -22,6 +23,7 @@ from tests.chat.factories import (
     add_messages,
     make_compaction,
     make_conversation,
+    make_profile,
     make_turn,
     make_user,
 )
@@ -64,9 +66,10 @@ def edit(conversation: Conversation, number: int, text: str = "Otherwise.") -> T
     return branches.edit_message(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
 
 
-def regenerate(conversation: Conversation, number: int) -> Turn:
+def regenerate(conversation: Conversation, number: int, model: str = "") -> Turn:
     pk = message(conversation, number).pk
-    return branches.regenerate(conversation.owner, conversation.pk, pk, owner=OWNER).turn
+    owner = conversation.owner
+    return branches.regenerate(owner, conversation.pk, pk, owner=OWNER, model=model).turn
 
 
 def switch(conversation: Conversation, number: int) -> None:
@@ -112,6 +115,51 @@ def test_an_answer_with_tools_is_written_again_from_its_prompt(user: User) -> No
     )
     answer(regenerate(talk, 4))
     assert shown(talk) == [1, 5]
+
+
+def test_another_model_answers_once(talk: Conversation) -> None:
+    make_profile("other-model", context_window=50_000, output_price=7.0)
+    turn = regenerate(talk, 6, "other-model")
+    opening = requests.begin_answer(turn.pk)
+    assert opening.state.context.model == "other-model"
+    assert opening.state.limits.window == 50_000
+    used = {"input_tokens": 100, "output_tokens": 1_000_000}
+    blocks = [{"type": "text", "text": "Otherwise."}]
+    state = endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks, usage=used))
+    again = message(talk, 11)
+    assert again.model == "other-model"
+    assert again.cost == pytest.approx(7.0, abs=0.001)
+    assert state
+    assert state.profile.name == "test-model"
+    assert state.estimated  # what another model reported says nothing of the next request
+    talk.refresh_from_db()
+    assert talk.model == "test-model"
+    assert (
+        requests.send_message(
+            talk.owner, talk.pk, text="On.", client_id="1", expected_head=None, owner=OWNER
+        ).state.context.model
+        == "test-model"
+    )  # type: ignore[union-attr]
+
+
+def test_what_another_model_thought_is_not_sent_to_the_conversations_own(
+    talk: Conversation,
+) -> None:
+    make_profile("other-model")
+    turn = regenerate(talk, 6, "other-model")
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "theirs"}
+    blocks = [thinking, {"type": "text", "text": "Otherwise."}]
+    state = endings.end_turn(turn.pk, TurnOutcome(Turn.Status.COMPLETED, blocks=blocks))
+    assert state
+    assert "theirs" not in str(assemble(state.context).messages)
+
+
+def test_a_retry_asks_the_model_again_that_was_asked_for_once(talk: Conversation) -> None:
+    make_profile("other-model")
+    turn = regenerate(talk, 6, "other-model")
+    error = AgentError(ErrorCode.OVERLOADED, "Busy.", retryable=True)
+    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED, error=error))
+    assert requests.retry(talk, owner=OWNER).state.context.model == "other-model"
 
 
 @pytest.mark.parametrize("number", [2, 4])
