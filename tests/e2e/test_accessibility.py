@@ -255,7 +255,7 @@ NAME = """() => {
 
 def tab_to(page: Page, name: str, key: str = "Tab") -> None:
     """Tab until what has a name has the focus."""
-    for _ in range(60):
+    for _ in range(90):
         page.keyboard.press(key)
         if page.evaluate(NAME) == name:
             return
