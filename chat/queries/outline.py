@@ -21,7 +21,7 @@ WORDS = 80  # characters of each
 
 @dataclass(frozen=True, slots=True)
 class OwnTurn:
-    """A message of the user's by its first words, "" where it holds only files."""
+    """A message of the user's by its first words, or the names of its files."""
 
     number: int
     words: str

@@ -95,7 +95,8 @@ export class Outline {
   }
 
   #load() {
-    this.body.dispatchEvent(new Event("outline-outdated"));
+    const target = this.body;
+    window.htmx?.ajax("GET", target.dataset.url, { target, swap: "innerHTML" });
   }
 
   /** To the message at a position. */
@@ -120,16 +121,17 @@ export class Outline {
       (link) => numberOf(link) <= number && link.checkVisibility(),
     );
     entry?.setAttribute("aria-current", "location");
-    if (position) $(".here", this.body)?.setAttribute("x", position);
+    if (position) $(".here", this.body)?.setAttribute("transform", `translate(${position})`);
   }
 
   /** The message that is being read: at the end, where not all can come to the top, the focused or last one. */
   #findRead() {
-    const articles = this.transcript.articles();
-    if (this.transcript.scrolling.follows())
-      return articles.find((node) => node === document.activeElement) ?? articles.at(-1);
     const line = this.scroller.getBoundingClientRect().top + BELOW_TOP;
-    return articles.find((node) => node.getBoundingClientRect().bottom > line);
+    const shown = this.transcript
+      .articles()
+      .filter((node) => node.getBoundingClientRect().bottom > line);
+    if (!this.transcript.scrolling.follows()) return shown[0];
+    return shown.find((node) => node === document.activeElement) ?? shown.at(-1);
   }
 }
 
