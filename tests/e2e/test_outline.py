@@ -71,7 +71,7 @@ def test_the_outline_stays_beside_the_transcript_marks_the_place_and_leads_there
     chat.keyboard.press(OUTLINE)
     expect(outline).to_be_hidden()
     chat.reload()
-    expect(chat.locator("#message-8")).to_be_in_viewport()
+    expect(chat.locator("#message-1")).to_be_focused()  # as the address says
     expect(outline).to_be_hidden()
 
 
