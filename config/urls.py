@@ -3,7 +3,16 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from chat.web import attachment, conversation, instructions, memory, message, metrics, summary
+from chat.web import (
+    attachment,
+    conversation,
+    instructions,
+    memory,
+    message,
+    metrics,
+    outline,
+    summary,
+)
 
 message_paths = [
     path("markdown/", message.message_markdown, name="message_markdown"),
@@ -27,7 +36,12 @@ urlpatterns = [
     path("c/<uuid:pk>/messages/", conversation.messages, name="messages"),
     path("c/<uuid:pk>/messages/since/<int:seconds>/", message.message_since, name="message_since"),
     path("c/<uuid:pk>/messages/number/<int:number>/", message.message_peek, name="message_peek"),
+    path("c/<uuid:pk>/messages/at/<int:position>/", outline.message_at, name="message_at"),
     path("c/<uuid:pk>/messages/<int:message>/", include(message_paths)),
+    path("c/<uuid:pk>/outline/", outline.outline, name="outline"),
+    path(
+        "c/<uuid:pk>/outline/<int:after>/<int:before>/", outline.outline_turns, name="outline_turns"
+    ),
     path("c/<uuid:pk>/export.md", exports, {"form": "markdown"}, name="export_markdown"),
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),
     path("c/<uuid:pk>/usage/", message.usage, name="usage"),

@@ -43,8 +43,17 @@ def read_outlook(summary: Summary) -> Outlook:
     return Outlook(_read_last(decisions["said"] if decisions else ""), _read_last(work))
 
 
+def read_headline(chapter: str) -> str:
+    """What a chapter is about: its first decision, else the first line of what it says, "" for
+    none."""
+    text = remove_unverified(chapter)
+    decisions = _DECISIONS.search(text)
+    decided = read_opening(decisions["said"]) if decisions else ""
+    return decided or read_opening(text.replace(NOTE, ""))
+
+
 def read_opening(text: str) -> str:
-    """The first line of an answer that is prose, as plain text; "" for none."""
+    """The first line of a text that is prose, as plain text; "" for none."""
     return next(_read_lines(text), "")
 
 

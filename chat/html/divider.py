@@ -2,6 +2,7 @@
 reload."""
 
 import re
+from collections.abc import Sequence
 from zlib import crc32
 
 from django.core.cache import cache
@@ -13,6 +14,7 @@ from django.utils.translation import get_language, gettext, gettext_lazy, ngette
 from agent.compaction.chapters import BETWEEN
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections
+from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html import markdown
@@ -20,7 +22,7 @@ from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.message import CACHE_SECONDS, VERSION, Part, render_source
 from chat.html.summarised import CHAPTER_RANGE
-from chat.models import Compaction
+from chat.models import Compaction, Message
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
@@ -44,8 +46,9 @@ def render_divider(compaction: Compaction) -> str:
     parts = draw_safely(
         f"summary {compaction.pk}",
         lambda: render_summary_parts(compaction.summary),
-        lambda: [{"kind": "chapter", "range": "", "html": render_source(compaction.summary)}],
+        lambda: [{"kind": "work", "html": render_source(compaction.summary)}],
     )
+    _add_times(compaction, parts)
     html = render_to_string(
         "chat/transcript/divider.html",
         {
@@ -58,6 +61,7 @@ def render_divider(compaction: Compaction) -> str:
             "trigger": name_trigger(compaction),
             "note": note,
             "parts": parts,
+            "several": sum(part["kind"] == "chapter" for part in parts) > 1,
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
     )
@@ -149,15 +153,18 @@ def _explain_way(compaction: Compaction) -> str:
 
 
 def render_summary_parts(text: str) -> list[Part]:
-    """A stored summary as HTML: its chapters, each with its `range` of messages, then the current
+    """A stored summary as HTML: its chapters, each with its `range` of messages in words, its
+    `first` and `last` number and its `headline`, the last one marked as `newest`; then the current
     work, the user's standing instructions and the index of exact values, as far as it has them."""
     summary = Summary.from_text(text)
     parts = [_chapter(chapter) for chapter in summary.chapters]
+    if parts:
+        parts[-1]["newest"] = True
     left_out = count_left_out(summary.instructions)
     pins = summary.instructions.removeprefix(LEFT_OUT.format(count=left_out))
     work, _, index = summary.appendix.partition(INDEX_HEADING)
     if work.strip():
-        parts.append(_chapter(work))
+        parts.append({"kind": "work", "html": _summary_html(work)})
     for kind, lines in ("pins", pins), ("index", index):
         # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
@@ -177,13 +184,25 @@ def count_left_out(instructions: str) -> int:
 
 def _chapter(text: str) -> Part:
     covered = CHAPTER_RANGE.match(text)
+    said = text[covered.end() :] if covered else text
+    numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
     return {
         "kind": "chapter",
-        "range": gettext("Messages #{first} to #{last}").format(**covered.groupdict())
-        if covered
-        else "",
-        "html": _summary_html(text[covered.end() :] if covered else text),
+        "range": gettext("Messages #{first} to #{last}").format(**numbers) if covered else "",
+        "headline": read_headline(said),
+        "html": _summary_html(said),
+        **numbers,
     }
+
+
+def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:
+    """Give each chapter the times of its first and last message, None for those that are gone."""
+    ranges = [part for part in parts if "first" in part]
+    numbers = [part[end] for part in ranges for end in ("first", "last")]
+    rows = Message.objects.filter(conversation=compaction.conversation_id, number__in=numbers)
+    times = dict(rows.values_list("number", "created_at"))
+    for part in ranges:
+        part |= {"began": times.get(part["first"]), "ended": times.get(part["last"])}
 
 
 def _summary_html(text: str) -> SafeString:

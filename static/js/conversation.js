@@ -7,6 +7,7 @@ import { Composer } from "./composer.js";
 import { serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
 import { $, refocus } from "./dom.js";
+import { foldChapters } from "./summary.js";
 import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
 import { gettext } from "./gettext.js";
@@ -15,6 +16,7 @@ import { post, refusal, request } from "./http.js";
 import { MessageLinks } from "./message_links.js";
 import { Messages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { Outline } from "./outline.js";
 import { Questions } from "./questions.js";
 import { openDialog } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
@@ -61,6 +63,7 @@ export class Conversation {
     this.messages = new Messages({ transcript, url: messagesUrl });
     const { go } = new MessageLinks({ transcript, onSwitch: this.messages.switchTo });
     this.goTo = new GoTo({ url: messagesUrl, go });
+    this.outline = new Outline({ transcript, url: messagesUrl, go });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
     this.topbar = new Topbar({ placeUrl, modelUrl, homeUrl: this.homeUrl });
@@ -87,6 +90,7 @@ export class Conversation {
       compact: (focus, done) => this.#compact({ focus, done }),
       context: () => this.gauge.open(),
       goto: (words, done) => this.goTo.command(words, done),
+      outline: () => this.outline.open(),
       new: () => this.goHome(),
       help: openHelp,
       system: () => openDialog(this.page.settingsUrl),
@@ -109,6 +113,7 @@ export class Conversation {
       onStop: () => this.#stop(),
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),
+      onOutline: () => this.outline.toggle(),
     });
     document.addEventListener("submit", (event) => {
       if (event.target.id !== "compact-form") return;
@@ -129,6 +134,8 @@ export class Conversation {
   #actions = {
     ask: (button) => this.composer.ask(button.dataset.text),
     "go-to": () => this.goTo.open(),
+    outline: () => this.outline.toggle(),
+    "fold-chapters": (button) => foldChapters(button.closest(".summary-body")),
     retry: async (button) => {
       button.disabled = true;
       await this.#retry(button.dataset.url);

@@ -43,6 +43,11 @@ export function localiseTimes(root = document) {
   for (const node of $$("time[datetime]:not([title])", root)) {
     const date = new Date(node.dateTime);
     if (Number.isNaN(date.getTime())) continue;
+    if (node.dataset.until) {
+      const days = new Intl.DateTimeFormat([], { dateStyle: "medium" });
+      node.textContent = node.title = days.formatRange(date, new Date(node.dataset.until));
+      continue;
+    }
     const sameDay = date.toDateString() === new Date().toDateString();
     const style = sameDay ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
     node.textContent = date.toLocaleString([], style);

@@ -35,9 +35,11 @@ async function caughtUp(chat, frame) {
   if (frame.compaction) chat.compaction.started(frame.compaction);
   chat.drawState();
   const behind = transcript.hasUnsettled(chat.live?.messageId) || missedEnd;
+  const missedHead = frame.head !== transcript.head();
   if (frame.head < transcript.head()) await transcript.showNewest(); // another branch, or deletions
   else if (frame.head > transcript.head() || behind) await transcript.catchUp();
   if (missedEnd || missedCompaction) await chat.showCurrentSummary();
+  if (missedHead || missedEnd || missedCompaction) chat.outline.refresh();
   if (chat.live) transcript.drawLive(chat.live);
   chat.toolRows.restore(frame.turn);
   chat.questions.restore(frame.questions);
@@ -63,10 +65,12 @@ function messageCreated(chat, frame) {
 
 function messageDeleted(chat, frame) {
   forgetCitations();
+  chat.outline.refresh();
   return chat.transcript.remove(frame.id);
 }
 
 async function branchChanged(chat, frame) {
+  chat.outline.refresh();
   chat.compaction.forgetOutcome();
   await chat.transcript.goOtherWay(frame.after);
   chat.messages.arrived();
@@ -77,8 +81,10 @@ async function branchChanged(chat, frame) {
 function turnStarted(chat, frame) {
   chat.turn = { turnId: frame.turn_id, kind: frame.kind };
   chat.live = null;
-  if (frame.kind === "answer") chat.transcript.setTyping(true);
-  else chat.onCompacting?.();
+  if (frame.kind === "answer") {
+    chat.transcript.setTyping(true);
+    chat.outline.refresh();
+  } else chat.onCompacting?.();
   chat.onCompacting = null;
   chat.drawState();
 }
@@ -135,13 +141,17 @@ function compactionProgressed(chat, frame) {
 
 function compactionCompleted(chat, frame) {
   chat.compaction.completed(frame);
-  if (frame.success) chat.gauge.show({ held: false });
+  if (frame.success) {
+    chat.gauge.show({ held: false });
+    chat.outline.refresh();
+  }
   if (chat.isAnswering() && !chat.live) chat.transcript.setTyping(true);
 }
 
 function compactionReverted(chat, frame) {
   document.getElementById(`compaction-${frame.id}`)?.remove();
   chat.compaction.forgetOutcome();
+  chat.outline.refresh();
   chat.showCurrentSummary();
 }
 

@@ -36,8 +36,9 @@ async function goToEnd(go, index) {
   if (article && !typing(document.activeElement)) focusOn(article);
 }
 
-/** `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the ends of a conversation. */
-export function startShortcuts({ onStop = () => false, onHome, onEnd } = {}) {
+/** `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the ends of a conversation,
+ * `onOutline()` its outline. */
+export function startShortcuts({ onStop = () => false, onHome, onEnd, onOutline } = {}) {
   const help = $("#help");
   help.addEventListener("click", (event) => {
     if (event.target.closest("[data-action=close-help]")) help.close();
@@ -50,10 +51,11 @@ export function startShortcuts({ onStop = () => false, onHome, onEnd } = {}) {
   document.addEventListener("keydown", (event) => {
     const control = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
-    if (event.defaultPrevented || event.isComposing || $("dialog[open]")) return;
+    if (event.defaultPrevented || event.isComposing || $(":modal")) return;
     const act = () => {
       if (control && key === "/") openHelp();
       else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
+      else if (control && event.shiftKey && key === "l" && onOutline) onOutline();
       else if (control && !event.shiftKey && key === "k") focusSearch();
       else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
         step(key === "arrowup" ? -1 : 1);

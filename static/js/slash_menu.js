@@ -21,6 +21,11 @@ export const COMMANDS = [
     text: gettext("Go to a message by its number, or to the first one of a day"),
     takesText: true,
   },
+  {
+    name: "outline",
+    hint: "",
+    text: gettext("Show chapters, your messages and standing instructions"),
+  },
   { name: "new", hint: "", text: gettext("Start a new chat") },
   {
     name: "model",

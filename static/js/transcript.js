@@ -10,6 +10,7 @@ import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";
 import { Scrolling } from "./scrolling.js";
 import { Summarised } from "./summarised.js";
+import { keepFolds } from "./summary.js";
 
 const isStreaming = (node) => node.dataset.status === "streaming";
 const positionOf = (node) => Number(node?.dataset.position);
@@ -254,8 +255,7 @@ export class Transcript {
     this.change(() => {
       // Of several compactions that reach to one message, the last counts.
       while (anchor.nextElementSibling?.matches(".divider")) {
-        const details = $("details[open]", anchor.nextElementSibling);
-        if (details && $("details", divider)) $("details", divider).open = true;
+        keepFolds(anchor.nextElementSibling, divider);
         anchor.nextElementSibling.remove();
       }
       anchor.after(divider);

@@ -1,0 +1,139 @@
+"""The way through a conversation: chapters, what the user said, standing instructions. Writes
+nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+
+from agent.compaction.chapters import Chapter, list_standing
+from agent.compaction.outlook import read_headline
+from agent.compaction.pins import Pin
+from agent.context.pruning import shorten_text
+from chat.models import Conversation, Message
+from chat.queries.summaries import read_chapters
+
+PAGE = 100  # turns that are listed at once
+WORDS = 80  # characters of each
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTurn:
+    """A message of the user's by its first words, or the names of its files."""
+
+    number: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTurns:
+    """The newest of a part of the conversation. `before`: the number before which there are more,
+    0 for none."""
+
+    turns: Sequence[OwnTurn]
+    after: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterEntry:
+    """A chapter by its message numbers and times, None where those messages are gone, and by the
+    positions that it takes on the branch."""
+
+    first: int
+    through: int
+    began: datetime | None
+    ended: datetime | None
+    headline: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`length`: positions of the branch; `covered`: those of the chapters. `pinned`: positions of
+    the messages that the pins stand in."""
+
+    chapters: Sequence[ChapterEntry]
+    recent: OwnTurns
+    pins: Sequence[Pin]
+    pinned: Sequence[int]
+    covered: int
+    length: int
+
+
+def load_outline(conversation: Conversation) -> Outline:
+    """In four statements, whatever the conversation holds."""
+    chapters = read_chapters(conversation.compaction)
+    pins = list_standing(chapters)
+    ends = [number for each in chapters for number in (each.first, each.through)]
+    places = _load_places(conversation, {*ends, *(pin.number for pin in pins)})
+    entries = _place_chapters(chapters, places)
+    head = _load_branch(conversation).order_by("-position").values_list("position", flat=True)
+    return Outline(
+        chapters=entries,
+        recent=list_own_turns(conversation, after=chapters[-1].through if chapters else 0),
+        pins=pins,
+        pinned=sorted({places[pin.number][0] for pin in pins if pin.number in places}),
+        covered=sum(each.length for each in entries),
+        length=next(iter(head[:1]), -1) + 1,
+    )
+
+
+def list_own_turns(
+    conversation: Conversation, *, after: int = 0, before: int | None = None
+) -> OwnTurns:
+    """What the user said after one number and before another, None for no end. One statement."""
+    rows = _load_branch(conversation).filter(role=Message.Role.USER, number__gt=after)
+    if before is not None:
+        rows = rows.filter(number__lt=before)
+    # The results of tools are messages of the user's too.
+    said = rows.exclude(blocks__0__type="tool_result").order_by("-position")
+    found = list(said.values_list("number", Left("text", 4 * WORDS))[: PAGE + 1])
+    turns = [
+        OwnTurn(number, shorten_text(" ".join(text.split()), WORDS))
+        for number, text in reversed(found[:PAGE])
+    ]
+    return OwnTurns(turns, after, turns[0].number if len(found) > PAGE else 0)
+
+
+def find_number_at(conversation: Conversation, position: int) -> int | None:
+    """The number of the branch's message at a position, or the next one where that is deleted; None
+    after its end."""
+    rows = _load_branch(conversation).filter(position__gte=position).order_by("position")
+    return rows.values_list("number", flat=True).first()
+
+
+def _load_branch(conversation: Conversation) -> QuerySet[Message]:
+    return Message.objects.filter(conversation=conversation, active=True)
+
+
+def _load_places(
+    conversation: Conversation, numbers: Iterable[int]
+) -> dict[int, tuple[int, datetime]]:
+    """Positions and times of messages by their numbers."""
+    rows = _load_branch(conversation).filter(number__in=numbers)
+    return {
+        number: (position, written)
+        for number, position, written in rows.values_list("number", "position", "created_at")
+    }
+
+
+def _place_chapters(
+    chapters: Sequence[Chapter], places: dict[int, tuple[int, datetime]]
+) -> list[ChapterEntry]:
+    entries = []
+    start = 0
+    for each in chapters:
+        last, ended = places.get(each.through, (start - 1, None))
+        _, began = places.get(each.first, (0, None))
+        length = last + 1 - start
+        entries.append(
+            ChapterEntry(
+                each.first, each.through, began, ended, read_headline(each.text), start, length
+            )
+        )
+        start += length
+    return entries
