@@ -161,6 +161,7 @@ class Migration(migrations.Migration):
                 ('pinned', models.BooleanField(default=False)),
                 ('archived', models.BooleanField(default=False)),
                 ('temporary', models.BooleanField(default=False, help_text='Not listed; deleted when it is left, at the latest after a day.')),
+                ('deleted_at', models.DateTimeField(blank=True, help_text='By its owner, who can restore it until a sweep removes it.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('updated_at', models.DateTimeField(auto_now_add=True, help_text='The last message.')),
                 ('compressed_context', models.TextField(blank=True, help_text='Exactly the text that is injected into the system prompt.', null=True)),

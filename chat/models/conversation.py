@@ -7,6 +7,14 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from accounts.models import User
+
+
+class ConversationSet(models.QuerySet["Conversation"]):
+    def of(self, owner: User | int) -> "models.QuerySet[Conversation]":
+        """What somebody has: not what they deleted and might still restore."""
+        return self.filter(owner=owner, deleted_at=None)
+
 
 class Conversation(models.Model):
     """One thread. The `compressed_*` fields describe the active branch and are written together
@@ -26,6 +34,11 @@ class Conversation(models.Model):
     archived = models.BooleanField(default=False)
     temporary = models.BooleanField(
         default=False, help_text="Not listed; deleted when it is left, at the latest after a day."
+    )
+    deleted_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="By its owner, who can restore it until a sweep removes it.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, help_text="The last message.")
@@ -100,6 +113,8 @@ class Conversation(models.Model):
     cost = models.FloatField(default=0.0, help_text="US dollars, compactions included.")
     compactions_completed = models.PositiveIntegerField(default=0)
     compaction_cost = models.FloatField(default=0.0, help_text="US dollars.")
+
+    objects = ConversationSet.as_manager()
 
     class Meta:
         indexes = [

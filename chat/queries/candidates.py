@@ -12,7 +12,7 @@ from heapq import nlargest
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from agent.search.lexical import APART, Documents, Query, Term, weigh_terms
 from chat.models import Conversation, Message, SearchEntry
@@ -47,7 +47,7 @@ class Candidates(NamedTuple):
 
 def search_in(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conversation]:
     """The conversations that are searched: all but temporary ones, or this one."""
-    owned = Conversation.objects.filter(owner=owner_id)
+    owned = Conversation.objects.of(owner_id)
     return owned.filter(pk=conversation_id) if conversation_id else owned.filter(temporary=False)
 
 
@@ -143,8 +143,10 @@ def _count_messages(owner_id: int) -> int:
 
 
 def _find_hidden(owner_id: int) -> set[int]:
-    """The messages that no search in all conversations finds: on other branches, or temporary."""
+    """The messages that no search in all conversations finds: on other branches, in temporary
+    conversations or in deleted ones."""
     owned = Conversation.objects.filter(owner=owner_id)
     branches = Message.objects.filter(conversation__in=owned, active=False)
-    passing = SearchEntry.objects.filter(conversation__in=owned.filter(temporary=True))
+    left = owned.filter(Q(temporary=True) | Q(deleted_at__isnull=False))
+    passing = SearchEntry.objects.filter(conversation__in=left)
     return {*branches.values_list("pk", flat=True), *passing.values_list("pk", flat=True)}

@@ -30,7 +30,8 @@ def list_recent(user: User) -> list[Recent]:
         conversation=OuterRef("pk"), active=True, role=Message.Role.ASSISTANT
     ).exclude(text="")
     rows = (
-        Conversation.objects.filter(owner=user, archived=False, temporary=False)
+        Conversation.objects.of(user)
+        .filter(archived=False, temporary=False)
         .only("title", "updated_at", "compressed_context")
         .annotate(
             answer=Subquery(answers.order_by("-position").values(start=Left("text", OPENING))[:1])

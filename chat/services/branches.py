@@ -92,7 +92,7 @@ def send_as_branch(
     0: none), though the conversation has gone on from there: its continuation stays as a branch."""
     prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+        conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
         head = expected_head or 0
         tip = conversation.messages.filter(number=head).first()
@@ -148,7 +148,7 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
 
 def _locked(user: User, conversation_id: UUID, message_id: int) -> tuple[Conversation, Message]:
     """A user's conversation, locked and idle, and one of its messages."""
-    conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+    conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
     message = conversation.messages.select_related("parent").get(pk=message_id)
     refuse_if_busy(conversation)
     return conversation, message

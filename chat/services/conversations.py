@@ -1,13 +1,13 @@
 """Conversations: create, rename, change settings, delete."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -26,13 +26,15 @@ from config.rows import read_values
 
 TITLE_LENGTH = 200
 TEMPORARY_KEPT = timedelta(days=1)
+# The page offers to undo a deletion for 8 s; this leaves the request, on a slow line too, its time.
+DELETED_KEPT = timedelta(seconds=30)
 _IN_REQUEST = {"model", "system_prompt", "tool_settings", "keep_first_message"}
 OPENING_TITLE = 60  # characters of the first message that name a conversation until it has a title
 
 
 def load_owned(user: User, conversation_id: UUID) -> Conversation:
     """The user's own conversation; Conversation.DoesNotExist for anybody else's."""
-    return Conversation.objects.get(owner=user, pk=conversation_id)
+    return Conversation.objects.of(user).get(pk=conversation_id)
 
 
 def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
@@ -92,36 +94,70 @@ def _set_title(conversation: Conversation, title: str, **values: Any) -> None:
         emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
 
 
-def set_pinned(conversation: Conversation, *, pinned: bool) -> None:
-    """Keep it on top of the sidebar, or no longer."""
-    _set_place(conversation, pinned=pinned)
+def set_pinned(user: User, ids: Collection[UUID], *, pinned: bool) -> int:
+    """Keep conversations on top of the sidebar, or no longer; how many the user has of them."""
+    return _change_listed(Conversation.objects.of(user).filter(pk__in=ids), pinned=pinned)
 
 
-def set_archived(conversation: Conversation, *, archived: bool) -> None:
-    """Put it away from the sidebar, or back."""
-    _set_place(conversation, archived=archived)
+def set_archived(user: User, ids: Collection[UUID], *, archived: bool) -> int:
+    """Put conversations away from the sidebar, or back; how many the user has of them."""
+    return _change_listed(Conversation.objects.of(user).filter(pk__in=ids), archived=archived)
 
 
-def _set_place(conversation: Conversation, **values: bool) -> None:
+def restore(user: User, ids: Collection[UUID]) -> int:
+    """Undo `discard`; how many conversations were still there."""
+    discarded = Conversation.objects.filter(owner=user, deleted_at__isnull=False, pk__in=ids)
+    return _change_listed(discarded, deleted_at=None)
+
+
+def _change_listed(rows: QuerySet[Conversation], **values: Any) -> int:
     with transaction.atomic():
-        Conversation.objects.filter(pk=conversation.pk).update(**values)
-        emit(user_group(conversation.owner_id), from_rows.conversation_updated(conversation))
+        changed = list(rows.order_by("pk").select_for_update())
+        Conversation.objects.filter(pk__in=[row.pk for row in changed]).update(**values)
+        for row in changed:
+            emit(user_group(row.owner_id), from_rows.conversation_updated(row))
+    return len(changed)
+
+
+def discard(user: User, ids: Collection[UUID]) -> list[UUID]:
+    """Delete conversations so that `restore` can undo it for a while, temporary ones at once. Their
+    pages are told so. Returns which of them the user had."""
+    with transaction.atomic():
+        rows = list(
+            Conversation.objects.of(user).filter(pk__in=ids).order_by("pk").select_for_update()
+        )
+        kept = [row.pk for row in rows if not row.temporary]
+        Conversation.objects.filter(pk__in=kept).update(deleted_at=timezone.now())
+        for pk in kept:
+            _tell_deleted(pk, user.pk)
+        passing = [row for row in rows if row.temporary]
+    for row in passing:
+        delete(row)
+    return [row.pk for row in rows]
 
 
 def find_abandoned() -> list[UUID]:
-    """Temporary conversations that nobody has written in for a day."""
-    left = Conversation.objects.filter(
-        temporary=True, updated_at__lt=timezone.now() - TEMPORARY_KEPT
+    """Temporary conversations that nobody has written in for a day, and deleted ones that can no
+    longer be restored."""
+    return list(_abandoned().values_list("pk", flat=True))
+
+
+def _abandoned() -> QuerySet[Conversation]:
+    now = timezone.now()
+    return Conversation.objects.filter(
+        Q(temporary=True, updated_at__lt=now - TEMPORARY_KEPT)
+        | Q(deleted_at__lt=now - DELETED_KEPT)
     )
-    return list(left.values_list("pk", flat=True))
 
 
-def delete_by_id(conversation_id: UUID) -> int:
-    """`delete`, and how many: it may be gone already."""
-    conversation = Conversation.objects.filter(pk=conversation_id).first()
-    if conversation is None:
-        return 0
-    delete(conversation)
+def delete_abandoned(conversation_id: UUID) -> int:
+    """`delete`, and how many: it may be gone already, or restored."""
+    with transaction.atomic():
+        _lock_turns(conversation_id)
+        conversation = _abandoned().select_for_update().filter(pk=conversation_id).first()
+        if conversation is None:
+            return 0
+        delete(conversation)
     return 1
 
 
@@ -143,18 +179,26 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
 
 def delete(conversation: Conversation) -> None:
     """Delete a conversation with everything in it; a running turn ends without a trace."""
-    group, owner = conversation_group(conversation.pk), user_group(conversation.owner_id)
-    event = ConversationDeleted(str(conversation.pk))
+    pk, owner = conversation.pk, conversation.owner_id
     with transaction.atomic():
-        # Rows are locked in the order in which the end of a turn locks them.
-        active = Turn.objects.filter(conversation=conversation, status__in=Turn.ACTIVE)
-        list(active.select_for_update())
+        _lock_turns(pk)
         sent = Attachment.objects.filter(messages__conversation=conversation)
         files = list(sent.values_list("pk", flat=True))
         conversation.delete()
         attachments.discard(Attachment.objects.filter(pk__in=files))
-        emit(group, event)
-        emit(owner, event)
+        _tell_deleted(pk, owner)
+
+
+def _lock_turns(conversation_id: UUID) -> None:
+    """Rows are locked in the order in which the end of a turn locks them: turns first."""
+    active = Turn.objects.filter(conversation=conversation_id, status__in=Turn.ACTIVE)
+    list(active.select_for_update())
+
+
+def _tell_deleted(conversation_id: UUID, owner_id: int) -> None:
+    event = ConversationDeleted(str(conversation_id))
+    emit(conversation_group(conversation_id), event)
+    emit(user_group(owner_id), event)
 
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:

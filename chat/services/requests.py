@@ -93,7 +93,7 @@ def send_prompt(
         # was is looked up only then.
         with transaction.atomic():
             conversation = read_row(Conversation, lock=True, pk=conversation_id, owner=user.pk)
-            if conversation is None:
+            if conversation is None or conversation.deleted_at:
                 raise Conversation.DoesNotExist
             # PostgreSQL would let the new turn wait for one that is just ending, and that one for
             # the conversation: a deadlock.

@@ -53,7 +53,7 @@ def open_compaction_turn(
     Refused while another turn runs, and where there is too little to summarise.
     """
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=conversation_id, owner=user)
+        conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
         planned = summaries.plan_or_refuse(state, extent)

@@ -116,7 +116,7 @@ def _conversation(scope: Scope, input: dict[str, Any]) -> UUID:
 
 
 def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: int) -> str:
-    owned = Conversation.objects.filter(pk=conversation_id, owner=scope.owner_id)
+    owned = Conversation.objects.of(scope.owner_id).filter(pk=conversation_id)
     rows = Message.objects.filter(
         conversation__in=owned, active=True, number__range=(first, last)
     ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))

@@ -16,6 +16,7 @@ from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
 from chat.live.admission import Sender
+from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Turn
 from chat.protocol import from_rows
@@ -37,6 +38,7 @@ from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
 
+CHANGES = ("pinned", "archived", "deleted")
 SEARCH_CHARACTERS = 500  # of the sidebar's box
 
 
@@ -205,43 +207,52 @@ def _scripted(request: HttpRequest) -> bool:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Give a conversation a title."""
+    """Ask for a title, or give it to the conversation."""
     row = find_conversation(request, pk)
+    if request.method == "GET":
+        return render(request, "chat/dialogs/conversation_rename.html", {"conversation": row})
     form = RenameForm(request.POST)
     if not form.is_valid():
         return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
     conversations.rename(row, form.cleaned_data["title"])
-    return HttpResponse(status=204) if _scripted(request) else redirect(row)
+    if not _scripted(request):
+        return redirect(row)
+    return trigger_client_event(HttpResponse(status=204), "conversation-renamed")
 
 
 @login_required
 @require_POST
-def conversation_place(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Pin or archive a conversation, or undo that: `pinned` or `archived` is 1 or empty."""
-    row = find_conversation(request, pk)
-    if "pinned" in request.POST:
-        conversations.set_pinned(row, pinned=bool(request.POST["pinned"]))
-    if "archived" in request.POST:
-        conversations.set_archived(row, archived=bool(request.POST["archived"]))
-    return HttpResponse(status=204)
+async def conversations_change(request: HttpRequest) -> HttpResponse:
+    """Pin, archive or delete the conversations with these `id`s, or undo that: `pinned`, `archived`
+    or `deleted` is 1 or empty."""
+    user = await load_user(request)
+    ids = [pk for text in request.POST.getlist("id") if (pk := _uuid(text))]
+    match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
+        case [("pinned", on)]:
+            count = await in_db(conversations.set_pinned, user, ids, pinned=on)
+        case [("archived", on)]:
+            count = await in_db(conversations.set_archived, user, ids, archived=on)
+        case [("deleted", True)]:
+            count = await _discard(user, ids)
+        case [("deleted", False)]:
+            count = await in_db(conversations.restore, user, ids)
+        case _:
+            return HttpResponse("One of pinned, archived and deleted is needed.", status=400)
+    return HttpResponse(status=204 if count else 404)
 
 
-@login_required
-@require_http_methods(["GET", "POST"])
-async def conversation_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Ask first, then delete."""
-    await load_user(request)
-    row = await in_db(find_conversation, request, pk)
-    if request.method == "GET":
-        return render(request, "chat/dialogs/conversation_delete.html", {"conversation": row})
-    if live := runner.find_live(pk):
-        runner.stop(live)
-    await in_db(conversations.delete, row)
-    if _scripted(request):
-        return HttpResponse(status=204, headers={"HX-Redirect": "/"})
-    return redirect("home")
+async def _discard(user: User, ids: list[UUID]) -> int:
+    """Delete for now; how many. Answers that are being written there stop, and keep their text."""
+    deleted = await in_db(conversations.discard, user, ids)
+    for pk in deleted:
+        if live := runner.find_live(pk):
+            runner.stop(live)
+    active = Turn.objects.filter(conversation__in=deleted, status__in=Turn.ACTIVE)
+    for turn in await in_db(list, active.exclude(owner=runner.owner)):
+        await stop_elsewhere(turn)
+    return len(deleted)
 
 
 @login_required

@@ -142,7 +142,7 @@ def load_sidebar(user: User, query: str = "", *, archived: bool = False, count: 
     where these are all), and whether it leads on to archived ones."""
     groups, more = _groups(user, query, archived=archived, count=max(count, SIDEBAR))
     has_archived = not (query or archived) and (
-        Conversation.objects.filter(owner=user, archived=True, temporary=False).exists()
+        Conversation.objects.of(user).filter(archived=True, temporary=False).exists()
     )
     return {"groups": groups, "more": more, "archived": archived, "has_archived": has_archived}
 
@@ -152,7 +152,7 @@ def _groups(
 ) -> tuple[list[tuple[str, list[Conversation]]], int]:
     """The newest `count` conversations by age, pinned ones first, or the archived ones, and how
     many to ask for to see more. Empty groups are left out, and so are temporary conversations."""
-    rows = Conversation.objects.filter(owner=user, archived=archived, temporary=False)
+    rows = Conversation.objects.of(user).filter(archived=archived, temporary=False)
     if query:
         titles = rows.order_by("-updated_at").values_list("pk", "title")
         rows = rows.filter(

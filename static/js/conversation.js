@@ -55,7 +55,7 @@ export class Conversation {
     });
   }
 
-  #makeParts({ messagesUrl, placeUrl, modelUrl, compactUrl }) {
+  #makeParts({ messagesUrl, modelUrl, compactUrl }) {
     const send = (frame) => this.#send(frame);
     startBlocks($("#transcript"));
     const transcript = new Transcript({ url: messagesUrl });
@@ -66,7 +66,7 @@ export class Conversation {
     this.outline = new Outline({ transcript, url: messagesUrl, go });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
-    this.topbar = new Topbar({ placeUrl, modelUrl, homeUrl: this.homeUrl });
+    this.topbar = new Topbar({ id: this.id, modelUrl });
     this.gauge = new Gauge({ onCompact: () => openDialog(compactUrl) });
     const onLock = (on) => {
       this.#compacting = on;

@@ -33,8 +33,8 @@ export async function request(url, options = {}) {
 }
 
 /** POST an object or a form's data. null where the server could not be reached. */
-export const post = (url, fields = {}) =>
-  request(url, { method: "POST", body: new URLSearchParams(fields) }).catch(() => null);
+export const post = (url, fields = {}, options = {}) =>
+  request(url, { method: "POST", body: new URLSearchParams(fields), ...options }).catch(() => null);
 
 /** Why the server refused, in its own words where it has some, else `otherwise`. */
 export async function refusal(response, otherwise) {

@@ -6,16 +6,18 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
+import { startListed } from "./listed.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
 import { startTemporaryChat } from "./temporary_chat.js";
 
-const { conversationId: id = "", deleteUrl, temporary, user } = $("#chat").dataset;
+const { conversationId: id = "", temporary, user } = $("#chat").dataset;
 startShell(id);
 startCitations(); // before the shortcuts: its Escape comes first
 startFoundWords();
-startTemporaryChat(temporary == null ? "" : deleteUrl);
+startTemporaryChat(temporary == null ? "" : id);
+startListed();
 localiseTimes();
 if (id) new Conversation(id);
 else {

@@ -157,6 +157,7 @@ const DONE = {
   "settings-saved": gettext("Settings saved"),
   "summary-saved": gettext("Summary saved. Every exact value in it was found in the messages."),
   "summary-reverted": gettext("Reverted"),
+  "conversation-renamed": gettext("Renamed"),
 };
 
 function startDialog() {

@@ -1,9 +1,10 @@
-// Local storage that may be full or forbidden.
+// Storage that may be full or forbidden.
 
-export const storage = {
+/** `area()` raises where it is forbidden. */
+const guarded = (area) => ({
   get(key) {
     try {
-      return localStorage.getItem(key);
+      return area().getItem(key);
     } catch {
       return null;
     }
@@ -11,10 +12,13 @@ export const storage = {
   /** Keep a text; an empty one is forgotten. */
   set(key, value) {
     try {
-      if (value) localStorage.setItem(key, value);
-      else localStorage.removeItem(key);
+      if (value) area().setItem(key, value);
+      else area().removeItem(key);
     } catch {
       // A draft that cannot be kept is no reason to stop typing.
     }
   },
-};
+});
+
+export const storage = guarded(() => localStorage);
+export const tabStorage = guarded(() => sessionStorage);

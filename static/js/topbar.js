@@ -3,18 +3,14 @@
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
+import { changeListed } from "./listed.js";
 import { showNotice } from "./notice.js";
 import { refreshSidebar } from "./shell.js";
 
-const LABELS = {
-  pinned: { 1: gettext("Pin to the top"), "": gettext("Unpin") },
-  archived: { 1: gettext("Archive"), "": gettext("Move back to the list") },
-};
-
 export class Topbar {
-  /** `placeUrl`, `modelUrl`: of the conversation; `homeUrl`: where an archived one is left for. */
-  constructor({ placeUrl, modelUrl, homeUrl }) {
-    Object.assign(this, { placeUrl, modelUrl, homeUrl });
+  /** `id`, `modelUrl`: of the conversation. */
+  constructor({ id, modelUrl }) {
+    Object.assign(this, { id, modelUrl });
     this.title = $("#title");
     this.model = $("#model");
     this.chosen = this.model?.value;
@@ -64,15 +60,10 @@ export class Topbar {
     refreshSidebar();
   }
 
-  /** Pin, unpin, archive, or move back. */
-  async #changePlace(button) {
-    const { name, value } = button.dataset;
-    const response = await post(this.placeUrl, { [name]: value });
-    if (!response?.ok) return showNotice(gettext("That did not work. Try again in a moment."));
-    if (name === "archived" && value) return location.assign(this.homeUrl);
-    button.dataset.value = value ? "" : "1";
-    button.textContent = LABELS[name][button.dataset.value];
-    refreshSidebar();
+  /** Pin, unpin, archive, move back, or delete. */
+  async #changePlace({ dataset }) {
+    const { name, value } = dataset;
+    if (await changeListed([this.id], name, value)) dataset.value = value ? "" : "1";
   }
 
   async #changeModel() {

@@ -118,7 +118,7 @@ def test_a_temporary_chat_is_not_listed_and_gone_when_left(
     other.goto(url.split("/c/")[0])  # neither is a second tab
     other.wait_for_load_state("networkidle")
     assert chat.request.get(url).status == 200
-    with chat.expect_response(re.compile("/delete/$")) as deleted:
+    with chat.expect_response(re.compile("/c/change/$")) as deleted:
         if way == "link":
             chat.get_by_role("link", name="New chat").click()
         elif way == "command":

@@ -14,7 +14,7 @@ from tests.support.patience import PATIENCE
 pytestmark = pytest.mark.e2e
 
 
-def test_rename_and_delete(tab: Page, scripted: DemoServer) -> None:
+def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
     scripted.script.reply("Hi!", when=is_chat)
     say(tab, "Hello")
     wait_for_answer(tab, 1)
@@ -32,18 +32,19 @@ def test_rename_and_delete(tab: Page, scripted: DemoServer) -> None:
     expect(tab).to_have_title("The <b>bill</b> · Everlong")
 
     address = tab.url
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Delete conversation").click()
-    dialog = tab.get_by_role("dialog")
-    expect(dialog).to_contain_text("The <b>bill</b>")
-    dialog.get_by_role("button", name="Keep it").click()
-    expect(dialog).to_be_hidden()
+
+    def delete() -> None:
+        tab.get_by_label("Conversation menu").click()
+        tab.get_by_role("button", name="Delete conversation").click()
+        tab.wait_for_url(lambda url: "/c/" not in url)
+        expect(tab.locator("#undo")).to_contain_text("1 conversation deleted. Undo within")
+        expect(tab.get_by_role("link", name="The <b>bill</b>", exact=True)).to_have_count(0)
+
+    delete()
+    tab.locator("#undo").get_by_role("button", name="Undo").click()
+    tab.wait_for_url(address)  # back to where it was
     expect(answers(tab)).to_have_count(1)
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Delete conversation").click()
-    dialog.get_by_role("button", name="Delete").click()
-    tab.wait_for_url(lambda url: url.endswith("/"))
-    expect(tab.get_by_role("link", name="The <b>bill</b>")).to_have_count(0)
+    delete()
     response = tab.goto(address)
     assert response is not None
     assert response.status == 404

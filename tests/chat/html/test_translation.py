@@ -123,7 +123,7 @@ def test_a_conversation_in_other_states(browser: Client, talk: Conversation, fla
         assert unmarked(browser, reverse("sidebar") + query) == [], query
 
 
-DIALOGS = "conversation_settings", "conversation_delete", "compact_preview", "usage", "messages"
+DIALOGS = "conversation_settings", "conversation_rename", "compact_preview", "usage", "messages"
 
 
 @pytest.mark.parametrize("name", DIALOGS)

@@ -12,6 +12,7 @@ from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
+from chat.services import conversations
 from demo.api.protocol import ScriptedReply, text, thinking, tool_use
 from demo.api.recording import RecordedRequest
 from tests.chat.factories import make_conversation, make_user
@@ -379,27 +380,21 @@ async def test_a_conversation_deleted_in_mid_answer_ends_everywhere(chat: Chat) 
     tab, elsewhere = await chat.open(), await chat.open(other)
     tab.say("First")
     await gate.wait_reached()
-    response = await chat.http.post(f"/c/{chat.conversation.pk}/delete/")
-    assert response.status_code == 302
+    gone = {"id": str(chat.conversation.pk), "deleted": "1"}
+    assert (await chat.http.post("/c/change/", gone)).status_code == 204
     for each in (tab, elsewhere):
         gone = await each.next("conversation.deleted")
         assert gone["id"] == str(chat.conversation.pk)
     await asyncio.to_thread(chat.script.wait_for_disconnects, 1)
     while live_turn := runner.find_live(chat.conversation.pk):
-        await asyncio.wait(
-            {live_turn.task}, timeout=PATIENCE
-        )  # it looks for its row, and that is gone
+        await asyncio.wait({live_turn.task}, timeout=PATIENCE)
     tab.say("Still there?")
     await tab.until(lambda: tab.closed_with == 4404)
-
-    def left() -> tuple[int, ...]:
-        return (
-            Conversation.objects.filter(pk=chat.conversation.pk).count(),
-            Message.objects.count(),
-            Turn.objects.count(),
-        )
-
-    assert await in_db(left) == (0, 0, 0)
+    assert (await chat.last()).text == "One mo", "it could still be restored"
+    row = await Conversation.objects.aget(pk=chat.conversation.pk)
+    await in_db(conversations.delete, row)
+    assert not await Message.objects.aexists()
+    assert not await Turn.objects.aexists()
 
 
 async def test_text_is_stored_while_it_streams(chat: Chat) -> None:

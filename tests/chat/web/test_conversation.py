@@ -2,21 +2,25 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import User
 from chat import metrics
 from chat.db import in_db
 from chat.models import Conversation
 from chat.models.notices import Notice
+from chat.services import conversations, requests, sweep
 from chat.web import transcript
 from demo.api.script import is_chat
 from tests.chat.factories import (
+    OWNER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -39,7 +43,7 @@ def shown(html: bytes) -> list[int]:
     return [int(number) for number in re.findall(rb'data-number="(\d+)"', html)]
 
 
-PATHS = ["", "messages/", "rename/", "delete/", "settings/", "model/", "retry/"]
+PATHS = ["", "messages/", "rename/", "settings/", "model/", "retry/"]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -51,14 +55,16 @@ def test_a_strangers_conversation_is_not_there(
     client.force_login(make_user())
     response = getattr(client, method)(f"/c/{conversation.pk}/{path}")
     assert response.status_code in (404, 405)
-    if method == "get" and path in ("", "messages/", "delete/", "settings/"):
+    if method == "get" and path in ("", "messages/", "rename/", "settings/"):
         assert response.status_code == 404
     if method == "post" and path not in ("", "messages/"):
         assert response.status_code == 404
     assert Conversation.objects.filter(pk=conversation.pk).exists()
 
 
-@pytest.mark.parametrize("path", ["/", "/c/", "/sidebar/", *(f"/c/%s/{path}" for path in PATHS)])
+@pytest.mark.parametrize(
+    "path", ["/", "/c/", "/c/change/", "/sidebar/", *(f"/c/%s/{path}" for path in PATHS)]
+)
 def test_the_signed_out_are_sent_to_sign_in(conversation: Conversation, path: str) -> None:
     address = path % conversation.pk if "%s" in path else path
     for response in (Client().get(address), Client().post(address)):
@@ -301,19 +307,78 @@ async def test_the_pages_script_gets_the_address_of_a_new_chat_or_words(chat: Ch
     await tab.next("turn.finished", status="completed")
 
 
-async def test_delete_asks_first(chat: Chat) -> None:
-    address = f"/c/{chat.conversation.pk}/delete/"
-    question = await chat.http.get(address)
-    assert chat.conversation.title in question.content.decode()
-    assert await in_db(Conversation.objects.filter(pk=chat.conversation.pk).exists)
-    assert (await chat.http.post(address)).status_code == 302
-    assert not await in_db(Conversation.objects.filter(pk=chat.conversation.pk).exists)
+def long_ago() -> None:
+    """What was deleted can no longer be restored."""
+    past = timezone.now() - conversations.DELETED_KEPT - timedelta(seconds=1)
+    Conversation.objects.filter(deleted_at__isnull=False).update(deleted_at=past)
+
+
+def test_what_was_deleted_is_nowhere_to_be_found_and_can_be_restored(
+    client: Client, user: User
+) -> None:
+    """Several at once; those of others stay as they are."""
+    mine = [
+        make_conversation(owner=user, messages=["Harbours"], title=f"Trip {n}") for n in range(2)
+    ]
+    other = make_conversation(title="Trip of somebody else")
+    ids = [row.pk for row in [*mine, other]]
+    assert client.post("/c/change/", {"id": ids, "deleted": "1"}).status_code == 204
+    for address in ["/", "/sidebar/?q=Trip", "/sidebar/?q=harbours", "/sidebar/?archived=1"]:
+        assert b"Trip" not in client.get(address).content.replace(b'value="Trip"', b""), address
+    assert client.get(mine[0].get_absolute_url()).status_code == 404
+    assert client.get(f"/c/{mine[0].pk}/export.md").status_code == 404
+    assert sweep.sweep() == 0
+    other.refresh_from_db()
+    assert other.deleted_at is None
+    assert client.post("/c/change/", {"id": ids, "deleted": ""}).status_code == 204
+    assert shown(client.get(mine[1].get_absolute_url()).content) == [1]
+
+
+def test_what_was_not_restored_is_swept_and_then_it_is_too_late(client: Client, user: User) -> None:
+    kept, gone = (make_conversation(owner=user, messages=2) for _ in range(2))
+    for row in (kept, gone):
+        client.post("/c/change/", {"id": row.pk, "deleted": "1"})
+    long_ago()
+    client.post(
+        "/c/change/", {"id": kept.pk, "deleted": ""}
+    )  # between the sweep's look and its deed
+    assert conversations.delete_abandoned(kept.pk) == 0
+    assert sweep.sweep() == 1
+    assert list(Conversation.objects.filter(owner=user)) == [kept]
+    late = client.post("/c/change/", {"id": gone.pk, "deleted": ""})
+    assert late.status_code == 404
+
+
+def test_a_temporary_chat_is_deleted_at_once(client: Client, user: User) -> None:
+    row = make_conversation(owner=user, temporary=True)
+    client.post("/c/change/", {"id": row.pk, "deleted": "1"})
+    assert not Conversation.objects.filter(pk=row.pk).exists()
+
+
+def test_a_change_of_nothing_that_is_ones_own_is_refused(client: Client, user: User) -> None:
+    row = make_conversation(owner=user)
+    strange = make_conversation()
+    for change in ("pinned", "archived", "deleted"):
+        assert client.post("/c/change/", {"id": strange.pk, change: "1"}).status_code == 404
+        assert client.post("/c/change/", {"id": "x", change: "1"}).status_code == 404
+    assert client.post("/c/change/", {"id": row.pk}).status_code == 400
+    strange.refresh_from_db()
+    assert (strange.pinned, strange.archived, strange.deleted_at) == (False, False, None)
+
+
+def test_no_message_goes_into_a_conversation_that_was_deleted(user: User) -> None:
+    row = make_conversation(owner=user, messages=2)
+    conversations.discard(user, [row.pk])
+    with pytest.raises(Conversation.DoesNotExist):
+        requests.send_message(
+            user, row.pk, text="More", client_id=None, expected_head=None, owner=OWNER
+        )
 
 
 async def test_posting_needs_the_token_of_the_page(chat: Chat) -> None:
     client = AsyncClient(enforce_csrf_checks=True)
     client.cookies["sessionid"] = chat.cookie
-    for address in ("/c/", f"/c/{chat.conversation.pk}/delete/"):
+    for address in ("/c/", "/c/change/"):
         assert (await client.post(address, {"text": "Hello"})).status_code == 403
 
 

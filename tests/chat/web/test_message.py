@@ -157,7 +157,7 @@ def test_a_message_of_another_conversation_is_not_there(client: Client, user: Us
     assert client.post(f"/c/{one.pk}/messages/{pk}/delete/").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["place/", "usage/", "export.md", "export.json"])
+@pytest.mark.parametrize("path", ["usage/", "export.md", "export.json"])
 def test_a_strangers_conversation_is_not_there(conversation: Conversation, path: str) -> None:
     stranger = Client()
     stranger.force_login(make_user())
@@ -327,15 +327,15 @@ def test_opening_costs_the_same_queries_at_any_length(
 def test_pinned_on_top_and_archived_away(client: Client, user: User) -> None:
     pinned = make_conversation(owner=user, title="Keep me")
     archived = make_conversation(owner=user, title="Put me away")
-    client.post(f"/c/{pinned.pk}/place/", {"pinned": "1"})
-    client.post(f"/c/{archived.pk}/place/", {"archived": "1"})
+    client.post("/c/change/", {"id": pinned.pk, "pinned": "1"})
+    client.post("/c/change/", {"id": archived.pk, "archived": "1"})
     sidebar = client.get("/sidebar/").content.decode()
     assert sidebar.index("Pinned") < sidebar.index("Keep me")
     assert "Put me away" not in sidebar
     away = client.get("/sidebar/?archived=1").content.decode()
     assert "Put me away" in away
     assert "Keep me" not in away
-    client.post(f"/c/{archived.pk}/place/", {"archived": ""})
+    client.post("/c/change/", {"id": archived.pk, "archived": ""})
     assert "Put me away" in client.get("/sidebar/").content.decode()
 
 

@@ -1,0 +1,131 @@
+// What is done to conversations of the list: each one's menu, and what can be undone for some seconds.
+
+import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
+import { post, refusal } from "./http.js";
+import { openDialog, refreshSidebar } from "./shell.js";
+import { tabStorage } from "./storage.js";
+
+const UNDO = 8000; // ms
+const KEY = "undo"; // in this tab, for its next page: what is offered to be undone
+const TOLD = {
+  archived: (count) =>
+    ngettext("{count} conversation archived.", "{count} conversations archived.", count),
+  deleted: (count) =>
+    ngettext("{count} conversation deleted.", "{count} conversations deleted.", count),
+};
+
+let offered = []; // {ids, change, until: ms, back: the page that was left for it}
+
+/** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "". null: not reached. */
+export const sendChange = (ids, change, value, options) =>
+  post(
+    $("#sidebar-list").dataset.changeUrl,
+    [[change, value], ...ids.map((id) => ["id", id])],
+    options,
+  );
+
+/** Change conversations, and offer to undo what takes them off the list; whether it was done. */
+export async function changeListed(ids, change, value) {
+  const { conversationId, temporary } = $("#chat").dataset;
+  const response = await sendChange(ids, change, value);
+  if (!response?.ok) {
+    tell(await refusal(response, gettext("That did not work. Try again in a moment.")));
+    return false;
+  }
+  refreshSidebar();
+  if (!value || change === "pinned") return true;
+  const leaving = ids.includes(conversationId);
+  if (!(leaving && temporary != null))
+    offer({ ids, change, until: Date.now() + UNDO, back: leaving && location.href });
+  if (leaving) location.assign($("#new-chat").href);
+  return true;
+}
+
+/** Show words for as long as an undo is offered. */
+function tell(words, button, until = Date.now() + UNDO) {
+  const line = make("p", {}, make("span", {}, words), button);
+  $("#undo").append(line);
+  setTimeout(() => close(line), until - Date.now());
+  return line;
+}
+
+function close(line) {
+  line.remove();
+  refocus();
+}
+
+function keep(entries) {
+  offered = entries;
+  tabStorage.set(KEY, entries.length ? JSON.stringify(entries) : "");
+}
+
+function offer(entry) {
+  keep([...offered.filter(({ until }) => until > Date.now()), entry]);
+  show(entry);
+  if (hasKeyboard) $("#undo p:last-child button").focus();
+}
+
+function show(entry) {
+  const seconds = Math.ceil((entry.until - Date.now()) / 1000);
+  const words = [
+    TOLD[entry.change](entry.ids.length),
+    ngettext("Undo within {count} second.", "Undo within {count} seconds.", seconds),
+  ];
+  const onclick = () => undo(entry, line);
+  const button = make(
+    "button",
+    { type: "button", className: "button small", onclick },
+    gettext("Undo"),
+  );
+  const line = tell(words.join(" "), button, entry.until);
+}
+
+async function undo(entry, line) {
+  const response = await sendChange(entry.ids, entry.change, "");
+  if (!response?.ok)
+    return tell(
+      response?.status === 404
+        ? gettext("It is too late: that is deleted for good.")
+        : gettext("That could not be undone. Try again."),
+    );
+  keep(offered.filter((each) => each !== entry));
+  close(line);
+  announce(gettext("Undone"));
+  if (entry.back) location.assign(entry.back);
+  else refreshSidebar();
+}
+
+/** The menu that all conversations of the list share. */
+function startItemMenu() {
+  const menu = $("#item-menu");
+  let link = null; // whose menu it is
+  $("#sidebar-list").addEventListener("click", ({ target }) => {
+    const opener = target.closest(".item-more");
+    if (!opener) return;
+    link = opener.previousElementSibling;
+    $("[data-change=pinned]", menu).dataset.value = link.dataset.pinned == null ? "1" : "";
+    $("[data-change=archived]", menu).dataset.value = $("#sidebar-list [name=archived]") ? "" : "1";
+  });
+  menu.addEventListener("toggle", ({ newState }) => {
+    if (newState !== "open") return;
+    const { bottom, left } = link.nextElementSibling.getBoundingClientRect();
+    menu.style.left = `${Math.min(left, innerWidth - menu.offsetWidth - 8)}px`;
+    menu.style.top = `${Math.min(bottom, innerHeight - menu.offsetHeight - 8)}px`;
+  });
+  menu.addEventListener("click", ({ target }) => {
+    const { change, value } = target.closest("button")?.dataset ?? {};
+    if (!change) return;
+    menu.hidePopover();
+    if (change === "title") openDialog(`${link.pathname}rename/`);
+    else changeListed([link.dataset.conversationId], change, value);
+  });
+}
+
+export function startListed() {
+  startItemMenu();
+  document.addEventListener("conversation-renamed", refreshSidebar);
+  const kept = JSON.parse(tabStorage.get(KEY) || "[]");
+  keep(kept.filter(({ until }) => until > Date.now()));
+  offered.forEach(show);
+}
