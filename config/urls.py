@@ -11,6 +11,7 @@ from chat.web import (
     message,
     metrics,
     outline,
+    sidebar,
     summary,
 )
 
@@ -32,7 +33,7 @@ handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up he
 urlpatterns = [
     path("", conversation.home, name="home"),
     path("c/", conversation.conversation_create, name="conversation_create"),
-    path("c/change/", conversation.conversations_change, name="conversations_change"),
+    path("c/change/", sidebar.conversations_change, name="conversations_change"),
     path("c/<uuid:pk>/", conversation.conversation, name="conversation"),
     path("c/<uuid:pk>/messages/", conversation.messages, name="messages"),
     path("c/<uuid:pk>/messages/since/<int:seconds>/", message.message_since, name="message_since"),
@@ -58,7 +59,8 @@ urlpatterns = [
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment.attachment, name="attachment"),
-    path("sidebar/", conversation.sidebar, name="sidebar"),
+    path("sidebar/", sidebar.sidebar, name="sidebar"),
+    path("palette/", sidebar.palette, name="palette"),
     path("metrics", metrics.exposition, name="metrics"),
     path("", include("accounts.urls")),
     path("account/", include("allauth.urls")),

@@ -12,11 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from accounts.models import User
-from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import Refused
 from chat.live.admission import Sender
-from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Turn
 from chat.protocol import from_rows
@@ -37,9 +35,7 @@ from chat.web.access import (
 from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
-
-CHANGES = ("pinned", "archived", "deleted")
-SEARCH_CHARACTERS = 500  # of the sidebar's box
+from chat.web.sidebar import load_listed
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
@@ -72,18 +68,8 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
         "recent": [] if "q" in request.GET else list_recent(user),
-        **_listed(request, user),
+        **load_listed(request, user),
     }
-
-
-def _listed(request: HttpRequest, user: User) -> dict[str, Any]:
-    """What the sidebar lists by the request's `q`, `archived` and `count`."""
-    query = sanitise_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
-    given = request.GET.get("count", "")
-    count = int(given) if given.isdecimal() and len(given) < 6 else 0
-    context = transcript.load_sidebar(user, query, archived="archived" in request.GET, count=count)
-    hits, more_hits = transcript.find_text_hits(user, query) if query else ([], False)
-    return context | {"count": count, "hits": hits, "more_hits": more_hits}
 
 
 @login_required
@@ -102,7 +88,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
-        **_listed(request, request.user),
+        **load_listed(request, request.user),
     }
     return render(request, "chat/page.html", context)
 
@@ -141,23 +127,6 @@ def messages(request: HttpRequest, pk: UUID) -> HttpResponse:
         case _:
             context = transcript.load_newest(row)
     return render(request, "chat/transcript/items.html", context)
-
-
-@login_required
-@require_GET
-def sidebar(request: HttpRequest) -> HttpResponse:
-    """The conversation list; with `q` those that have it in their titles, and messages that do."""
-    assert request.user.is_authenticated
-    current = _uuid(request.GET.get("current", ""))
-    context = {"current": current, **_listed(request, request.user)}
-    return render(request, "chat/sidebar/conversations.html", context)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 @login_required
@@ -220,39 +189,6 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     if not _scripted(request):
         return redirect(row)
     return trigger_client_event(HttpResponse(status=204), "conversation-renamed")
-
-
-@login_required
-@require_POST
-async def conversations_change(request: HttpRequest) -> HttpResponse:
-    """Pin, archive or delete the conversations with these `id`s, or undo that: `pinned`, `archived`
-    or `deleted` is 1 or empty."""
-    user = await load_user(request)
-    ids = [pk for text in request.POST.getlist("id") if (pk := _uuid(text))]
-    match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
-        case [("pinned", on)]:
-            count = await in_db(conversations.set_pinned, user, ids, pinned=on)
-        case [("archived", on)]:
-            count = await in_db(conversations.set_archived, user, ids, archived=on)
-        case [("deleted", True)]:
-            count = await _discard(user, ids)
-        case [("deleted", False)]:
-            count = await in_db(conversations.restore, user, ids)
-        case _:
-            return HttpResponse("One of pinned, archived and deleted is needed.", status=400)
-    return HttpResponse(status=204 if count else 404)
-
-
-async def _discard(user: User, ids: list[UUID]) -> int:
-    """Delete for now; how many. Answers that are being written there stop, and keep their text."""
-    deleted = await in_db(conversations.discard, user, ids)
-    for pk in deleted:
-        if live := runner.find_live(pk):
-            runner.stop(live)
-    active = Turn.objects.filter(conversation__in=deleted, status__in=Turn.ACTIVE)
-    for turn in await in_db(list, active.exclude(owner=runner.owner)):
-        await stop_elsewhere(turn)
-    return len(deleted)
 
 
 @login_required

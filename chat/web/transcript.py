@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -12,13 +13,13 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
-from agent.search.lexical import matches_title, parse_query
+from agent.search.lexical import Query, matches_title, parse_query
 from chat.html.answer_facts import AnswerFacts
 from chat.html.divider import render_divider
 from chat.html.message import render_message
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
 from chat.models import Compaction, Conversation, Message
-from chat.queries.search import find_messages
+from chat.queries.search import Hit, find_messages
 from chat.queries.tree import find_variants
 
 PAGE = 30
@@ -184,14 +185,21 @@ def find_text_hits(user: User, query: str) -> tuple[list[Item], bool]:
     the words around the hits; and whether there are more."""
     parsed = parse_query(query, typing=True)
     found = find_messages(user.pk, parsed, limit=HITS + 1)
-    hits = [
-        {
-            "url": f"{reverse('conversation', args=[hit.conversation_id])}#message-{hit.number}",
-            "title": hit.title or gettext("New conversation"),
-            "number": hit.number,
-            "created_at": hit.created_at,
-            "excerpt": make_excerpt(" ".join(hit.text.split()), parsed, HIT_CHARACTERS),
-        }
-        for hit in found[:HITS]
-    ]
-    return hits, len(found) > HITS
+    return [_show_hit(hit, parsed) for hit in found[:HITS]], len(found) > HITS
+
+
+def find_hits_in(user: User, query: str, conversation_id: UUID) -> list[Item]:
+    """The messages of one conversation that fit a query best, in the conversation's order."""
+    parsed = parse_query(query, typing=True)
+    found = find_messages(user.pk, parsed, conversation_id=conversation_id, limit=HITS)
+    return [_show_hit(hit, parsed) for hit in sorted(found, key=lambda hit: hit.number)]
+
+
+def _show_hit(hit: Hit, query: Query) -> Item:
+    return {
+        "url": f"{reverse('conversation', args=[hit.conversation_id])}#message-{hit.number}",
+        "title": hit.title or gettext("New conversation"),
+        "number": hit.number,
+        "created_at": hit.created_at,
+        "excerpt": make_excerpt(" ".join(hit.text.split()), query, HIT_CHARACTERS),
+    }

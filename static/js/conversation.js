@@ -17,6 +17,7 @@ import { MessageLinks } from "./message_links.js";
 import { Messages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { Outline } from "./outline.js";
+import { Palette } from "./palette.js";
 import { Questions } from "./questions.js";
 import { openDialog } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
@@ -110,6 +111,7 @@ export class Conversation {
   #listen() {
     startCountdowns(this.transcript.log);
     startShortcuts({
+      onSearch: new Palette(this.#commands()).open,
       onStop: () => this.#stop(),
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),

@@ -7,6 +7,7 @@ import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
 import { startListed } from "./listed.js";
+import { Palette } from "./palette.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
@@ -21,15 +22,16 @@ startListed();
 localiseTimes();
 if (id) new Conversation(id);
 else {
-  startShortcuts();
+  const commands = {
+    new: () => location.assign($("#new-chat").href),
+    model: chooseModel,
+    help: openHelp,
+    remember,
+  };
+  startShortcuts({ onSearch: new Palette(commands).open });
   new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
     start: new StartPage().start,
-    commands: {
-      new: () => location.assign($("#new-chat").href),
-      model: chooseModel,
-      help: openHelp,
-      remember,
-    },
+    commands,
   });
 }

@@ -94,13 +94,6 @@ function startTheme() {
   }
 }
 
-/** To the search box, on a phone in the drawer. */
-export function focusSearch() {
-  const opener = $("#sidebar-open");
-  if (opener.offsetParent && !$("#sidebar").classList.contains("open")) opener.click();
-  $("#sidebar-search").focus();
-}
-
 /** On a phone the sidebar is a drawer: focus goes in, stays in, and comes back. */
 function startDrawer() {
   const sidebar = $("#sidebar");

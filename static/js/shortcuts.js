@@ -1,7 +1,7 @@
 // The keyboard, and the sheet that tells of it. On a Mac, Cmd does what Ctrl does elsewhere.
 
 import { $, $$, focusOn, make } from "./dom.js";
-import { closeOutside, focusSearch } from "./shell.js";
+import { closeOutside } from "./shell.js";
 import { COMMANDS } from "./slash_menu.js";
 
 export function openHelp() {
@@ -36,9 +36,11 @@ async function goToEnd(go, index) {
   if (article && !typing(document.activeElement)) focusOn(article);
 }
 
-/** `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the ends of a conversation,
- * `onOutline()` its outline. */
-export function startShortcuts({ onStop = () => false, onHome, onEnd, onOutline } = {}) {
+/**
+ * `onSearch()` opens the palette. `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the
+ * ends of a conversation, `onOutline()` its outline.
+ */
+export function startShortcuts({ onSearch, onStop = () => false, onHome, onEnd, onOutline }) {
   const help = $("#help");
   help.addEventListener("click", (event) => {
     if (event.target.closest("[data-action=close-help]")) help.close();
@@ -56,7 +58,7 @@ export function startShortcuts({ onStop = () => false, onHome, onEnd, onOutline 
       if (control && key === "/") openHelp();
       else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
       else if (control && event.shiftKey && key === "l" && onOutline) onOutline();
-      else if (control && !event.shiftKey && key === "k") focusSearch();
+      else if (control && !event.shiftKey && key === "k") onSearch();
       else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
         step(key === "arrowup" ? -1 : 1);
       else if (key === "escape") return meansAnswer(event.target) && onStop();

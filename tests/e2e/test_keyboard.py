@@ -92,11 +92,35 @@ def test_a_dialog_keeps_what_was_changed_in_it(tab: Page, scripted: DemoServer) 
     expect(dialog).to_be_hidden()
 
 
-def test_the_search_shortcut_opens_the_drawer_of_a_phone(tab: Page) -> None:
-    tab.set_viewport_size({"width": 390, "height": 800})
-    tab.keyboard.press("Control+k")
-    expect(tab.locator("#sidebar")).to_be_in_viewport()
-    expect(tab.locator("#sidebar-search")).to_be_focused()
+def test_the_palette_leads_to_messages_commands_and_back(tab: Page, scripted: DemoServer) -> None:
+    for number in (1, 2):
+        scripted.script.reply("A pomegranate.", when=is_chat)
+        say(tab, f"Pomegranate {number}?")
+        wait_for_answer(tab, number)
+    palette, keys = tab.locator("#palette"), tab.keyboard
+    keys.press("Control+k")
+    keys.type("in:here pomegranate")
+    keys.press("Enter")  # goes to what these words find, though that is not there yet
+    expect(tab.locator("#message-1")).to_be_focused()
+    expect(palette).to_be_hidden()
+    expect(tab.locator("#notice")).to_contain_text("Result 1 of 4")
+    keys.press("F3")
+    expect(tab.locator("#message-2")).to_be_focused()
+    keys.press("Shift+F3")
+    expect(tab.locator("#message-1")).to_be_focused()
+    keys.press("Control+k")
+    expect(palette.get_by_role("combobox")).to_have_value("in:here pomegranate")
+    expect(palette.get_by_role("option")).to_have_count(4)
+    keys.press("ArrowUp")
+    expect(palette.get_by_role("option", selected=True)).to_contain_text("#4")
+    keys.press("Escape")
+    expect(tab.locator("#message-1")).to_be_focused()
+    composer(tab).fill("A draft")
+    keys.press("Control+k")
+    keys.type("/context")
+    keys.press("Enter")
+    expect(tab.locator("#gauge-panel")).to_be_visible()
+    expect(composer(tab)).to_have_value("A draft")
 
 
 def test_the_sidebar_keeps_its_place_when_it_is_loaded_anew(

@@ -490,6 +490,25 @@ def test_the_sidebar_says_that_there_are_more_than_it_shows(
     assert ("There are more." in html) == (number > 20)
 
 
+def test_the_palette_finds_by_title_in_messages_and_here(client: Client, user: User) -> None:
+    here = make_conversation(user, messages=["The harbour?", "Deep harbour."], title="Trip")
+    make_conversation(user, messages=["A harbour too."], title="Harbour dues")
+    strange = make_conversation(messages=["My harbour."], title="Harbour of somebody else")
+
+    def found(query: str, current: object = here.pk) -> list[str]:
+        html = client.get("/palette/", {"q": query, "current": current}).content.decode()
+        assert "somebody else" not in html
+        return re.findall(r'href="/c/[^#"]+/(#message-\d+)?"', html)
+
+    assert found("") == ["", ""]
+    assert sorted(found("harbour")) == ["", "#message-1", "#message-1", "#message-2"]
+    assert found("in:title harbour") == [""]
+    assert found("harbour in:here") == ["#message-1", "#message-2"]
+    assert found("harbour in:here", current="") == []
+    assert found("harbour in:here", current=strange.pk) == []
+    assert found("in:here") == []
+
+
 def test_the_sidebar_says_what_to_do_where_nothing_is_found(client: Client) -> None:
     html = client.get("/sidebar/", {"q": "harbour"}).content.decode()
     assert "Try other or fewer words." in html
