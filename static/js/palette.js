@@ -80,7 +80,7 @@ export class Palette {
   #arrived(words) {
     this.#asking &&= words !== this.input.value;
     this.#draw();
-    if (this.#entered && !this.#asking) this.#choose();
+    if (this.#entered) this.#choose();
   }
 
   /** What is selected. Whoever types and goes on at once means what these words find. */

@@ -8,7 +8,7 @@ import { storage } from "./storage.js";
 
 export function startShell(conversationId) {
   startTheme();
-  startDrawer();
+  startSidebar();
   startMenus();
   startDialog();
   markCurrent(conversationId);
@@ -94,31 +94,47 @@ function startTheme() {
   }
 }
 
-/** On a phone the sidebar is a drawer: focus goes in, stays in, and comes back. */
-function startDrawer() {
+const narrow = matchMedia("(max-width: 1023px)"); // where the sidebar is a drawer
+
+const isSidebarOpen = () =>
+  narrow.matches
+    ? $("#sidebar").classList.contains("open")
+    : !document.documentElement.dataset.sidebar;
+
+/** Show or hide the sidebar; whether it is shown on a wide screen is remembered. */
+export function toggleSidebar() {
+  const open = !isSidebarOpen();
+  if (narrow.matches) return toggleDrawer(open);
+  const hadFocus = $("#sidebar").contains(document.activeElement);
+  if (open) delete document.documentElement.dataset.sidebar;
+  else document.documentElement.dataset.sidebar = "closed";
+  storage.set("sidebar", open ? "" : "closed");
+  if (open) $("#sidebar-close").focus();
+  else if (hadFocus) $("#sidebar-open").focus();
+}
+
+/** Focus goes in, stays in, and comes back. */
+function toggleDrawer(open) {
+  $("#sidebar").classList.toggle("open", open);
+  $("#sidebar-backdrop").hidden = !open;
+  $("#chat").inert = open;
+  $("#sidebar-open").setAttribute("aria-expanded", String(open));
+  $(open ? "#sidebar-close" : "#sidebar-open").focus();
+}
+
+function startSidebar() {
   const sidebar = $("#sidebar");
-  const opener = $("#sidebar-open");
-  const backdrop = $("#sidebar-backdrop");
-  const toggle = (open) => {
-    sidebar.classList.toggle("open", open);
-    backdrop.hidden = !open;
-    $("#chat").inert = open;
-    opener.setAttribute("aria-expanded", String(open));
-    (open ? $("#sidebar-close") : opener).focus();
-  };
-  opener.addEventListener("click", () => toggle(true));
-  $("#sidebar-close").addEventListener("click", () => toggle(false));
-  backdrop.addEventListener("click", () => toggle(false));
+  const isDrawn = () => sidebar.classList.contains("open");
+  for (const id of ["#sidebar-open", "#sidebar-close", "#sidebar-backdrop"])
+    $(id).addEventListener("click", toggleSidebar);
   sidebar.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && sidebar.classList.contains("open")) toggle(false);
+    if (event.key === "Escape" && isDrawn()) toggleDrawer(false);
   });
   // A search hit, perhaps in this conversation.
   sidebar.addEventListener("click", ({ target }) => {
-    if (sidebar.classList.contains("open") && target.closest("a[href*='#message-']")) toggle(false);
+    if (isDrawn() && target.closest("a[href*='#message-']")) toggleDrawer(false);
   });
-  matchMedia("(max-width: 767px)").addEventListener("change", (event) => {
-    if (!event.matches && sidebar.classList.contains("open")) toggle(false);
-  });
+  narrow.addEventListener("change", () => isDrawn() && toggleDrawer(false));
 }
 
 function startMenus() {

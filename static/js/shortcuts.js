@@ -1,7 +1,7 @@
 // The keyboard, and the sheet that tells of it. On a Mac, Cmd does what Ctrl does elsewhere.
 
 import { $, $$, focusOn, make } from "./dom.js";
-import { closeOutside } from "./shell.js";
+import { closeOutside, toggleSidebar } from "./shell.js";
 import { COMMANDS } from "./slash_menu.js";
 
 export function openHelp() {
@@ -59,6 +59,7 @@ export function startShortcuts({ onSearch, onStop = () => false, onHome, onEnd, 
       else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
       else if (control && event.shiftKey && key === "l" && onOutline) onOutline();
       else if (control && !event.shiftKey && key === "k") onSearch();
+      else if (control && !event.shiftKey && key === "b") toggleSidebar();
       else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
         step(key === "arrowup" ? -1 : 1);
       else if (key === "escape") return meansAnswer(event.target) && onStop();

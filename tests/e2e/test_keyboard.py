@@ -123,6 +123,24 @@ def test_the_palette_leads_to_messages_commands_and_back(tab: Page, scripted: De
     expect(composer(tab)).to_have_value("A draft")
 
 
+def test_the_sidebar_stays_hidden_and_is_a_drawer_on_narrow_screens(tab: Page) -> None:
+    sidebar, opener = tab.locator("#sidebar"), tab.get_by_label("Open the sidebar")
+    expect(opener).to_be_hidden()
+    tab.get_by_label("Close the sidebar").click()
+    expect(opener).to_be_focused()
+    tab.reload()
+    expect(sidebar).to_be_hidden()
+    tab.keyboard.press("Control+b")
+    expect(tab.get_by_label("Close the sidebar")).to_be_focused()
+    tab.set_viewport_size({"width": 1023, "height": 700})
+    expect(sidebar).not_to_be_in_viewport()
+    opener.click()
+    expect(sidebar).to_be_in_viewport()
+    tab.set_viewport_size({"width": 1024, "height": 700})
+    expect(tab.locator("#sidebar-backdrop")).to_be_hidden()
+    tab.get_by_label("Message", exact=True).fill("It can be written again.")
+
+
 def test_the_sidebar_keeps_its_place_when_it_is_loaded_anew(
     tab: Page, scripted: DemoServer
 ) -> None:
