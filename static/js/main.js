@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
+import { keepListPlace } from "./list_place.js";
 import { startListed } from "./listed.js";
 import { Palette } from "./palette.js";
 import { startShell } from "./shell.js";
@@ -19,6 +20,7 @@ startCitations(); // before the shortcuts: its Escape comes first
 startFoundWords();
 startTemporaryChat(temporary == null ? "" : id);
 startListed();
+keepListPlace(user);
 localiseTimes();
 if (id) new Conversation(id);
 else {

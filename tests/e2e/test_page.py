@@ -251,6 +251,10 @@ def test_search_finds_messages_and_leads_to_them(tab: Page, scripted: DemoServer
     expect(tab).to_have_url(re.compile(r"/c/[0-9a-f-]+/#message-2$"))
     expect(tab.locator("#message-2")).to_be_in_viewport()
 
+    # What was searched for is still there.
+    expect(box).to_have_value(re.compile("."))
+    expect(tab.locator("#sidebar-list .hits a").first).to_be_visible()
+
     tab.set_viewport_size({"width": 360, "height": 640})
     tab.get_by_label("Open the sidebar").click()
     box.fill("when close")

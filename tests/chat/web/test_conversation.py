@@ -63,7 +63,8 @@ def test_a_strangers_conversation_is_not_there(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/c/", "/c/change/", "/sidebar/", "/palette/", *(f"/c/%s/{path}" for path in PATHS)]
+    "path",
+    ["/", "/c/", "/c/change/", "/sidebar/", "/palette/", *(f"/c/%s/{path}" for path in PATHS)],
 )
 def test_the_signed_out_are_sent_to_sign_in(conversation: Conversation, path: str) -> None:
     address = path % conversation.pk if "%s" in path else path
