@@ -278,7 +278,7 @@ def compact(studio: Studio, page: Page) -> None:
     page.locator("#gauge-panel .plot").wait_for()
     studio.shoot(page, "06-panel")
     page.keyboard.press("Escape")
-    page.locator(".divider summary").click()
+    page.locator(".divider .summary > summary").click()
     page.locator(".divider").scroll_into_view_if_needed()
     studio.shoot(page, "07-compacted")
 

@@ -72,7 +72,7 @@ def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: D
     assert "the deadline" in scripted.script.requests[-1].last_user_text
     divider = chat.locator(".divider")
     expect(divider).to_contain_text("8 → 5 messages")
-    divider.locator("summary").click()
+    divider.locator(".summary > summary").click()
     expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
     expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
     expect(divider.locator("li", has_text="Cats sleep")).to_contain_text("unverified")

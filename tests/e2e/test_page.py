@@ -128,7 +128,7 @@ def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
     scripted.script.reply(SUMMARY, when=is_summary)
     say(tab, "/compact the greetings")
     expect(tab.locator(".divider")).to_have_count(1)
-    tab.locator(".divider summary").click()
+    tab.locator(".divider .summary > summary").click()
     expect(tab.locator(".divider .summary-body")).to_contain_text("They counted words.")
 
 
