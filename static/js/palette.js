@@ -57,7 +57,7 @@ export class Palette {
 
   #options = () => $$("[role=option]", this.list).filter((option) => option.checkVisibility());
 
-  #draw() {
+  #draw(selected = 0) {
     const { value } = this.input;
     const words = value.trim().toLowerCase();
     $("#palette-found").hidden = value.startsWith("/");
@@ -69,17 +69,18 @@ export class Palette {
       ...(found.length ? [label] : []),
       ...found.map((command) => this.#option(command)),
     );
-    this.#select(0);
+    this.#select(selected);
     const count = this.#options().length;
     $("[role=status]", this.dialog).textContent = count
       ? ngettext("{count} result", "{count} results", count)
       : gettext("Nothing found");
   }
 
-  /** Results for `words`, which may be older than those in the box. */
+  /** Results for `words`, which may be older than those in the box; or once more for the same. */
   #arrived(words) {
+    const selected = this.#asking ? 0 : this.#selected;
     this.#asking &&= words !== this.input.value;
-    this.#draw();
+    this.#draw(selected);
     if (this.#entered) this.#choose();
   }
 

@@ -311,7 +311,7 @@ def test_the_divider_tells_what_happened():
     sizes = "130 → 7 messages · 161k → 9.2k tokens"
     assert f"Conversation compacted · {sizes} · automatic · 12:00" in line
     assert "View summary" in line
-    assert page.all("section")[0]["data-compaction-id"] == "5"
+    assert page.all("div")[0]["data-compaction-id"] == "5"
 
 
 def test_message_numbers_in_the_summary_are_links():

@@ -239,6 +239,7 @@ async def test_no_page_opens_for_a_disabled_person(chat: Chat, end: Callable[[Ch
         refused = await chat.http.get(path)
         assert refused.status_code == 302, path
         assert "/login/" in refused["Location"]
-    for name in ("retry/", "model/", "rename/", "delete/"):
-        assert (await chat.http.post(f"{page}{name}")).status_code == 302
+    changes = [f"{page}{name}" for name in ("retry/", "model/", "rename/")] + ["/c/change/"]
+    for path in changes:
+        assert (await chat.http.post(path)).status_code == 302, path
     assert (await chat.http.get("/metrics")).status_code == 403
