@@ -113,7 +113,7 @@ export class MessageLinks {
     shown.scrollIntoView({ block: "start" });
     shown.tabIndex = -1;
     shown.focus({ preventScroll: true });
-    highlight(shown, takeWords());
+    highlight($(".body", shown) ?? shown, takeWords()); // not in the line below it
     this.summaryLinks.offer(this.#statement, shown);
     this.#statement = null;
   }

@@ -64,7 +64,7 @@ def test_the_words_of_a_hit_are_highlighted_until_escape(compacted: Page) -> Non
     page.locator("#sidebar-search").fill("Question 3")
     page.locator(".hits a", has_text="#5").first.click()
     expect(page.locator("#message-5")).to_be_focused()
-    page.wait_for_function(f"{FOUND}.length == 2")
+    page.wait_for_function(f"() => {FOUND}.length == 2")
     assert page.evaluate(FOUND) == ["Question", "3"]
     page.keyboard.press("Escape")
     assert page.evaluate(FOUND) == []
