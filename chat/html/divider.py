@@ -48,7 +48,8 @@ def render_divider(compaction: Compaction) -> str:
         lambda: render_summary_parts(compaction.summary),
         lambda: [{"kind": "work", "html": render_source(compaction.summary)}],
     )
-    _add_times(compaction, parts)
+    if compaction.conversation_id:
+        _add_times(compaction, parts)
     html = render_to_string(
         "chat/transcript/divider.html",
         {
