@@ -48,7 +48,7 @@ def render_divider(compaction: Compaction) -> str:
         lambda: render_summary_parts(compaction.summary),
         lambda: [{"kind": "work", "html": render_source(compaction.summary)}],
     )
-    if compaction.conversation_id:
+    if compaction.conversation_id:  # none: there are no messages to ask after
         _add_times(compaction, parts)
     html = render_to_string(
         "chat/transcript/divider.html",

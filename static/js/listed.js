@@ -1,5 +1,6 @@
 // What is done to conversations of the list: each one's menu, and what can be undone for some seconds.
 
+import { placeBeside } from "./beside.js";
 import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
@@ -107,12 +108,10 @@ function startItemMenu() {
     $("[data-change=pinned]", menu).dataset.value = link.dataset.pinned == null ? "1" : "";
     $("[data-change=archived]", menu).dataset.value = $("#sidebar-list [name=archived]") ? "" : "1";
   });
-  menu.addEventListener("toggle", ({ newState }) => {
-    if (newState !== "open") return;
-    const { bottom, left } = link.nextElementSibling.getBoundingClientRect();
-    menu.style.left = `${Math.min(left, innerWidth - menu.offsetWidth - 8)}px`;
-    menu.style.top = `${Math.min(bottom, innerHeight - menu.offsetHeight - 8)}px`;
-  });
+  menu.addEventListener(
+    "toggle",
+    ({ newState }) => newState === "open" && placeBeside(menu, link.nextElementSibling),
+  );
   menu.addEventListener("click", ({ target }) => {
     const { change, value } = target.closest("button")?.dataset ?? {};
     if (!change) return;
