@@ -138,7 +138,8 @@ async def ask_all(
     async def ask(index: int) -> None:
         nonlocal answers
         while True:
-            answers += (await web.chat(index)).complete
+            heard = await web.chat(index)
+            answers += heard.complete  # not in one line: `+=` reads before it awaits
 
     # What is loaded at the first request is loaded before anything is held back.
     await asyncio.gather(*map(web.chat, range(len(addresses))))
@@ -182,6 +183,7 @@ def main() -> Report:
             serving.load_django_site(servers.postgres.fresh_database()) as directory,
             serve_provider(DELTAS, INTERVAL_MS) as url,
         ):
+            serving.collect_static()
             chats = serving.make_chats(2 * CHATS, begun=True)
             rounds = [
                 {

@@ -55,9 +55,15 @@ def load_django_site(database_url: str = "") -> Iterator[Path]:
 
         django.setup()
         call_command("migrate", verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
         yield directory
         connections.close_all()
+
+
+def collect_static() -> None:
+    """What a server needs beside the database; compressing takes seconds."""
+    from django.core.management import call_command
+
+    call_command("collectstatic", interactive=False, verbosity=0)
 
 
 @contextmanager

@@ -258,6 +258,7 @@ def main() -> Report:
 
     report = Report("Streaming")
     with serving.load_django_site() as directory:
+        serving.collect_static()
         most = max([*options.sizes, options.asks, options.markdown, 1])
         begun = serving.make_chats(most, begun=True)
         measure_short(report, directory, begun, options)

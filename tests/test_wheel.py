@@ -131,6 +131,7 @@ from django.core.management import call_command
 from django.template.loader import get_template
 call_command("check")
 call_command("migrate", verbosity=0)
+settings.WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("js", "css", "svg", "txt", "json")  # for time
 call_command("collectstatic", "--noinput", verbosity=0)
 get_template("chat/transcript/message.html")
 print(settings.STATIC_ROOT)

@@ -108,6 +108,7 @@ def main() -> Report:
     short = streaming.SHORT_DELTAS, streaming.SHORT_INTERVAL_MS
     long = streaming.DELTAS, streaming.INTERVAL_MS
     with serving.load_django_site() as directory:
+        serving.collect_static()
         chats = serving.make_chats(max([*options.sizes, options.asks]), begun=True)
         with run_bench(directory, options.python, *short) as bench:
             report_first_delta(report, bench, chats[: options.asks], options.rounds)

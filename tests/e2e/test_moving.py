@@ -34,33 +34,46 @@ DELETE = """url => fetch(url, {method: "POST", headers: {
 Open = Callable[..., Page]
 
 
+@pytest.fixture(scope="module")
+def addresses() -> dict[int, str]:
+    """Where the conversations of so many messages are that were imported already."""
+    return {}
+
+
 @pytest.fixture
-def opened(tab: Page, server: EverlongProcess, tmp_path: Path) -> Open:
+def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[int, str]) -> Open:
     """`opened()`: the tab on a conversation of so many messages, for a reader in a time zone at a
-    time, None: as it is."""
+    time, None: as it is. Walks with as many messages share the conversation."""
 
     def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime | None = NOW) -> Page:
-        lines: list[object] = [{"type": "session", "id": "1", "provider": "p", "modelId": "m"}]
-        for number in range(1, messages + 1):
-            content = [{"type": "text", "text": f"This is number {number}."}]
-            message = {"role": "user" if number % 2 else "assistant", "content": content}
-            time = (BEGAN + APART * (number - 1)).timestamp() * 1_000
-            lines.append({"type": "message", "message": message | {"timestamp": time}})
-        file = tmp_path / "session.jsonl"
-        file.write_text("\n".join(map(json.dumps, lines)))
-        title = f"A long way, {zone}, {tmp_path.name}"
-        arguments = ("import_session", str(file), "--owner", "ada", "--title", title)
-        manage(server.environment, *arguments)
         network = tab.context.new_cdp_session(tab)
         network.send("Emulation.setTimezoneOverride", {"timezoneId": zone})
+        if messages not in addresses:
+            title = import_session(server, tmp_path / "session.jsonl", messages)
+            tab.reload()
+            link = tab.locator("#sidebar-list a", has_text=title).get_attribute("href")
+            addresses[messages] = f"{server.url}{link}"
         if now:
             tab.clock.set_fixed_time(now)
-        tab.reload()
-        tab.locator("#sidebar-list a", has_text=title).click()
+        tab.goto(addresses[messages])
         expect(tab.locator(f"#message-{messages}")).to_be_in_viewport()
         return tab
 
     return do
+
+
+def import_session(server: EverlongProcess, file: Path, messages: int) -> str:
+    """Stores a conversation; its title."""
+    lines: list[object] = [{"type": "session", "id": "1", "provider": "p", "modelId": "m"}]
+    for number in range(1, messages + 1):
+        content = [{"type": "text", "text": f"This is number {number}."}]
+        message = {"role": "user" if number % 2 else "assistant", "content": content}
+        time = (BEGAN + APART * (number - 1)).timestamp() * 1_000
+        lines.append({"type": "message", "message": message | {"timestamp": time}})
+    file.write_text("\n".join(map(json.dumps, lines)))
+    title = f"A long way of {messages}"
+    manage(server.environment, "import_session", str(file), "--owner", "ada", "--title", title)
+    return title
 
 
 def numbers(page: Page) -> list[int]:
