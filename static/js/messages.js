@@ -32,18 +32,13 @@ export class Messages {
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
     edit: (button, article) => this.#edit(article, button),
-    more: async (button, { dataset }) => {
-      const module = await load(() => import("./answer_menu.js"));
-      const answerWith = (model) => this.#act(dataset.messageId, "regenerate", { model });
-      module?.openAnswerMenu(button, answerWith);
-    },
+    more: (button, article) => this.#openMenu(button, article.dataset.messageId),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
-    delete: (_, { dataset }) => openDialog(this.#address(dataset.messageId, "delete")),
   };
 
   async #edit(article, button) {
@@ -54,6 +49,13 @@ export class Messages {
       send: (id, fields) => this.#act(id, "edit", fields),
     });
     await this.#edits.open(article, button);
+  }
+
+  async #openMenu(button, id) {
+    const module = await load(() => import("./message_menu.js"));
+    const rewrite = (model) => this.#act(id, "regenerate", { model });
+    const remove = () => openDialog(this.#address(id, "delete"));
+    module?.openMessageMenu(button, { rewrite, remove });
   }
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
