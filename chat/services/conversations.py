@@ -15,12 +15,12 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, ModelProfile, Turn
+from chat.models import Attachment, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import is_offered, load_profile
 from chat.services import attachments
 from config.rows import read_values
 
@@ -40,7 +40,7 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
 def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
     """An empty conversation with the given model, or the default one where it is not offered. A
     temporary one is not listed."""
-    if not ModelProfile.objects.filter(name=model, enabled=True).exists():
+    if not is_offered(model):
         model = settings.DEFAULT_MODEL
     with transaction.atomic():
         conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
