@@ -125,14 +125,14 @@ class ProviderAdmin(admin.ModelAdmin):
         try:
             named = async_to_sync(providers.check)(provider)
         except AgentError as error:
-            self.message_user(request, f"{provider}: not usable now. {error}", messages.WARNING)
+            self.message_user(request, f"“{provider}” is not usable now. {error}", messages.WARNING)
             return
         if named:
-            words = f"{provider}: it named {named} models. They are offered now."
+            words = f"The server of “{provider}” answered. Models that it named: {named}."
             self.message_user(request, words, messages.SUCCESS)
         else:
             words = (
-                f"{provider}: the server answered, but named no models. Add a model profile called "
-                f"{provider}::, followed by the model's id."
+                f"The server of “{provider}” answered, but named no models. Add a model profile "
+                f"called {provider}::, followed by the model's id."
             )
             self.message_user(request, words, messages.WARNING)

@@ -3,6 +3,7 @@
 from django.db import models
 
 from agent.messages import Usage
+from agent.model_names import split_name
 from agent.tokens import Prices
 from chat.models.provider import Provider
 
@@ -69,7 +70,9 @@ class ModelProfile(models.Model):
         ordering = ["name"]
 
     def __str__(self) -> str:
-        return self.display_name or self.name
+        provider, model_id = split_name(self.name)
+        label = self.display_name or model_id
+        return f"{label} · {provider}" if provider else label
 
     @property
     def thinking_on(self) -> str:

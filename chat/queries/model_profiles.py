@@ -90,6 +90,14 @@ def is_demo(name: str) -> bool:
     return settings.DEMO and not split_name(name)[0]
 
 
+def find_default_name() -> str:
+    """The model of new conversations: of a provider, where only the demo would answer otherwise."""
+    if not is_demo(settings.DEFAULT_MODEL):
+        return settings.DEFAULT_MODEL
+    of_providers = _offered().exclude(provider=None).order_by("name")
+    return of_providers.values_list("name", flat=True).first() or settings.DEFAULT_MODEL
+
+
 def does_model_think(model_id: str, base_url: str) -> bool:
     """Whether a model thinks without being asked to; those of Anthropic's own API are known."""
     return not base_url and model_id.startswith(THINKING)
@@ -120,7 +128,7 @@ def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> Rep
 
 def list_offered() -> list[ModelProfile]:
     """The models of the picker: those of the site's own server, then those of providers."""
-    return list(_offered().select_related("provider").order_by(_OWN_FIRST, "name"))
+    return list(_offered().order_by(_OWN_FIRST, "name"))
 
 
 def is_offered(name: str) -> bool:

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -20,7 +19,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
-from chat.queries.model_profiles import is_offered, load_profile
+from chat.queries.model_profiles import find_default_name, is_offered, load_profile
 from chat.services import attachments
 from config.rows import read_values
 
@@ -41,7 +40,7 @@ def create(user: User, model: str = "", *, temporary: bool = False) -> Conversat
     """An empty conversation with the given model, or the default one where it is not offered. A
     temporary one is not listed."""
     if not is_offered(model):
-        model = settings.DEFAULT_MODEL
+        model = find_default_name()
     with transaction.atomic():
         conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -15,7 +14,7 @@ from chat.importers.pi import Session, SessionMessage
 from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import emit, user_group
-from chat.queries.model_profiles import is_offered
+from chat.queries.model_profiles import find_default_name, is_offered
 from chat.queries.model_server import get_counter
 from chat.services import search_index
 from chat.services.conversations import TITLE_LENGTH, make_first_title
@@ -42,7 +41,7 @@ def import_session(
     """
     if not session.messages:
         raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
-    own = session.model if is_offered(session.model) else settings.DEFAULT_MODEL
+    own = session.model if is_offered(session.model) else find_default_name()
     model = model or own
     rows = _rows(session.messages, progress)
     times = [row.created_at for row in rows]  # Django puts its own time into new rows

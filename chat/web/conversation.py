@@ -20,7 +20,7 @@ from chat.models import Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
-from chat.queries.model_profiles import is_demo, list_offered, load_profile
+from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
 from chat.queries.recent import list_recent
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
@@ -59,7 +59,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    name = request.POST.get("model") or find_default_name()
     return {
         "conversation": None,
         "demo": is_demo(name),

@@ -40,7 +40,7 @@ def test_a_new_provider_is_checked_and_its_key_is_shown_nowhere(
     caplog.set_level("DEBUG")
     form = {"name": "local", "base_url": f"{server.base_url}/", "enabled": "on", "new_key": KEY}
     response = staff.post(reverse("admin:chat_provider_add"), form, follow=True)
-    assert "it named 1 models" in response.content.decode()
+    assert "Models that it named: 1." in response.content.decode()
     provider = Provider.objects.get()
     assert (provider.base_url, provider.key_end) == (server.base_url, "wxyz")
     assert load_endpoint("local::m").key == KEY
@@ -71,7 +71,7 @@ def test_an_empty_field_keeps_the_key_and_a_new_address_wants_its_own(
     assert "new address&#x27;s key" in page.content.decode()
     assert Provider.objects.get().base_url == server.base_url
     followed = staff.post(change(provider), moved | {"forget_key": "on"}, follow=True)
-    assert "not usable now. The model&#x27;s server cannot" in followed.content.decode()
+    assert "is not usable now. The model&#x27;s server cannot" in followed.content.decode()
     assert load_endpoint("local::m").key == ""
 
 
