@@ -32,13 +32,13 @@ def read_list(page: Mapping[str, Any]) -> list[ModelInfo]:
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= LONGEST_ID
+    return isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_ID
 
 
 def _read(model: Mapping[str, Any]) -> ModelInfo:
     return ModelInfo(
         name=model["id"],
-        display_name=str(model.get("display_name") or model["id"])[:LONGEST_ID],
+        display_name=_clean(str(model.get("display_name") or model["id"])),
         context_window=_find_window(model),
         max_output=_find_tokens(model.get("max_tokens")),
         efforts=_list_supported(model, "effort", EFFORTS),
@@ -55,13 +55,17 @@ def _list_supported(model: Mapping[str, Any], name: str, known: Sequence[str]) -
     return tuple(each for each in known if _object(values.get(each)).get("supported") is True)
 
 
+def _clean(text: str) -> str:
+    return "".join(filter(str.isprintable, text))[:LONGEST_ID]
+
+
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
 def _find_tokens(*values: object) -> int | None:
-    """The first that is a number of tokens."""
-    return next((each for each in values if isinstance(each, int) and each > 0), None)
+    """The first that is a number of tokens, and not more than a table holds."""
+    return next((each for each in values if isinstance(each, int) and 0 < each < 2**31), None)
 
 
 def _find_window(model: Mapping[str, Any]) -> int | None:

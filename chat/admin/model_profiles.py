@@ -4,7 +4,6 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import models
@@ -16,7 +15,7 @@ from django.urls import URLPattern, path
 from agent.model_names import split_name
 from chat.admin.base import list_url
 from chat.models import ModelProfile, Provider
-from chat.queries.model_profiles import SMALLEST_WINDOW, load_profile
+from chat.queries.model_profiles import SMALLEST_WINDOW, is_demo, load_profile
 from chat.queries.model_server import server_url
 from chat.services import model_profiles
 
@@ -39,12 +38,13 @@ class ProfileForm(forms.ModelForm):
         values = super().clean() or self.cleaned_data
         if values.get("temperature") and not self._find_server():
             self.add_error("temperature", "Anthropic's API refuses a temperature.")
+        name = values.get("name") or self.instance.name
         window, output = values.get("context_window"), values.get("max_output")
         if window is None or output is None:
             return values
         if output >= window:
             self.add_error("max_output", "It must be smaller than the context window.")
-        if values.get("enabled") and window < SMALLEST_WINDOW and not settings.DEMO:
+        if values.get("enabled") and window < SMALLEST_WINDOW and not is_demo(name):
             self.add_error(
                 "context_window",
                 f"A model with less than {SMALLEST_WINDOW:,} tokens cannot be offered.",

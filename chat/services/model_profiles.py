@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from agent.errors import AgentError
 from agent.model.listing import ModelInfo
-from agent.model_names import join_name
+from agent.model_names import MARK, join_name
 from chat.db import in_db
 from chat.models import ModelProfile, Provider
 from chat.queries import model_server
@@ -44,6 +44,8 @@ def store_listed(found: Sequence[ModelInfo], provider: Provider | None = None) -
     """Fill the table in with what the site's own server has listed, or a provider."""
     base_url = provider.base_url if provider else model_server.server_url()
     for info in found:
+        if provider is None and MARK in info.name:  # it would be taken for a provider's
+            continue
         profile = load_profile(join_name(provider.name if provider else "", info.name))
         profile.provider = provider
         profile.efforts, profile.thinking_types = [*info.efforts], [*info.thinking]

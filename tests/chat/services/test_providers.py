@@ -9,12 +9,14 @@ from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
 
 from agent.errors import AgentError
+from agent.model.listing import read_list
 from agent.model.rules import EFFORTS
 from chat.models import ModelProfile, Provider
+from chat.queries import model_server
 from chat.queries.model_profiles import is_offered, list_offered, load_profile
 from chat.queries.model_server import load_endpoint
 from chat.queries.providers import Endpoint
-from chat.services import providers
+from chat.services import model_profiles, providers
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import make_profile, make_provider
@@ -77,11 +79,10 @@ def test_a_check_that_fails_says_why_and_changes_no_profile(server: DemoServer) 
     ],
 )
 def test_a_list_of_nonsense_names_no_models(answer: dict[str, Any]) -> None:
-    from agent.model.listing import read_list
-
     assert read_list(answer) == []
-    odd = {"id": "x", "capabilities": [], "meta": 3, "max_tokens": "many", "display_name": 7}
-    (model,) = read_list({"data": [odd | {"capabilities": {"effort": {"low": "yes"}}}]})
+    odd = {"id": "x", "capabilities": {"effort": {"low": "yes"}}, "meta": 3, "max_tokens": "many"}
+    (model,) = read_list({"data": [odd | {"display_name": "a\0b", "max_input_tokens": 10**12}]})
+    assert model.display_name == "ab"
     assert (model.context_window, model.max_output, model.efforts) == (None, None, ())
 
 
@@ -137,3 +138,25 @@ def test_stored_keys_are_moved_to_a_new_secret(settings: Any) -> None:
     Provider.objects.filter(pk=provider.pk).update(encrypted_key="damaged")
     with pytest.raises(CommandError, match="local"):
         call_command("rotate_keys", stdout=said)
+
+
+def test_the_sites_own_server_cannot_take_a_providers_model_for_itself(
+    server: DemoServer, settings: Any
+) -> None:
+    provider = make_provider("local", server.base_url, key=KEY)
+    ask(provider)
+    settings.DEFAULT_MODEL = "local::shared"
+    listed = [ListedModel("local::tiny", window=90_000), ListedModel("plain", window=90_000)]
+    with DemoServer(models=listed) as own:
+        settings.ANTHROPIC_BASE_URL = own.base_url
+        assert async_to_sync(refresh_own)() == 2
+    assert load_profile("plain").provider is None
+    assert load_profile("local::shared").provider_id == provider.pk
+    assert load_profile("local::tiny").context_window == 8_000
+
+
+async def refresh_own() -> int:
+    try:
+        return await model_profiles.refresh_profiles()
+    finally:
+        await model_server.close_clients()
