@@ -94,10 +94,28 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Provider',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.SlugField(help_text='Its models are called name::model.', max_length=30, unique=True)),
+                ('base_url', models.CharField(blank=True, help_text="Without /v1 at the end. Empty: Anthropic's API.", max_length=200, verbose_name='address')),
+                ('enabled', models.BooleanField(default=True, help_text='Its models are offered, and messages are sent to it.')),
+                ('encrypted_key', models.TextField(blank=True, editable=False)),
+                ('key_end', models.CharField(blank=True, editable=False, max_length=4)),
+                ('key_set_at', models.DateTimeField(editable=False, null=True)),
+                ('checked_at', models.DateTimeField(editable=False, null=True)),
+                ('error', models.TextField(blank=True, editable=False)),
+            ],
+            options={
+                'ordering': ['name'],
+            },
+        ),
+        migrations.CreateModel(
             name='ModelProfile',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='The id sent to the API.', max_length=200, unique=True)),
+                ('name', models.CharField(help_text="The id sent to the API; after a provider's name and two colons, if it is one's of the table of providers.", max_length=200, unique=True)),
+                ('provider', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='profiles', to='chat.provider')),
                 ('display_name', models.CharField(blank=True, max_length=200)),
                 ('context_window', models.PositiveIntegerField()),
                 ('max_output', models.PositiveIntegerField()),
@@ -107,7 +125,7 @@ class Migration(migrations.Migration):
                 ('cache_write_price', models.FloatField(default=0.0)),
                 ('token_factor', models.FloatField(default=1.5, help_text='Real tokens per cl100k_base token; learned from reported usage.')),
                 ('token_samples', models.PositiveIntegerField(default=0, help_text='Replies that the factor was learned from.')),
-                ('base_url', models.URLField(blank=True, help_text='The server that listed this model; the key is sent nowhere else.')),
+                ('base_url', models.URLField(blank=True, help_text="The site's own server that listed this model; its key is sent nowhere else.")),
                 ('enabled', models.BooleanField(default=True, help_text='Offered in the model picker.')),
                 ('tools', models.BooleanField(default=True, help_text='It can call tools; some local models cannot.')),
                 ('show_thinking', models.BooleanField(default=False, help_text='It always thinks; ask it to show a summary of its thinking.')),
