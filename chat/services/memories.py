@@ -26,6 +26,7 @@ MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
 MAX_PROPOSALS = 20  # of one user that wait for a decision
 PROPOSALS_KEPT = timedelta(days=14)
+UNDO = timedelta(seconds=30)  # the page offers it for 8; the rest is for a slow line
 HEADING = """\
 # What is remembered of the user
 
@@ -54,6 +55,7 @@ def remember(
         known = Memory.objects.filter(owner=owner_id, key=key).first()
         if known:
             return known, False
+        _deleted(owner_id).filter(key=key).delete()
         if Memory.objects.filter(owner=owner_id).count() >= MAX_MEMORIES:
             raise Refused(
                 RefusalCode.TOO_MANY_MEMORIES,
@@ -79,6 +81,7 @@ def edit(memory: Memory, text: str) -> None:
         if Memory.objects.filter(owner=memory.owner_id, key=key).exclude(pk=memory.pk).exists():
             memory.delete()
             return
+        _deleted(memory.owner_id).filter(key=key).delete()
         memory.text, memory.key, memory.source = text, key, Memory.Source.USER
         memory.save()
 
@@ -96,10 +99,26 @@ def recall(owner_id: int, query: str = "") -> list[Memory]:
 
 
 def forget(owner_id: int, memory_id: int) -> str:
-    """Delete a fact; its text. Raises Memory.DoesNotExist."""
+    """Delete a fact for now; its text. Raises Memory.DoesNotExist."""
     memory = Memory.objects.get(owner=owner_id, pk=memory_id)
-    memory.delete()
+    Memory.objects.filter(pk=memory.pk).update(deleted_at=timezone.now())
     return memory.text
+
+
+def restore(owner_id: int, memory_id: int) -> Memory:
+    """A fact that was deleted a moment ago, as it was. Raises Memory.DoesNotExist where it is too
+    late."""
+    _deleted(owner_id).filter(pk=memory_id).update(deleted_at=None)
+    return Memory.objects.get(owner=owner_id, pk=memory_id)
+
+
+def _deleted(owner_id: int) -> QuerySet[Memory]:
+    return Memory.everything.filter(owner=owner_id, deleted_at__isnull=False)
+
+
+def delete_forgotten() -> int:
+    """Delete for good what was not restored in time."""
+    return Memory.everything.filter(deleted_at__lt=timezone.now() - UNDO).delete()[0]
 
 
 # --- Proposals ------------------------------------------------------------------------------------
@@ -204,7 +223,7 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
 def render_prompt_text(owner_id: int, factor: Factor) -> str:
     """The facts as a system block, by id; the newest where not all fit the budget of real tokens.
     "" for none."""
-    rows = sorted(read_values(Memory, ("pk", "text"), owner=owner_id), reverse=True)
+    rows = sorted(_read_kept(owner_id), reverse=True)
     if not rows:
         return ""
     lines: list[str] = []
@@ -218,6 +237,11 @@ def render_prompt_text(owner_id: int, factor: Factor) -> str:
         lines.insert(0, line)
     more = [MORE.format(len(rows) - len(lines))] if len(lines) < len(rows) else []
     return "\n".join([HEADING, "<memories>", *lines, *more, "</memories>"])
+
+
+def _read_kept(owner_id: int) -> list[tuple[int, str]]:
+    found = read_values(Memory, ("pk", "text", "deleted_at"), owner=owner_id)
+    return [(pk, text) for pk, text, deleted_at in found if deleted_at is None]
 
 
 def _checked(text: str) -> tuple[str, str]:
