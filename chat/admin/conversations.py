@@ -193,7 +193,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
         ),
         (
             "Of that",
-            f"system {size.system:,} · tools {size.tools:,} · summary {size.summary:,} · "
+            f"system {size.system:,} · project {size.project:,} · tools {size.tools:,} · summary {size.summary:,} · "
             f"conversation {rest:,}",
         ),
         ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),

@@ -1,12 +1,13 @@
 """Parts of events that are more than one value."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Breakdown(TypedDict):
     """Tokens."""
 
     system: int
+    project: NotRequired[int]
     tools: int
     summary: int
     conversation: int

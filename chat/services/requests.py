@@ -21,7 +21,7 @@ from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
 from chat.queries.tails import Row
-from chat.services import attachments, compactions, memories, preparations
+from chat.services import attachments, compactions, memories, preparations, projects
 from chat.services.conversations import create, make_first_title, refuse_if_busy
 from chat.services.history import change_history
 from chat.services.rows import save_row, update_row
@@ -194,6 +194,7 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
 def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     profile = load_profile(turn.answering_model)
     if turn.status == Turn.Status.QUEUED:
+        projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)
     state = load_state_for(turn.conversation, profile)
     if may_compact:

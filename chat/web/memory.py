@@ -22,8 +22,11 @@ def memory_list(request: HttpRequest) -> HttpResponse:
         return _page(request, user)
     text = request.POST.get("text", "")
     scripted = "x-requested-with" in request.headers
+    project = _find_project(user, request.POST.get("project", ""))
     try:
-        memory, new = memories.remember(user.pk, text, Memory.Source.USER)
+        memory, new = memories.remember(
+            user.pk, text, Memory.Source.USER, project_id=project and project.pk
+        )
     except Refused as refusal:
         if scripted:
             return HttpResponse(refusal.message, status=422)
@@ -83,7 +86,7 @@ def _page(
     request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
 ) -> HttpResponse:
     context = {
-        "memories": memories.recall(user.pk),
+        "memories": memories.list_all(user.pk),
         "proposals": memories.list_proposals(user.pk),
         "text": text,
         "error": error,

@@ -6,6 +6,7 @@ import { gettext, ngettext } from "./gettext.js";
 
 const PARTS = [
   ["system", gettext("System")],
+  ["project", gettext("Project")],
   ["tools", gettext("Tools")],
   ["summary", gettext("Summary")],
   ["conversation", gettext("Conversation")],
