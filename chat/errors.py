@@ -41,6 +41,7 @@ class RefusalCode(StrEnum):
     NOTHING_TO_RETRY = "nothing_to_retry"
     NOTHING_TO_STOP = "nothing_to_stop"
     PROJECT_FULL = "project_full"
+    PROJECT_GONE = "project_gone"
     RATE_LIMITED = "rate_limited"
     SERVER_BUSY = "server_busy"
     SHUTTING_DOWN = "shutting_down"

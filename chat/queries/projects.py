@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce, RowNumber
 from accounts.models import User
 from agent.messages import Block, RawTokens, RealTokens
 from agent.messages import Message as AgentMessage
+from agent.search.lexical import matches_title
 from agent.tokens import Factor
 from chat.models import Attachment, Conversation, ModelProfile, Project
 from chat.queries.model_profiles import load_profile
@@ -147,6 +148,11 @@ def list_sections(user: User) -> list[Any]:
     for project in projects:
         project.listed = newest.get(project.pk, [])
     return projects
+
+
+def find_projects(user: User, query: str) -> list[Project]:
+    """Those whose name fits what is typed in a search box, archived ones too."""
+    return [row for row in Project.objects.of(user) if matches_title(row.name, query)][:LISTED]
 
 
 def list_conversations(project: Project) -> QuerySet[Conversation]:

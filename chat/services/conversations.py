@@ -15,7 +15,7 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, ModelProfile, Turn
+from chat.models import Attachment, Conversation, ModelProfile, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
@@ -37,13 +37,20 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
     return Conversation.objects.of(user).get(pk=conversation_id)
 
 
-def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
-    """An empty conversation with the given model, or the default one where it is not offered. A
-    temporary one is not listed."""
-    if not ModelProfile.objects.filter(name=model, enabled=True).exists():
-        model = settings.DEFAULT_MODEL
+def create(
+    user: User, model: str = "", *, temporary: bool = False, project: Project | None = None
+) -> Conversation:
+    """An empty conversation with the given model, or where that is not offered the project's or the
+    site's default. A temporary one is not listed."""
+    wanted = [model, project.model if project else ""]
+    offered = ModelProfile.objects.filter(name__in=wanted, enabled=True).values_list(
+        "name", flat=True
+    )
+    model = next((name for name in wanted if name in offered), settings.DEFAULT_MODEL)
     with transaction.atomic():
-        conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
+        conversation = Conversation.objects.create(
+            owner=user, model=model, temporary=temporary, project=project
+        )
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 

@@ -42,6 +42,17 @@ def load_owned(user: User, project_id: UUID) -> Project:
     return Project.objects.of(user).get(pk=project_id)
 
 
+def load_for_new(user: User, project_id: str) -> Project:
+    """The user's project for a new conversation; Refused where it is gone."""
+    try:
+        return load_owned(user, UUID(project_id))
+    except (Project.DoesNotExist, ValueError) as error:
+        raise Refused(
+            RefusalCode.PROJECT_GONE,
+            gettext("This project was deleted. Your text is kept: begin a new chat without it."),
+        ) from error
+
+
 def create(user: User, name: str) -> Project:
     """An empty project. Names need not differ. Refused where there are too many."""
     values = _checked({"name": name})

@@ -135,11 +135,14 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
+    project: str = "",
 ) -> AnswerStart:
-    """A new conversation with its first message and the beginning of the answer, or neither."""
+    """A new conversation, in the project with the id `project` if any, with its first message and
+    the beginning of the answer, or neither. Refused where the project is gone too."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
-        conversation = create(user, model, temporary=temporary)
+        place = projects.load_for_new(user, project) if project else None
+        conversation = create(user, model, temporary=temporary, project=place)
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening

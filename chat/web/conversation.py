@@ -28,6 +28,7 @@ from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,
     find_conversation,
+    find_project,
     limit_response,
     load_user,
     refusal_response,
@@ -52,14 +53,16 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 @require_GET
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
-    """A new chat; with `q` the sidebar has what was searched for."""
+    """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
     return render(request, "chat/page.html", _start(request, request.user))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    given = request.POST.get("project") or request.GET.get("project")
+    project = find_project(user, given) if given else None
+    name = request.POST.get("model") or (project and project.model) or settings.DEFAULT_MODEL
     return {
         "conversation": None,
         "models": list_offered(),
@@ -67,8 +70,9 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
-        "recent": [] if "q" in request.GET else list_recent(user),
-        **load_listed(request, user),
+        "project": project,
+        "recent": [] if "q" in request.GET or project else list_recent(user),
+        **load_listed(request, user, project.pk if project else None),
     }
 
 
@@ -88,7 +92,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
-        **load_listed(request, request.user),
+        **load_listed(request, request.user, row.project_id),
     }
     return render(request, "chat/page.html", context)
 
@@ -151,6 +155,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             files=request.POST.getlist("attachments"),
             pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
+            project=request.POST.get("project", ""),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)

@@ -8,10 +8,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from agent.compaction.policy import PRESETS, SHORT_TOKENS, ChapterForm, Policy
-from chat.models import Conversation, McpServer
+from chat.models import Conversation, McpServer, Project
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import default_budget, list_offered, load_profile
+from chat.services.projects import MAX_INSTRUCTIONS
 from chat.services.summaries import MAX_SUMMARY
 
 BUDGETS = {
@@ -220,21 +221,83 @@ class SettingsForm(forms.ModelForm):
 
 
 def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
-    """The presets of the context budget, and the conversation's own where it is not one of them.
-    Each is shown as it holds for the model: no budget is larger than the window, and a preset that
-    would be is left out, because the full window is the same."""
-    window = load_profile(conversation.model).context_window
-    default = gettext("Default: {tokens:,}").format(tokens=min(settings.CONTEXT_BUDGET, window))
+    """The context budgets to choose from for a conversation."""
+    default = default_budget(conversation)
+    return _list_budgets(conversation.model, default, conversation.context_budget)
+
+
+def _list_budgets(model: str, usual: int, budget: int | None) -> list[tuple[str, str]]:
+    """The presets of the context budget, and the present one where it is not one of them. Each is
+    shown as it holds for the model: no budget is larger than the window, and a preset that would be
+    is left out, because the full window is the same."""
+    window = load_profile(model).context_window
+    default = gettext("Default: {tokens:,}").format(tokens=min(usual, window))
     presets = {
         str(PRESETS[name]): words.format(tokens=PRESETS[name])
         for name, words in BUDGETS.items()
         if name == "full" or PRESETS[name] < window
     }
     budgets = {"": default} | presets
-    if budget := conversation.context_budget:
+    if budget:
         as_it_is = gettext("As it is: {tokens:,}").format(tokens=min(budget, window))
         budgets.setdefault(str(budget), as_it_is)
     return list(budgets.items())
+
+
+class ProjectForm(forms.ModelForm):
+    """What the user may set for a project; `projects.change` takes its data."""
+
+    model = forms.ChoiceField(
+        label=gettext_lazy("Model of new conversations"),
+        required=False,
+        help_text=gettext_lazy("Each conversation can still choose another."),
+    )
+    context_budget = forms.TypedChoiceField(
+        label=gettext_lazy("Context budget"),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        help_text=gettext_lazy(
+            "In tokens, of conversations that have not chosen one. A quarter of it is for files."
+        ),
+    )
+    field_order = ["name", "instructions", "model", "context_budget"]
+
+    class Meta:
+        model = Project
+        fields = ["name", "instructions"]
+        labels = {
+            "name": gettext_lazy("Name"),
+            "instructions": gettext_lazy("Instructions"),
+        }
+        help_texts = {
+            "instructions": gettext_lazy(
+                "The model gets them with every message of every conversation in this project."
+            ),
+        }
+        widgets = {
+            "name": forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+            "instructions": forms.Textarea(
+                attrs={"rows": 6, "dir": "auto", "maxlength": MAX_INSTRUCTIONS}
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        project = self.instance
+        self.initial.update({"model": project.model, "context_budget": project.context_budget})
+        usual = load_profile(settings.DEFAULT_MODEL)
+        models = {"": gettext("Default: {model}").format(model=usual)}
+        models |= {each.name: str(each) for each in list_offered()}
+        if project.model:  # it may no longer be offered
+            models.setdefault(project.model, project.model)
+        budgets = _list_budgets(
+            project.model or usual.name, settings.CONTEXT_BUDGET, project.context_budget
+        )
+        for name, choices in (("model", list(models.items())), ("context_budget", budgets)):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = choices
 
 
 class BudgetForm(forms.Form):

@@ -9,6 +9,7 @@ import { startFoundWords } from "./found_words.js";
 import { keepListPlace } from "./list_place.js";
 import { startListed } from "./listed.js";
 import { Palette } from "./palette.js";
+import { startProjects } from "./projects.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
@@ -20,6 +21,7 @@ startCitations(); // before the shortcuts: its Escape comes first
 startFoundWords();
 startTemporaryChat(temporary == null ? "" : id);
 startListed();
+startProjects();
 keepListPlace(user);
 localiseTimes();
 if (id) new Conversation(id);

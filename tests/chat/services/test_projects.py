@@ -79,7 +79,8 @@ def test_a_change_reaches_the_idle_and_waits_for_the_turn_that_runs(
     start = requests.send_message(
         project.owner, busy.pk, text="And now?", client_id=None, expected_head=None, owner=OWNER
     )
-    assert start and "kilometres" in start.state.context.project
+    assert start is not None
+    assert "kilometres" in start.state.context.project
     busy.refresh_from_db()
     assert busy.meter_valid_from >= 5  # what was reported before was of another request
 
@@ -166,7 +167,8 @@ def test_deleting_a_project_leaves_its_conversations(
     assert conversation.project is None
     assert conversation.project_parts == {}
     assert not path.exists()
-    assert not Memory.objects.exists() and not Attachment.objects.exists()
+    assert not Memory.objects.exists()
+    assert not Attachment.objects.exists()
 
 
 def test_facts_of_a_deleted_project_can_be_kept_each_once(project: Project) -> None:
