@@ -5,7 +5,15 @@ Services are the only writers; what the panel changes in conversations, it asks 
 
 from django.contrib import admin
 
-from chat.admin import accounts, compactions, conversations, mcp_servers, messages, model_profiles
+from chat.admin import (
+    accounts,
+    compactions,
+    conversations,
+    mcp_servers,
+    messages,
+    model_profiles,
+    projects,
+)
 
 __all__ = [
     "accounts",
@@ -14,6 +22,7 @@ __all__ = [
     "mcp_servers",
     "messages",
     "model_profiles",
+    "projects",
 ]
 
 admin.site.site_header = "Everlong administration"

@@ -95,7 +95,7 @@ class ConversationAdmin(ReadOnlyAdmin):
                     ("title", "id"),
                     ("owner", "model"),
                     ("messages_link", "created_at", "updated_at"),
-                    ("pinned", "archived"),
+                    ("project", "pinned", "archived"),
                 )
             },
         ),

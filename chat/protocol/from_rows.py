@@ -24,7 +24,6 @@ from chat.protocol.events import (
     TurnFinished,
     TurnStarted,
 )
-from chat.protocol.parts import Breakdown
 from chat.queries.conversation import RequestState
 from chat.queries.model_profiles import has_prices
 from chat.queries.model_server import get_counter
@@ -140,7 +139,14 @@ def context_usage(state: RequestState) -> ContextUsage:
         held=state.policy.held,
         ready=_is_ready(state),
         note=_explain_estimate(state),
-        breakdown=_break_down(state),
+        breakdown={
+            "system": state.size.system,
+            "project": state.size.project,
+            "tools": state.size.tools,
+            "summary": state.size.summary,
+            "conversation": max(0, state.used - state.size.fixed),
+            "reserve": limits.reserve,
+        },
         totals={
             "input_tokens": conversation.input_tokens,
             "output_tokens": conversation.output_tokens,
@@ -154,20 +160,6 @@ def context_usage(state: RequestState) -> ContextUsage:
             state.context.first.number if state.context.first else 0,
         ),
     )
-
-
-def _break_down(state: RequestState) -> Breakdown:
-    size = state.size
-    parts = Breakdown(
-        system=size.system,
-        tools=size.tools,
-        summary=size.summary,
-        conversation=max(0, state.used - size.fixed),
-        reserve=state.limits.reserve,
-    )
-    if size.project:
-        parts["project"] = size.project
-    return parts
 
 
 def _is_ready(state: RequestState) -> bool:

@@ -1,13 +1,13 @@
 """Parts of events that are more than one value."""
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 
 class Breakdown(TypedDict):
     """Tokens."""
 
     system: int
-    project: NotRequired[int]
+    project: int
     tools: int
     summary: int
     conversation: int

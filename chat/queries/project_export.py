@@ -1,6 +1,7 @@
 """A project as a zip, written while it is read: as much memory as one page of messages or one file,
 whatever it holds."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -47,7 +48,9 @@ async def export_zip(project: Project) -> AsyncIterator[bytes]:
         )
         for number, file in enumerate(files, 1):
             for data in (await in_db(read_files, [str(file.pk)])).values():
-                archive.writestr(f"files/{number:02} {_clean(file.name)}", data)
+                # To compress takes a while: not on the event loop.
+                name = f"files/{number:02} {_clean(file.name)}"
+                await asyncio.to_thread(archive.writestr, name, data)
             yield chunks.take()
         for number, pk in enumerate(ids, 1):
             conversation = await in_db(Conversation.objects.filter(pk=pk).first)
@@ -57,7 +60,7 @@ async def export_zip(project: Project) -> AsyncIterator[bytes]:
             for suffix, export in (("md", export_markdown), ("json", export_json)):
                 with archive.open(f"{stem}.{suffix}", "w") as entry:
                     async for text in export(conversation):
-                        entry.write(text.encode("utf-8", "replace"))
+                        await asyncio.to_thread(entry.write, text.encode("utf-8", "replace"))
                         if data := chunks.take():
                             yield data
     yield chunks.take()
