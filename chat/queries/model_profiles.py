@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from agent.context.request import ReplySettings
 from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
@@ -100,6 +101,18 @@ def default_budget(conversation: Conversation) -> int:
     """Tokens of the budget that its project, or else the site, gives a conversation."""
     of_project: int | None = conversation.project_parts.get("budget")
     return of_project or settings.CONTEXT_BUDGET
+
+
+def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> ReplySettings:
+    """What the user has chosen, as far as a model has it: another one may answer by now."""
+    chosen = conversation.reply_settings
+    effort = chosen.get("effort", "")
+    thinking = {"on": profile.thinking_on, "off": profile.thinking_off}
+    return ReplySettings(
+        effort=effort if effort in profile.efforts else "",
+        thinking=thinking.get(chosen.get("thinking", ""), ""),
+        temperature=chosen.get("temperature") if profile.temperature else None,
+    )
 
 
 def list_offered() -> list[ModelProfile]:

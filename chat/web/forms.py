@@ -8,12 +8,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from agent.compaction.policy import PRESETS, SHORT_TOKENS, ChapterForm, Policy
-from chat.models import Conversation, McpServer, Project
+from chat.models import Conversation, McpServer, ModelProfile
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
-from chat.queries.model_profiles import default_budget, list_offered, load_profile
-from chat.services.projects import MAX_INSTRUCTIONS
+from chat.queries.model_profiles import default_budget, load_profile
 from chat.services.summaries import MAX_SUMMARY
+from chat.web.reply_form import NAMES, ReplyFields
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),
@@ -29,7 +29,7 @@ THRESHOLD = 50, 95  # per cent of the budget
 MOST_KEPT = 50  # messages
 
 
-class SettingsForm(forms.ModelForm):
+class SettingsForm(ReplyFields, forms.ModelForm):
     """What the user may set for one conversation.
 
     `changes()` is what `conversations.change_settings` takes: of the policy only what differs from
@@ -112,6 +112,7 @@ class SettingsForm(forms.ModelForm):
 
     field_order = [
         "system_prompt",
+        *NAMES,
         "web",
         "mcp",
         "mcp_allowed",
@@ -167,17 +168,19 @@ class SettingsForm(forms.ModelForm):
             ],
         )
         self._choose("context_budget", budget_choices(self.instance))
-        self._offer_tools()
+        profile = load_profile(self.instance.model)
+        self.offer_reply(self.instance, profile)
+        self._offer_tools(profile)
         if not settings.COMPACTION["enabled"]:
             off = gettext("Automatic compaction is switched off for this whole site.")
             self.fields["compaction_enabled"].help_text = off
 
-    def _offer_tools(self) -> None:
+    def _offer_tools(self, profile: ModelProfile) -> None:
         """Offer only the choices that exist."""
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
         self.initial.update({"web": chosen.get("web", False), **lists})
-        if not (settings.TOOLS and load_profile(self.instance.model).web_tools):
+        if not (settings.TOOLS and profile.web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
         names = [server.name for server in servers]
@@ -216,6 +219,7 @@ class SettingsForm(forms.ModelForm):
         tools = {name: data[name] for name in ("web", "mcp", "mcp_allowed") if name in data}
         return {name: data[name] for name in self.Meta.fields} | {
             "compaction_settings": differing,
+            "reply_settings": self.reply_changes(self.instance),
             "tool_settings": self.instance.tool_settings | tools,
         }
 
@@ -223,10 +227,10 @@ class SettingsForm(forms.ModelForm):
 def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
     """The context budgets to choose from for a conversation."""
     default = default_budget(conversation)
-    return _list_budgets(conversation.model, default, conversation.context_budget)
+    return list_budgets(conversation.model, default, conversation.context_budget)
 
 
-def _list_budgets(model: str, usual: int, budget: int | None) -> list[tuple[str, str]]:
+def list_budgets(model: str, usual: int, budget: int | None) -> list[tuple[str, str]]:
     """The presets of the context budget, and the present one where it is not one of them. Each is
     shown as it holds for the model: no budget is larger than the window, and a preset that would be
     is left out, because the full window is the same."""
@@ -242,62 +246,6 @@ def _list_budgets(model: str, usual: int, budget: int | None) -> list[tuple[str,
         as_it_is = gettext("As it is: {tokens:,}").format(tokens=min(budget, window))
         budgets.setdefault(str(budget), as_it_is)
     return list(budgets.items())
-
-
-class ProjectForm(forms.ModelForm):
-    """What the user may set for a project; `projects.change` takes its data."""
-
-    model = forms.ChoiceField(
-        label=gettext_lazy("Model of new conversations"),
-        required=False,
-        help_text=gettext_lazy("Each conversation can still choose another."),
-    )
-    context_budget = forms.TypedChoiceField(
-        label=gettext_lazy("Context budget"),
-        coerce=int,
-        empty_value=None,
-        required=False,
-        help_text=gettext_lazy(
-            "In tokens, of conversations that have not chosen one. A quarter of it is for files."
-        ),
-    )
-    field_order = ["name", "instructions", "model", "context_budget"]
-
-    class Meta:
-        model = Project
-        fields = ["name", "instructions"]
-        labels = {
-            "name": gettext_lazy("Name"),
-            "instructions": gettext_lazy("Instructions"),
-        }
-        help_texts = {
-            "instructions": gettext_lazy(
-                "The model gets them with every message of every conversation in this project."
-            ),
-        }
-        widgets = {
-            "name": forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
-            "instructions": forms.Textarea(
-                attrs={"rows": 6, "dir": "auto", "maxlength": MAX_INSTRUCTIONS}
-            ),
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        project = self.instance
-        self.initial.update({"model": project.model, "context_budget": project.context_budget})
-        usual = load_profile(settings.DEFAULT_MODEL)
-        models = {"": gettext("Default: {model}").format(model=usual)}
-        models |= {each.name: str(each) for each in list_offered()}
-        if project.model:  # it may no longer be offered
-            models.setdefault(project.model, project.model)
-        budgets = _list_budgets(
-            project.model or usual.name, settings.CONTEXT_BUDGET, project.context_budget
-        )
-        for name, choices in (("model", list(models.items())), ("context_budget", budgets)):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = choices
 
 
 class BudgetForm(forms.Form):

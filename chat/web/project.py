@@ -24,7 +24,7 @@ from chat.queries.projects import find_room, list_conversations, list_projects
 from chat.services import memories, projects
 from chat.services.files import MAX_BYTES
 from chat.web.access import find_conversation, find_project, load_user
-from chat.web.forms import ProjectForm
+from chat.web.project_form import ProjectForm
 
 SHOWN = 200  # conversations on a project's page
 

@@ -1,11 +1,11 @@
 // What can be done with one message: copy, edit and send again, answer again, switch, delete.
 
-import { openAnswerMenu } from "./answer_menu.js";
 import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal, request } from "./http.js";
 import { MessageEdits } from "./message_edit.js";
+import { openMessageMenu, otherModels } from "./message_menu.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { openDialog } from "./shell.js";
 
@@ -36,16 +36,30 @@ export class Messages {
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
     edit: (button, article) => this.edits.open(article, button),
-    more: (button, { dataset }) =>
-      openAnswerMenu(button, (model) => this.#act(dataset.messageId, "regenerate", { model })),
+    more: (button, article) => openMessageMenu(button, this.#rareActions(button, article)),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
-    delete: (_, { dataset }) => openDialog(this.#address(dataset.messageId, "delete")),
   };
+
+  /** The entries of a message's menu. */
+  #rareActions({ dataset: { model } }, { dataset: { messageId } }) {
+    const answers = otherModels(model).map(({ value, label }) => ({
+      words: gettext("Answer again with {model}", { model: label.trim() }),
+      act: () => this.#act(messageId, "regenerate", { model: value }),
+    }));
+    return [
+      ...(model ? answers : []),
+      {
+        words: gettext("Delete message"),
+        act: () => openDialog(this.#address(messageId, "delete")),
+        danger: true,
+      },
+    ];
+  }
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
 
