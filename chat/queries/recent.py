@@ -25,7 +25,8 @@ class Recent:
 
 
 def list_recent(user: User) -> list[Recent]:
-    """Newest first, without temporary and archived ones, and those of archived projects. One query, whatever they hold."""
+    """Newest first, without temporary and archived ones, and those of archived projects. One query,
+    whatever they hold."""
     answers = Message.objects.filter(
         conversation=OuterRef("pk"), active=True, role=Message.Role.ASSISTANT
     ).exclude(text="")

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 from chat.models import Project
 from chat.queries.model_profiles import list_offered, load_profile
 from chat.services.projects import MAX_INSTRUCTIONS
-from chat.web.forms import list_budgets
+from chat.web.budgets import list_budgets
 
 
 class ProjectForm(forms.ModelForm):
