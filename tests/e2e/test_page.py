@@ -85,7 +85,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     toggle.click()
 
     link.hover()
-    tab.locator("li", has=link).get_by_role("button").click()
+    tab.locator("[data-project] [aria-current=page] + button").click()
     tab.get_by_role("button", name="Move to a project…").click()
     tab.get_by_role("button", name="No project").click()
     expect(tab.locator("#topbar-project")).to_be_hidden()
