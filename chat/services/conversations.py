@@ -21,7 +21,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import load_profile
-from chat.services import attachments
+from chat.services import attachments, projects
 from config.rows import read_values
 
 TITLE_LENGTH = 200
@@ -179,6 +179,8 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
+            row.refresh_from_db()
+            projects.refresh_parts(row, load_profile(row.model))  # which files fit may have changed
             emit_later(
                 conversation_group(row.pk), lambda: from_rows.context_usage(load_state(row.pk))
             )

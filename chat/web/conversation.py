@@ -16,13 +16,13 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.live.admission import Sender
 from chat.live.runner import runner
-from chat.models import Turn
+from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
 from chat.queries.model_profiles import list_offered, load_profile
 from chat.queries.recent import list_recent
-from chat.services import conversations, requests, summaries
+from chat.services import conversations, projects, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.access import (
@@ -60,8 +60,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    given = request.POST.get("project") or request.GET.get("project")
-    project = find_project(user, given) if given else None
+    project = _find_project(request, user)
     name = request.POST.get("model") or (project and project.model) or settings.DEFAULT_MODEL
     return {
         "conversation": None,
@@ -74,6 +73,16 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "recent": [] if "q" in request.GET or project else list_recent(user),
         **load_listed(request, user, project.pk if project else None),
     }
+
+
+def _find_project(request: HttpRequest, user: User) -> Project | None:
+    """Where the new chat will be. A posted project that is gone is told by the refusal."""
+    if given := request.GET.get("project"):
+        return find_project(user, given)
+    try:
+        return projects.load_owned(user, UUID(request.POST.get("project", "")))
+    except (Project.DoesNotExist, ValueError):
+        return None
 
 
 @login_required

@@ -168,13 +168,16 @@ def test_the_memory_page(browser: Client, owner: User) -> None:
     assert unmarked(browser, address, {"text": "α" * 5_000}) == []
 
 
-def test_the_pages_of_a_project(browser: Client, owner: User, talk: Conversation) -> None:
+def test_the_pages_of_a_project(
+    browser: Client, owner: User, talk: Conversation, settings: Any, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
     assert unmarked(browser, reverse("projects")) == []
     assert unmarked(browser, reverse("projects"), {"name": ""}) == []
     project = projects.create(owner, "Έργο")
     address = project.get_absolute_url()
     assert unmarked(browser, address) == []
-    projects.add_file(project, "Ένα.txt", "Κείμενο".encode())
+    projects.add_file(project, "Ένα", "Κείμενο".encode())
     memories.remember(owner.pk, "Γεγονός", Memory.Source.USER, project_id=project.pk)
     assert unmarked(browser, reverse("conversation_move", args=[talk.pk])) == []
     projects.move(owner, [talk.pk], project)

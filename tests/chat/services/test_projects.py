@@ -10,7 +10,7 @@ from agent.context.assemble import assemble
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Memory, Project, Turn
 from chat.queries.conversation import load_state
-from chat.services import attachments, memories, projects, requests
+from chat.services import attachments, conversations, memories, projects, requests
 from chat.services.endings import TurnOutcome, end_turn
 from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
 
@@ -130,6 +130,9 @@ def test_what_does_not_fit_a_smaller_model_is_left_out_and_named(project: Projec
     listed, document, _ = sent(talk)["messages"][0]["content"]
     assert document["title"] == "note.txt"
     assert listed["text"].endswith("do not fit:\n- big.txt")
+    conversations.change_settings(talk, {"model": make_profile().name})
+    _, *documents, _ = sent(talk)["messages"][0]["content"]
+    assert [each["title"] for each in documents] == ["big.txt", "note.txt"]
 
 
 def test_the_budget_is_that_of_conversations_without_one(project: Project) -> None:

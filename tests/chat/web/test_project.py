@@ -202,6 +202,19 @@ def test_a_new_chat_in_a_project_offers_its_model(client: Client, project: Proje
     assert re.search(r'<option value="claude-haiku-4-5" selected>', html)
 
 
+def test_a_chat_in_a_project_that_was_deleted_meanwhile_keeps_its_text(
+    client: Client, project: Project
+) -> None:
+    data = {"text": "Plan the day.", "project": str(project.pk)}
+    projects.delete(project, keep_memories=False)
+    response = client.post("/c/", data)
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert "This project was deleted." in html
+    assert "Plan the day." in html
+    assert not Conversation.objects.exists()
+
+
 async def test_the_export_holds_everything_once(user: User, project: Project) -> None:
     client = AsyncClient()
     await client.aforce_login(user)
