@@ -1,4 +1,5 @@
-"""The admin panel: it reads everything and edits only the model profiles.
+"""The admin panel: it reads everything and edits only model profiles, providers and tool
+servers.
 
 Services are the only writers; what the panel changes in conversations, it asks them to.
 """
@@ -13,6 +14,7 @@ from chat.admin import (
     messages,
     model_profiles,
     projects,
+    providers,
 )
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "messages",
     "model_profiles",
     "projects",
+    "providers",
 ]
 
 admin.site.site_header = "Everlong administration"

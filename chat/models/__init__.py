@@ -12,6 +12,7 @@ from chat.models.memory import Memory, MemoryProposal
 from chat.models.message import Message
 from chat.models.model_profile import ModelProfile
 from chat.models.project import Project
+from chat.models.provider import Provider
 from chat.models.search_entry import SearchEntry
 from chat.models.turn import Turn
 
@@ -25,6 +26,7 @@ __all__ = [
     "Message",
     "ModelProfile",
     "Project",
+    "Provider",
     "SearchEntry",
     "Turn",
 ]

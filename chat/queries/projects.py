@@ -15,7 +15,7 @@ from agent.messages import Message as AgentMessage
 from agent.search.lexical import matches_title
 from agent.tokens import Factor
 from chat.models import Attachment, Conversation, ModelProfile, Project
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import find_default_name, load_profile
 from chat.queries.model_server import get_counter
 
 FILES_SHARE = 0.25  # of a budget: files are sent whole, in every request, and never summarised
@@ -102,7 +102,7 @@ class FileRoom:
 
 def find_room(project: Project) -> FileRoom:
     """The room for files in a conversation with the project's model and budget."""
-    profile = load_profile(project.model or settings.DEFAULT_MODEL)
+    profile = load_profile(project.model or find_default_name())
     factor = Factor(profile.token_factor, profile.token_samples).steady()
     budget = min(profile.context_window, project.context_budget or settings.CONTEXT_BUDGET)
     raw = project.files.aggregate(raw=Coalesce(Sum("tokens"), 0))["raw"]

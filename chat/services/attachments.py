@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePath
 from uuid import UUID
 
@@ -35,19 +36,23 @@ def store(user: User, name: str, data: bytes) -> Attachment:
                 MOST_UNSENT,
             ).format(count=MOST_UNSENT),
         )
-    return keep(user, *inspect(name, data))
+    name = clean_name(name)
+    return keep(user, name, data, files.inspect(name, data))
 
 
-def inspect(name: str, data: bytes) -> tuple[str, files.CheckedFile]:
-    """A file's name as it is kept, and what the file is. Refused where it cannot be sent."""
-    name = sanitise_text(PurePath(name).name).strip()[:200] or "file"
-    return name, files.inspect(name, data)
+def clean_name(name: str) -> str:
+    """A file's name as it is kept."""
+    return sanitise_text(PurePath(name).name).strip()[:200] or "file"
 
 
 def keep(
-    user: User, name: str, found: files.CheckedFile, project: Project | None = None
+    user: User,
+    name: str,
+    data: bytes,
+    found: files.CheckedFile,
+    project: Project | None = None,
 ) -> Attachment:
-    """Store a checked file, of a `project` or to be sent."""
+    """Store a file, of a `project` or to be sent, as it was `found` to be."""
     attachment = Attachment(
         owner=user,
         project=project,
@@ -58,9 +63,13 @@ def keep(
         width=found.width,
         height=found.height,
         tokens=found.tokens,
+        original_type=found.original_type,
+        original_size=len(data) if found.original_type else 0,
     )
     # The path holds nothing from the user. After a rollback the file stays, but nobody can find it.
     attachment.file.save(attachment.pk.hex, ContentFile(found.data), save=False)
+    if found.original_type:
+        attachment.original.save(f"{attachment.pk.hex}-original", ContentFile(data), save=False)
     attachment.save()
     return attachment
 
@@ -94,7 +103,10 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
 
 
 def make_reference(attachment: Attachment) -> Block:
-    """The reference that a message stores; see `agent.attachments`."""
+    """The reference that a message stores; see `agent.attachments`. `original_bytes`: of the file
+    whose text is sent in its place."""
+    size = attachment.original_size
+    original = {"original_bytes": size} if attachment.original_type else {}
     return {
         "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
         "title": attachment.name,
@@ -104,6 +116,7 @@ def make_reference(attachment: Attachment) -> Block:
             "media_type": attachment.media_type,
             "bytes": attachment.size,
             "tokens": attachment.tokens,
+            **original,
         },
     }
 
@@ -119,12 +132,10 @@ def discard(attachments: QuerySet[Attachment]) -> int:
 
 def delete_files(attachments: Iterable[Attachment]) -> None:
     """Delete the files of rows that are deleted in this transaction, when it is committed."""
-    for each in attachments:
+    files = [file for each in attachments for file in (each.file, each.original) if file]
+    for file in files:
         # A file that cannot be deleted must not make the deletion seem to have failed.
-        transaction.on_commit(
-            lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
-            robust=True,
-        )
+        transaction.on_commit(partial(file.storage.delete, file.name), robust=True)
 
 
 def delete_unsent() -> int:

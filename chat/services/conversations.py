@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -15,12 +14,12 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, ModelProfile, Project, Turn
+from chat.models import Attachment, Conversation, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import find_default_name, is_offered, load_profile
 from chat.services import attachments, projects
 from config.rows import read_values
 
@@ -41,12 +40,9 @@ def create(
     user: User, model: str = "", *, temporary: bool = False, project: Project | None = None
 ) -> Conversation:
     """An empty conversation with the given model, or where that is not offered the project's or the
-    site's default. A temporary one is not listed."""
+    default one. A temporary one is not listed."""
     wanted = [model, project.model if project else ""]
-    offered = ModelProfile.objects.filter(name__in=wanted, enabled=True).values_list(
-        "name", flat=True
-    )
-    model = next((name for name in wanted if name in offered), settings.DEFAULT_MODEL)
+    model = next(filter(is_offered, wanted), "") or find_default_name()
     with transaction.atomic():
         conversation = Conversation.objects.create(
             owner=user, model=model, temporary=temporary, project=project

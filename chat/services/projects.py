@@ -26,7 +26,7 @@ from chat.protocol.events import ProjectsChanged
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import load_profile
 from chat.queries.projects import find_room, make_parts
-from chat.services import attachments
+from chat.services import attachments, files
 from chat.services.rows import save_row
 
 MAX_NAME = 100
@@ -100,12 +100,12 @@ def delete(project: Project, *, keep_memories: bool) -> None:
     """Delete a project with its files, and its facts unless they are kept for all conversations.
     Its conversations stay, in no project."""
     with transaction.atomic():
-        owner, files = project.owner_id, list(project.files.all())
+        owner, rows = project.owner_id, list(project.files.all())
         members = list(_lock(project))
         if keep_memories:
             _release_memories(project)
         project.delete()
-        attachments.delete_files(files)
+        attachments.delete_files(rows)
         _give_parts(members, None)
         _tell_changed(owner)
 
@@ -180,12 +180,12 @@ def _give_parts(rows: Collection[Conversation], project: Project | None) -> list
     active = Turn.objects.filter(conversation__in=rows, status__in=Turn.ACTIVE)
     busy = set(active.values_list("conversation", flat=True))
     idle = [row for row in rows if row.pk not in busy]
-    files = load_references(project)
+    references = load_references(project)
     alike: dict[tuple[str, int | None], list[Conversation]] = {}
     for row in idle:
         alike.setdefault((row.model, row.context_budget), []).append(row)
     for (model, _), group in alike.items():
-        parts = make_parts(project, files, group[0], load_profile(model))
+        parts = make_parts(project, references, group[0], load_profile(model))
         Conversation.objects.filter(pk__in=[row.pk for row in group]).update(
             project_parts=parts, meter_valid_from=F("next_number")
         )
@@ -219,7 +219,8 @@ def load_references(project: Project | None) -> list[tuple[Attachment, Any]]:
 
 def add_file(project: Project, name: str, data: bytes) -> Attachment:
     """Keep a file with a project. Refused where it cannot be sent, or does not fit."""
-    name, found = attachments.inspect(name, data)
+    name = attachments.clean_name(name)
+    found = files.inspect(name, data)
     total = project.files.aggregate(size=Sum("size"))["size"] or 0
     if project.files.count() >= MAX_FILES:
         raise Refused(
@@ -249,7 +250,7 @@ def add_file(project: Project, name: str, data: bytes) -> Attachment:
             ).format(name=name, most=MAX_FILE_BYTES / 1e6),
         )
     with transaction.atomic():
-        row = attachments.keep(project.owner, name, found, project)
+        row = attachments.keep(project.owner, name, data, found, project)
         refresh_idle(project)
     return row
 

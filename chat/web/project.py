@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -19,7 +18,7 @@ from chat.errors import Refused
 from chat.html.figures import format_tokens
 from chat.models import Project
 from chat.queries import project_export
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import find_default_name, load_profile
 from chat.queries.projects import find_room, list_conversations, list_projects
 from chat.services import memories, projects
 from chat.services.files import MAX_BYTES
@@ -105,7 +104,7 @@ def _page(
         "used": format_tokens(room.used),
         "most_tokens": format_tokens(room.most),
         "memory_url": reverse("memories"),
-        "model": load_profile(row.model or settings.DEFAULT_MODEL),
+        "model": load_profile(row.model or find_default_name()),
         "most_files": projects.MAX_FILES,
         "memories": memories.list_all(row.owner_id).filter(project=row),
         "most": memories.MAX_CHARACTERS,

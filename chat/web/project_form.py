@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy
 
 from chat.models import Project
-from chat.queries.model_profiles import list_offered, load_profile
+from chat.queries.model_profiles import find_default_name, list_offered, load_profile
 from chat.services.projects import MAX_INSTRUCTIONS
 from chat.web.budgets import list_budgets
 
@@ -54,7 +54,7 @@ class ProjectForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         project = self.instance
         self.initial.update({"model": project.model, "context_budget": project.context_budget})
-        usual = load_profile(settings.DEFAULT_MODEL)
+        usual = load_profile(find_default_name())
         models = {"": gettext("Default: {model}").format(model=usual)}
         models |= {each.name: str(each) for each in list_offered()}
         if project.model:  # it may no longer be offered
