@@ -12,7 +12,6 @@ from django.utils.text import slugify
 
 from chat.db import in_db
 from chat.models import Attachment, Conversation, Project
-from chat.queries.attachments import read_files
 from chat.queries.export import export_json, export_markdown
 
 
@@ -47,10 +46,12 @@ async def export_zip(project: Project) -> AsyncIterator[bytes]:
             "project.json", json.dumps(about, ensure_ascii=False, indent=1, default=str)
         )
         for number, file in enumerate(files, 1):
-            for data in (await in_db(read_files, [str(file.pk)])).values():
-                # To compress takes a while: not on the event loop.
-                name = f"files/{number:02} {_clean(file.name)}"
-                await asyncio.to_thread(archive.writestr, name, data)
+            data = await asyncio.to_thread(_read_file, file)
+            if data is None:
+                continue
+            # To compress takes a while: not on the event loop.
+            name = f"files/{number:02} {_clean(file.name)}"
+            await asyncio.to_thread(archive.writestr, name, data)
             yield chunks.take()
         for number, pk in enumerate(ids, 1):
             conversation = await in_db(Conversation.objects.filter(pk=pk).first)
@@ -81,6 +82,15 @@ def _read(project: Project) -> tuple[dict[str, Any], list[Attachment], list[UUID
         "memories": list(project.memories.order_by("pk").values_list("text", flat=True)),
     }
     return about, files, list(rows.order_by("created_at").values_list("pk", flat=True))
+
+
+def _read_file(file: Attachment) -> bytes | None:
+    """A file as it was uploaded; None where it is gone."""
+    try:
+        with (file.original or file.file).open() as opened:
+            return bytes(opened.read())
+    except FileNotFoundError:
+        return None
 
 
 def _clean(name: str) -> str:

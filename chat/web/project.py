@@ -21,7 +21,7 @@ from chat.queries import project_export
 from chat.queries.model_profiles import find_default_name, load_profile
 from chat.queries.projects import find_room, list_conversations, list_projects
 from chat.services import memories, projects
-from chat.services.files import MAX_BYTES
+from chat.services.files import KINDS, MAX_BYTES
 from chat.web.access import find_conversation, find_project, load_user
 from chat.web.project_form import ProjectForm
 
@@ -105,6 +105,7 @@ def _page(
         "most_tokens": format_tokens(room.most),
         "memory_url": reverse("memories"),
         "model": load_profile(row.model or find_default_name()),
+        "kinds": KINDS,
         "most_files": projects.MAX_FILES,
         "memories": memories.list_all(row.owner_id).filter(project=row),
         "most": memories.MAX_CHARACTERS,
