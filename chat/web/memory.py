@@ -1,5 +1,7 @@
 """The page of remembered facts, and the command that adds one."""
 
+from uuid import UUID
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -8,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from chat.errors import Refused
-from chat.models import Memory
+from chat.models import Conversation, Memory, Project
 from chat.services import memories
 
 
@@ -22,8 +24,10 @@ def memory_list(request: HttpRequest) -> HttpResponse:
         return _page(request, user)
     text = request.POST.get("text", "")
     scripted = "x-requested-with" in request.headers
+    project = _find_project(request, user)
+    place = project.pk if project else None
     try:
-        memory, new = memories.remember(user.pk, text, Memory.Source.USER)
+        memory, new = memories.remember(user.pk, text, Memory.Source.USER, project_id=place)
     except Refused as refusal:
         if _in_dialog(request):
             context = {"text": text, "error": refusal.message, "most": memories.MAX_CHARACTERS}
@@ -32,13 +36,29 @@ def memory_list(request: HttpRequest) -> HttpResponse:
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, text=text, error=refusal.message)
     words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
-    words = words.format(text=memory.text)
+    if new and project:
+        words = gettext("Remembered in the project “{project}”: “{text}”")
+    words = words.format(text=memory.text, project=project)
     if _in_dialog(request):
         context = {"added": words, "memory": new and memory, "most": memories.MAX_CHARACTERS}
         return render(request, "chat/memory_add.html", context)
     if scripted:
         return HttpResponse(words)
-    return redirect("memories")
+    return redirect(f"{project.get_absolute_url()}#memories" if project else "memories")
+
+
+def _find_project(request: HttpRequest, user: User) -> Project | None:
+    """The project whose fact it is: the posted one, or that of the posted conversation."""
+    given = {name: request.POST.get(name, "") for name in ("project", "conversation")}
+    try:
+        if given["project"]:
+            return Project.objects.of(user).get(pk=UUID(given["project"]))
+        if given["conversation"]:
+            row = Conversation.objects.of(user).get(pk=UUID(given["conversation"]))
+            return row.project
+    except (ValueError, Project.DoesNotExist, Conversation.DoesNotExist):
+        raise Http404 from None
+    return None
 
 
 @login_required
@@ -49,14 +69,15 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     user = _user(request)
     if "restore" in request.POST:
         return _restore(request, user, pk)
-    memory = Memory.objects.filter(owner=user, pk=pk).first()
+    memory = Memory.objects.filter(owner=user, pk=pk).select_related("project").first()
     if memory is None:
         raise Http404
+    # Its project's page says so where it shows the fact.
+    of_project = memory.project if "project" in request.POST else None
+    back = f"{of_project.get_absolute_url()}#memories" if of_project else "memories"
     if "delete" in request.POST:
         memories.forget(user.pk, pk)
-        return (
-            _row(request, memory, state="deleted") if _in_dialog(request) else redirect("memories")
-        )
+        return _row(request, memory, state="deleted") if _in_dialog(request) else redirect(back)
     text = request.POST.get("text", "")
     try:
         memories.edit(memory, text)
@@ -66,7 +87,7 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
             return _row(request, memory, error=refusal.message)
         return _page(request, user, error=refusal.message, failed=pk)
     if not _in_dialog(request):
-        return redirect("memories")
+        return redirect(back)
     return _row(request, memory, state="saved" if memory.pk else "merged")
 
 
@@ -128,7 +149,7 @@ def _page(
     request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
 ) -> HttpResponse:
     context = {
-        "memories": memories.recall(user.pk),
+        "memories": memories.list_all(user.pk),
         "proposals": memories.list_proposals(user.pk),
         "text": text,
         "error": error,
