@@ -27,6 +27,7 @@ class RefusalCode(StrEnum):
     HEAD_CHANGED = "head_changed"
     INSTRUCTION_TOO_LONG = "instruction_too_long"
     INTERNAL = "internal"
+    LEFT_OUT = "left_out"
     MEMORY_TOO_LONG = "memory_too_long"
     MESSAGE_TOO_LONG = "message_too_long"
     NOT_ASKED = "not_asked"

@@ -35,7 +35,7 @@ def prepare_within(turn_id: int, state: RequestState) -> int | None:
 
 
 def _is_near(state: RequestState) -> bool:
-    messages = len(state.context.messages)
+    messages = state.context.tail_count
     return wants_preparation(state.used, state.limits, state.policy, messages)
 
 
