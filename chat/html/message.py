@@ -36,7 +36,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 9  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 10  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -48,6 +48,17 @@ Part = dict[str, Any]
 
 
 def render_message(
+    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+) -> str:
+    """`_render_article`, marked where the message is left out: that is no part of what is cached,
+    and the page changes it without another article."""
+    html = _render_article(message, variants, facts)
+    if message.left_out:
+        html = mark_safe(html.replace("<article", "<article data-left-out", 1))
+    return html
+
+
+def _render_article(
     message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
 ) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant

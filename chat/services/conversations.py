@@ -223,12 +223,8 @@ def refuse_if_hidden(message: Message) -> None:
 def refuse_if_left_out(prompt: Message | Row) -> None:
     """Refused (`left_out`) for a message that the context does without: no answer could know it."""
     if prompt.left_out:
-        raise Refused(
-            RefusalCode.LEFT_OUT,
-            gettext("Message #{number}, which this answers, is left out. Put it back first.").format(
-                number=prompt.number
-            ),
-        )
+        words = gettext("Message #{number}, which this answers, is left out. Put it back first.")
+        raise Refused(RefusalCode.LEFT_OUT, words.format(number=prompt.number))
 
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:

@@ -1,4 +1,5 @@
-// What can be done with one message: copy, edit and send again, answer again, switch, delete.
+// What can be done with one message: copy, edit and send again, answer again, switch, leave
+// out, delete.
 
 import { openAnswerMenu } from "./answer_menu.js";
 import { copyFor } from "./clipboard.js";
@@ -44,6 +45,7 @@ export class Messages {
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
+    "leave-out": (_, { dataset }) => openDialog(this.#address(dataset.messageId, "leave-out")),
     delete: (_, { dataset }) => openDialog(this.#address(dataset.messageId, "delete")),
   };
 

@@ -121,8 +121,23 @@ def test_after_edit_and_answer_again_the_keyboard_is_in_the_message_box(
     expect(composer(chat)).to_be_focused()
 
 
-def test_a_deleted_message_is_gone_in_every_tab(chat: Page, second_window: SecondWindow) -> None:
+def test_what_is_left_out_or_deleted_is_so_in_every_tab(
+    chat: Page, second_window: SecondWindow
+) -> None:
     other = second_window(chat)
+    press(chat, answers(chat).nth(1), "Leave out of the context")
+    chat.locator("#dialog").get_by_role("button", name="Whole exchange").click()
+    for tab in (chat, other):
+        expect(tab.locator("article[data-left-out]")).to_have_count(2)
+    expect(composer(chat)).to_be_focused()
+    other.reload()
+    back = answers(other).nth(1).get_by_role("button", name="Put back")
+    back.focus()
+    back.press("Enter")
+    other.locator("#dialog").get_by_role("button", name="Put back").press("Enter")
+    for tab in (chat, other):
+        expect(tab.locator("article[data-left-out]")).to_have_count(1)
+
     press(chat, user_message(chat, "What is a queue?"), "Delete message")
     chat.locator("#dialog").get_by_role("button", name="Delete").click()
     for tab in (chat, other):
