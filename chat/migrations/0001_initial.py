@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('messages', models.PositiveIntegerField(help_text='How many messages it read.')),
-                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt')], max_length=12)),
+                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt'), ('rewrite', 'Rewrite')], max_length=12)),
                 ('focus', models.TextField(blank=True)),
                 ('engine', models.CharField(blank=True, help_text='The request builder.', max_length=40)),
                 ('engine_reason', models.CharField(blank=True, max_length=200)),

@@ -151,7 +151,7 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
             return None
         current = conversation.compaction
         gap = _next_gap(conversation, current)
-        if gap is None or not conversation.owner.is_active or _is_occupied(conversation):
+        if gap is None or not conversation.owner.is_active or compactions.is_writing(conversation):
             return None
         state = load_state(conversation_id)
         if is_breaker_open(state, unseen=True) or is_over_budget(state):
@@ -176,11 +176,6 @@ def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter
 def _read_covered(conversation: Conversation, chapter: Chapter) -> list[AgentMessage]:
     rows = summaries.load_numbered(conversation, chapter.first, chapter.through)
     return [to_agent_message(row) for row in rows]
-
-
-def _is_occupied(conversation: Conversation) -> bool:
-    running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
-    return running.exists()
 
 
 def fill(task: SummaryTask, written: WrittenSummary) -> bool:
