@@ -159,11 +159,26 @@ class Limits:
     max_output: int
     budget: int
     factor: Factor
+    reply: int | None = None  # what a person wants a reply to have at most
+
+    @property
+    def usual_reserve(self) -> int:
+        """Room for a reply whose length nobody has chosen, and for a summary."""
+        return max(1, min(self.max_output, 16_000, self.budget // 5))
+
+    @property
+    def max_tokens(self) -> int:
+        """Limit of a reply, as it is sent. Half of the budget at most: what a compaction leaves has
+        to fit beside it."""
+        if self.reply is None:
+            return self.usual_reserve
+        return max(1, min(self.reply, self.max_output, self.budget // 2))
 
     @property
     def reserve(self) -> int:
-        """Room for the reply, sent as `max_tokens`."""
-        return max(1, min(self.max_output, 16_000, self.budget // 5))
+        """Room that is kept free for the reply. A short one frees none: summaries are written in
+        the same window."""
+        return max(self.usual_reserve, self.max_tokens)
 
     @property
     def prompt_limit(self) -> int:

@@ -56,12 +56,20 @@ class ModelProfileAdmin(admin.ModelAdmin):
     list_filter = ("enabled", "edited")
     search_fields = ("name", "display_name")
     actions = ("release",)
-    readonly_fields = ("token_factor", "token_samples", "base_url", "edited")
+    readonly_fields = (
+        "token_factor",
+        "token_samples",
+        "efforts",
+        "thinking_types",
+        "base_url",
+        "edited",
+    )
     fieldsets = (
         (
             None,
             {"fields": ("name", "display_name", "enabled", "tools", "web_tools", "show_thinking")},
         ),
+        ("Reply", {"fields": ("efforts", "thinking_types", "temperature")}),
         (
             "Limits",
             {"fields": (("context_window", "max_output"),), "description": "In tokens."},

@@ -113,6 +113,9 @@ class Migration(migrations.Migration):
                 ('tools', models.BooleanField(default=True, help_text='It can call tools; some local models cannot.')),
                 ('show_thinking', models.BooleanField(default=False, help_text='It always thinks; ask it to show a summary of its thinking.')),
                 ('web_tools', models.BooleanField(default=False, help_text="Its server runs Anthropic's web_search and web_fetch.")),
+                ('temperature', models.BooleanField(default=False, help_text="Its server takes a temperature: local ones do, Anthropic's API refuses it.")),
+                ('efforts', models.JSONField(default=list, editable=False, help_text='The efforts to choose from, as its server says.')),
+                ('thinking_types', models.JSONField(default=list, editable=False, help_text='What thinking can be set to, as its server says.')),
                 ('edited', models.BooleanField(default=False, help_text='Changed by an administrator; a refresh leaves it alone.')),
             ],
             options={
@@ -174,6 +177,7 @@ class Migration(migrations.Migration):
                 ('compaction_settings', models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.policy.Policy that differ from the site's.")),
                 ('pruned_through', models.PositiveIntegerField(default=0, help_text='Large tool results up to this number are sent as previews.')),
                 ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers]}: what the user has switched on.')),
+                ('reply_settings', models.JSONField(blank=True, default=dict, help_text='{effort, thinking: on or off, temperature, max_tokens}: what the user has chosen of them. Sent where the model has it; what is missing is left to the model.')),
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),
                 ('next_number', models.PositiveIntegerField(default=1, help_text='Of the next message.')),
                 ('history_version', models.BigIntegerField(default=0, help_text='Changed by every write to its messages, so that a process knows whether what it keeps of them is current.')),

@@ -41,6 +41,16 @@ class ModelProfile(models.Model):
     web_tools = models.BooleanField(
         default=False, help_text="Its server runs Anthropic's web_search and web_fetch."
     )
+    temperature = models.BooleanField(
+        default=False,
+        help_text="Its server takes a temperature: local ones do, Anthropic's API refuses it.",
+    )
+    efforts = models.JSONField(
+        default=list, editable=False, help_text="The efforts to choose from, as its server says."
+    )
+    thinking_types = models.JSONField(
+        default=list, editable=False, help_text="What thinking can be set to, as its server says."
+    )
     edited = models.BooleanField(
         default=False, help_text="Changed by an administrator; a refresh leaves it alone."
     )
@@ -50,6 +60,16 @@ class ModelProfile(models.Model):
 
     def __str__(self) -> str:
         return self.display_name or self.name
+
+    @property
+    def thinking_on(self) -> str:
+        """The type that asks it to think; "" where nothing can be chosen."""
+        return next((each for each in ("adaptive", "enabled") if each in self.thinking_types), "")
+
+    @property
+    def thinking_off(self) -> str:
+        """The type that asks it not to think; "" where it cannot be told."""
+        return "disabled" if "disabled" in self.thinking_types else ""
 
     @property
     def has_small_window(self) -> bool:

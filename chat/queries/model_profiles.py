@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from agent.context.request import ReplySettings
 from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
@@ -93,6 +94,18 @@ def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
         max_output=profile.max_output,
         budget=min(profile.context_window, budget),
         factor=Factor(profile.token_factor, profile.token_samples),
+    )
+
+
+def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> ReplySettings:
+    """What the user has chosen, as far as a model has it: another one may answer by now."""
+    chosen = conversation.reply_settings
+    effort = chosen.get("effort", "")
+    thinking = {"on": profile.thinking_on, "off": profile.thinking_off}
+    return ReplySettings(
+        effort=effort if effort in profile.efforts else "",
+        thinking=thinking.get(chosen.get("thinking", ""), ""),
+        temperature=chosen.get("temperature") if profile.temperature else None,
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from weakref import WeakKeyDictionary
 
@@ -126,8 +126,9 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
     if first and messages[first]["role"] == "assistant":
         first -= 1  # a request begins with the user's words
     newer = messages[first:]
-    if find_violations(body | {"messages": newer}, body_bytes=size, resumed=resumed):
-        return find_violations(body, body_bytes=size, resumed=resumed)
+    judge = partial(find_violations, body_bytes=size, resumed=resumed, sampling=bool(server_url()))
+    if judge(body | {"messages": newer}):
+        return judge(body)
     for each in newer:
         if isinstance(each, ApiMessage):
             each.valid = True

@@ -1,12 +1,12 @@
 // What can be done with one message: copy, edit and send again, answer again, switch, leave
 // out, delete.
 
-import { openAnswerMenu } from "./answer_menu.js";
 import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal, request } from "./http.js";
 import { MessageEdits } from "./message_edit.js";
+import { openMessageMenu, otherModels } from "./message_menu.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { openDialog } from "./shell.js";
 
@@ -37,8 +37,7 @@ export class Messages {
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
     edit: (button, article) => this.edits.open(article, button),
-    more: (button, { dataset }) =>
-      openAnswerMenu(button, (model) => this.#act(dataset.messageId, "regenerate", { model })),
+    more: (button, article) => openMessageMenu(button, this.#rareActions(button, article)),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;
@@ -46,8 +45,30 @@ export class Messages {
       return this.switchTo(id);
     },
     "leave-out": (_, { dataset }) => openDialog(this.#address(dataset.messageId, "leave-out")),
-    delete: (_, { dataset }) => openDialog(this.#address(dataset.messageId, "delete")),
   };
+
+  /** The entries of a message's menu. */
+  #rareActions({ dataset: { model } }, { dataset: { messageId, leftOut } }) {
+    const answers = otherModels(model).map(({ value, label }) => ({
+      words: gettext("Answer again with {model}", { model: label.trim() }),
+      act: () => this.#act(messageId, "regenerate", { model: value }),
+    }));
+    return [
+      ...(model ? answers : []),
+      {
+        words:
+          leftOut == null
+            ? gettext("Leave out of the context")
+            : gettext("Put back into the context"),
+        act: () => openDialog(this.#address(messageId, "leave-out")),
+      },
+      {
+        words: gettext("Delete message"),
+        act: () => openDialog(this.#address(messageId, "delete")),
+        danger: true,
+      },
+    ];
+  }
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
 

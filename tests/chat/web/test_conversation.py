@@ -192,6 +192,40 @@ def test_settings_are_saved_or_say_why_not(client: Client, conversation: Convers
     assert conversation.system_prompt == "Rhyme."
 
 
+def test_reply_settings_are_those_that_the_model_has(
+    client: Client, conversation: Conversation
+) -> None:
+    address = f"/c/{conversation.pk}/settings/"
+    form = {
+        "threshold": "80",
+        "keep_recent_messages": "6",
+        "summary_max_tokens": "2000",
+        "effort": "low",
+        "thinking": "on",
+        "temperature": "0.5",
+        "max_tokens": "4000",
+    }
+    page = client.get(address).content.decode()
+    assert 'name="max_tokens"' in page
+    assert not [name for name in ("effort", "thinking", "temperature") if f'name="{name}"' in page]
+    assert client.post(address, form).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.reply_settings == {"max_tokens": 4_000}
+    make_profile(efforts=["low", "max"], thinking_types=["adaptive"], temperature=True)
+    page = client.get(address).content.decode()
+    assert "As high as it goes" in page
+    assert "Very high" not in page
+    assert client.post(address, form | {"temperature": "3"}).status_code == 422
+    assert client.post(address, form).status_code == 204
+    conversation.refresh_from_db()
+    chosen = {"effort": "low", "thinking": "on", "temperature": 0.5, "max_tokens": 4_000}
+    assert conversation.reply_settings == chosen
+    make_profile(efforts=[], thinking_types=[])
+    assert client.post(address, form | {"temperature": "", "max_tokens": ""}).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.reply_settings == {"effort": "low", "thinking": "on"}
+
+
 def test_pinned_chats_are_listed_however_old_they_are_and_older_ones_can_be_asked_for(
     client: Client, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
