@@ -64,8 +64,8 @@ class _Statement:
 
 
 def compare_summaries(old: str, new: str) -> list[Section]:
-    """What a new text of a summary says otherwise. A statement that stands elsewhere now is kept, or
-    changed if it has at least half of its words in common."""
+    """What a new text of a summary says otherwise. A statement that stands elsewhere now is kept;
+    one that has half of its words in common with another is that one, changed."""
     before, after = list(_list_statements(old)), list(_list_statements(new))
     pairs = _match_equal(before, after)
     pairs |= _match_similar(before, after, pairs)

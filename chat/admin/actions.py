@@ -1,4 +1,5 @@
-"""Write again, use or discard what came of it, revert: actions of the list, to which a compaction's own page posts too."""
+"""Write again, use or discard what came of it, revert: actions of the list, to which a compaction's
+own page posts too."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,8 +77,8 @@ def _revert(compaction: Compaction, user_id: int | None) -> int:
 RERUN = Action(
     name="rerun",
     question="Write the summary again?",
-    explanation="The model reads the same messages again and writes a new version of the summary, in "
-    "the background. Nothing is replaced: you compare the two first, and decide then.",
+    explanation="In the background, the model reads the same messages again and writes a new "
+    "version of the summary. Nothing is replaced: you compare the two first, and decide then.",
     button="Write again",
     run=_rerun,
     done="The summary is being written again. Reload this page to compare the two.",

@@ -168,7 +168,7 @@ def store_edit(
             tokens_before=state.used,
             finished_at=timezone.now(),
         )
-        compactions.makelock_current(conversation, version)
+        compactions.make_current(conversation, version)
         after = load_state(conversation.pk)
         version.tokens_after = after.used
         version.save(update_fields=["tokens_after"])
@@ -208,7 +208,7 @@ def revert(compaction_id: int) -> None:
         current, conversation = lock_current(compaction_id)
         compactions.discard_preparations(conversation)
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
-        compactions.makelock_current(conversation, _find_unblanked(current.replaces))
+        compactions.make_current(conversation, _find_unblanked(current.replaces))
         # To undo an edit or a rewrite asks for no other summary.
         if current.trigger not in (Trigger.EDIT, Trigger.REWRITE):
             Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)

@@ -1,13 +1,15 @@
 """The admin panel through its URLs: what it shows, who may, what it costs, re-run and revert."""
 
 import re
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.messages import get_messages
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
@@ -533,6 +535,15 @@ def test_rerun_of_a_model_without_prices_says_that_its_price_is_unknown(staff: C
     make_profile(input_price=0, output_price=0, cache_read_price=0, cache_write_price=0)
     compaction = make_compaction(make_conversation(messages=["word " * 400] * 8))
     assert "tokens; price: unknown." in html(ask(staff, "rerun", compaction))
+
+
+@pytest.fixture
+async def staff_in_server(transactional_db: None) -> AsyncIterator[AsyncClient]:
+    """The same on the ASGI handler, as the web process has it."""
+    client = AsyncClient()
+    await client.aforce_login(await in_db(make_user, admin=True))
+    yield client
+    await sync_to_async(connections.close_all)()  # of the thread that the views ran in
 
 
 def written_again(staff: Client, old: Compaction, text: str) -> Compaction:
