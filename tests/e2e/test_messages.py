@@ -135,7 +135,8 @@ def test_what_is_left_out_or_deleted_is_so_in_every_tab(
     chat.locator("#dialog").get_by_role("button", name="Whole exchange").click()
     for tab in (chat, other):
         expect(tab.locator("article[data-left-out]")).to_have_count(2)
-    expect(composer(chat)).to_be_focused()
+    more = answers(chat).nth(1).get_by_role("button", name="More about this message")
+    expect(more).to_be_focused()
     other.reload()
     back = answers(other).nth(1).get_by_role("button", name="Put back")
     back.focus()
