@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.attachments import find_reference
 from agent.messages import Block, RawTokens, RealTokens, Usage, result_text
+from agent.model_names import find_id
 from agent.vocabulary import load_encoding
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Factor:
     @classmethod
     def start(cls, model: str) -> "Factor":
         """What is assumed of a model before any of its replies was seen."""
-        known = [prefix for prefix in START_FACTORS if model.startswith(prefix)]
+        known = [prefix for prefix in START_FACTORS if find_id(model).startswith(prefix)]
         value = START_FACTORS[max(known, key=len)] if known else UNKNOWN_FACTOR
         return cls(value, 0)
 

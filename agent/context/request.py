@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agent.context.thinking import THINKING
 from agent.messages import ApiMessage, Block, encode_json
+from agent.model_names import find_id
 
 Ttl = Literal["5m", "1h"]
 CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
@@ -87,7 +88,7 @@ class Request:
         last message: the API's four. From each the server looks back over 20 blocks only, and a
         round of many calls is longer than that."""
         body: dict[str, Any] = {
-            "model": self.model,
+            "model": find_id(self.model),
             "max_tokens": self.max_tokens,
             "system": [dict(block) for block in self.system],
             "messages": list(self.messages),

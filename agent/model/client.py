@@ -287,8 +287,8 @@ def _not_the_api() -> AgentError:
     return AgentError(
         ErrorCode.SERVER_ERROR,
         gettext_noop(
-            "The model's server sent an answer that is not in the form of the Messages API. Check "
-            "ANTHROPIC_BASE_URL."
+            "The model's server sent an answer that is not in the form of the Messages API. An "
+            "administrator has to check its address: ANTHROPIC_BASE_URL, or the provider's."
         ),
     )
 

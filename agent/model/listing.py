@@ -6,6 +6,7 @@ from typing import Any
 
 # Values of two settings, in the order in which people read them.
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
+LONGEST_ID = 160  # characters
 THINKING_TYPES = ("adaptive", "enabled", "disabled")
 
 
@@ -25,15 +26,21 @@ class ModelInfo:
 
 def read_list(page: Mapping[str, Any]) -> list[ModelInfo]:
     """The models of an answer. OpenAI's form has only ids."""
-    return [_read(model) for model in page.get("data") or []]  # null where Ollama has none yet
+    listed = page.get("data") or []  # null where Ollama has none yet
+    entries = listed if isinstance(listed, list) else []
+    return [_read(each) for each in entries if isinstance(each, dict) and _is_id(each.get("id"))]
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_ID
 
 
 def _read(model: Mapping[str, Any]) -> ModelInfo:
     return ModelInfo(
         name=model["id"],
-        display_name=model.get("display_name") or model["id"],
+        display_name=_clean(str(model.get("display_name") or model["id"])),
         context_window=_find_window(model),
-        max_output=model.get("max_tokens"),
+        max_output=_find_tokens(model.get("max_tokens")),
         efforts=_list_supported(model, "effort", EFFORTS),
         thinking=_list_supported(model, "thinking", THINKING_TYPES),
         # Anthropic's models refuse one, whoever passes the request on to them.
@@ -43,12 +50,25 @@ def _read(model: Mapping[str, Any]) -> ModelInfo:
 
 def _list_supported(model: Mapping[str, Any], name: str, known: Sequence[str]) -> Sequence[str]:
     """Which values of a setting a model says that it has."""
-    said = (model.get("capabilities") or {}).get(name) or {}
-    values = said.get("types", said)
-    return tuple(each for each in known if (values.get(each) or {}).get("supported"))
+    said = _object(_object(model.get("capabilities")).get(name))
+    values = _object(said.get("types", said))
+    return tuple(each for each in known if _object(values.get(each)).get("supported") is True)
+
+
+def _clean(text: str) -> str:
+    return "".join(filter(str.isprintable, text))[:LONGEST_ID]
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _find_tokens(*values: object) -> int | None:
+    """The first that is a number of tokens, and not more than a table holds."""
+    return next((each for each in values if isinstance(each, int) and 0 < each < 2**31), None)
 
 
 def _find_window(model: Mapping[str, Any]) -> int | None:
     """The context window where the API, vLLM or llama.cpp tell it; the last one, what it serves."""
-    served = (model.get("meta") or {}).get("n_ctx")
-    return model.get("max_input_tokens") or model.get("max_model_len") or served
+    served = _object(model.get("meta")).get("n_ctx")
+    return _find_tokens(model.get("max_input_tokens"), model.get("max_model_len"), served)

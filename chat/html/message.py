@@ -336,7 +336,8 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
         "name": str(name)[:120],
         "media_type": media_type[:80],
         "url": reverse("attachment", args=[stored["id"]]) if stored else "",
-        "size": stored["bytes"] if stored else 0,
+        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
+        "as_text": bool(stored and stored.get("original_bytes")),
     }
 
 

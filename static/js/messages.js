@@ -5,21 +5,17 @@ import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal, request } from "./http.js";
-import { MessageEdits } from "./message_edit.js";
-import { openMessageMenu, otherModels } from "./message_menu.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { load } from "./on_demand.js";
 import { openDialog } from "./shell.js";
 
 export class Messages {
+  #edits = null;
   #wanted = null; // {id, side}: the version that this tab asked for, and the button that it pressed
 
   /** `url`: of the conversation's items. */
   constructor({ transcript, url }) {
     Object.assign(this, { transcript, url });
-    this.edits = new MessageEdits({
-      source: (id) => this.#source(id),
-      send: (id, fields) => this.#act(id, "edit", fields),
-    });
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.("article .actions [data-action]");
       if (button) this.#actions[button.dataset.action]?.(button, button.closest("article"));
@@ -36,39 +32,37 @@ export class Messages {
         button,
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
-    edit: (button, article) => this.edits.open(article, button),
-    more: (button, article) => openMessageMenu(button, this.#rareActions(button, article)),
+    edit: (button, article) => this.#edit(article, button),
+    more: (button, article) => this.#openMenu(button, article.dataset.messageId),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
-    "leave-out": (_, { dataset }) => openDialog(this.#address(dataset.messageId, "leave-out")),
+    "leave-out": (_, { dataset }) => this.#leaveOut(dataset.messageId),
   };
 
-  /** The entries of a message's menu. */
-  #rareActions({ dataset: { model } }, { dataset: { messageId, leftOut } }) {
-    const answers = otherModels(model).map(({ value, label }) => ({
-      words: gettext("Answer again with {model}", { model: label.trim() }),
-      act: () => this.#act(messageId, "regenerate", { model: value }),
-    }));
-    return [
-      ...(model ? answers : []),
-      {
-        words:
-          leftOut == null
-            ? gettext("Leave out of the context")
-            : gettext("Put back into the context"),
-        act: () => openDialog(this.#address(messageId, "leave-out")),
-      },
-      {
-        words: gettext("Delete message"),
-        act: () => openDialog(this.#address(messageId, "delete")),
-        danger: true,
-      },
-    ];
+  async #edit(article, button) {
+    const module = await load(() => import("./message_edit.js"));
+    if (!module) return;
+    this.#edits ??= new module.MessageEdits({
+      source: (id) => this.#source(id),
+      send: (id, fields) => this.#act(id, "edit", fields),
+    });
+    await this.#edits.open(article, button);
   }
+
+  async #openMenu(button, id) {
+    const module = await load(() => import("./message_menu.js"));
+    const rewrite = (model) => this.#act(id, "regenerate", { model });
+    const remove = () => openDialog(this.#address(id, "delete"));
+    const leaveOut = () => this.#leaveOut(id);
+    module?.openMessageMenu(button, { rewrite, leaveOut, remove });
+  }
+
+  /** Ask whether to leave a message out, or to put it back. */
+  #leaveOut = (id) => openDialog(this.#address(id, "leave-out"));
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
 

@@ -23,6 +23,7 @@ from agent.context.request import ReplySettings, Request, Ttl, choose_cache_ttl
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import find_violations
+from agent.model_names import split_name
 from agent.tokens import Factor, Limits
 from demo.api.prompt_cache import PromptCache
 from tests.agent.conversations import (
@@ -121,6 +122,15 @@ def test_a_short_reply_leaves_no_room_for_older_models_to_think() -> None:
     limits = Limits(200_000, 64_000, 200_000, Factor(1.0, 0), 2_000)
     made = replace(context(user(1), limits=limits), reply=ReplySettings(thinking="enabled"))
     assert "thinking" not in assemble(made).body()
+
+
+def test_a_providers_model_is_asked_by_its_id_and_known_by_it() -> None:
+    made = replace(context(user(1)), model="work::claude-sonnet-5-5")
+    assert assemble(made).body()["model"] == "claude-sonnet-5-5"
+    assert made.keeps_thinking
+    assert Factor.start("work::claude-3-opus") == Factor.start("claude-3-opus")
+    assert split_name("local::org/model:8b") == ("local", "org/model:8b")
+    assert split_name("org/model:8b") == ("", "org/model:8b")
 
 
 def test_thinking_of_finished_turns_is_not_sent_where_thinking_is_switched_off() -> None:

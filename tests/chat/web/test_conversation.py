@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from chat import metrics
 from chat.db import in_db
-from chat.models import Conversation
+from chat.models import Conversation, Provider
 from chat.models.notices import Notice
 from chat.services import conversations, requests, sweep
 from chat.web import transcript
@@ -25,6 +25,7 @@ from tests.chat.factories import (
     make_compaction,
     make_conversation,
     make_profile,
+    make_provider,
     make_turn,
     make_user,
 )
@@ -289,6 +290,20 @@ def test_a_demo_says_so_and_tells_staff_what_to_do(
     assert b"ANTHROPIC_API_KEY" not in page
     User.objects.filter(pk=user.pk).update(is_staff=True)
     assert b"ANTHROPIC_API_KEY" in client.get("/").content
+
+
+def test_beside_the_demo_a_providers_model_is_the_one_to_chat_with(
+    client: Client, settings: Any
+) -> None:
+    settings.DEMO, settings.DEFAULT_MODEL = True, "everlong-demo"
+    make_profile("everlong-demo")
+    make_profile("local::qwen", provider=make_provider("local", "http://127.0.0.1:9"))
+    page = client.get("/").content.decode()
+    assert "Demo server" not in page
+    assert '<option value="local::qwen" selected' in page
+    assert "Local::qwen · local" in page
+    Provider.objects.update(enabled=False)
+    assert "Demo server" in client.get("/").content.decode()
 
 
 # --- Asynchronous views, with the application behind them -----------------------------------------
