@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from enum import StrEnum
-from heapq import nlargest
 
 from agent.compaction.evidence import FENCE
 from agent.compaction.judge import BULLET
@@ -159,7 +158,7 @@ def _match_similar(
                 found.append((ratio, same_place, -here, -there))
     pairs: dict[int, int] = {}
     used: set[int] = set()
-    for _, _, here, there in nlargest(len(found), found):
+    for _, _, here, there in sorted(found, reverse=True):
         if -here not in pairs and -there not in used:
             pairs[-here] = -there
             used.add(-there)

@@ -1,6 +1,7 @@
 """Messages left out of the context and put back: what is sent, what summaries say, what stays."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 from accounts.models import User
 from agent.compaction.chapters import Chapter, list_pins
 from agent.compaction.gaps import GAP, NOTHING_LEFT
+from agent.compaction.job import WrittenSummary
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Engine, Reason, Trigger
 from agent.context.assemble import assemble
+from agent.messages import Message as AgentMessage
+from agent.messages import plain_text
 from agent.model.rules import find_violations
 from agent.search.values import IndexEntry
 from chat import tasks
@@ -25,7 +29,7 @@ from chat.queries.conversation import load_state
 from chat.queries.export import export_json, export_markdown
 from chat.queries.outline import load_outline
 from chat.queries.summaries import read_chapters
-from chat.services import branches, leaving_out, requests, summaries
+from chat.services import branches, compaction_jobs, gaps, leaving_out, requests, summaries
 from chat.tools.history import read_messages, search_history
 from chat.tools.scope import Scope
 from demo.api.script import is_summary
@@ -155,6 +159,7 @@ def test_messages_that_are_left_out_are_nothing_to_compact(user: User) -> None:
 
 
 WORDS = [f"secret{number}" for number in range(30)]
+_WORD = re.compile(r"<secret\d+>")
 ROLLS = st.lists(st.integers(0, 3), min_size=1, max_size=8)
 CHOICES = st.lists(st.tuples(st.integers(0, 200), st.booleans()), min_size=1, max_size=6)
 
@@ -179,23 +184,53 @@ def write_history(rolls: Iterable[int]) -> list[Written]:
     return history
 
 
+def quote(messages: Iterable[AgentMessage]) -> str:
+    """A summary that quotes the words of all messages."""
+    texts = ((m.number, _WORD.findall(plain_text(m.blocks))) for m in messages)
+    return "\n".join(f"- {' '.join(words)} [#{number}]" for number, words in texts if words)
+
+
+def write_gaps(talk: Conversation) -> None:
+    """What a worker does, with summaries that quote all that it reads."""
+    while (pk := gaps.begin_rebuild(talk.pk)) is not None:
+        task = compaction_jobs.claim(pk, 1)
+        assert task is not None
+        read = task.plan.summarise
+        earlier = [each for each in task.chapters if each.through < read[0].number]
+        written = Chapter(quote(read), read[0].number, read[-1].number)
+        result = WrittenSummary([*earlier, written], Engine.SERIALISED, Reason.NOT_CACHED)
+        assert gaps.fill(task, result)
+
+
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(rolls=ROLLS, choices=CHOICES)
+@given(rolls=ROLLS, choices=CHOICES, chapters=st.integers(0, 2))
 def test_no_byte_of_what_is_left_out_is_sent_and_all_of_it_comes_back(
-    user: User, rolls: list[int], choices: list[tuple[int, bool]]
+    user: User, rolls: list[int], choices: list[tuple[int, bool]], chapters: int
 ) -> None:
-    talk = make_conversation(owner=user, messages=write_history(rolls)[: len(WORDS)])
+    """Whatever is left out of the tail or of chapters that quote it, alone or with its exchange."""
+    talk = make_conversation(
+        owner=user,
+        messages=write_history(rolls)[: len(WORDS)],
+        compaction_settings=PLAIN,
+        keep_first_message=False,
+    )
+    prompts = [m.number for m in load_state(talk.pk).context.messages if m.is_prompt]
+    for prompt in prompts[1 : chapters + 1]:
+        tail = load_state(talk.pk).context.messages
+        make_compaction(talk, quote([m for m in tail if m.number < prompt]), through=prompt - 1)
     before = sent(talk)
     count = talk.messages.count()
     for choice, whole in choices:
         change(talk, choice % count + 1, whole=whole)
+        write_gaps(talk)
         body = sent(talk)
         for row in talk.messages.all():
             assert (f"<{WORDS[row.number - 1]}>" in body) != row.left_out
     for choice, whole in choices:
         change(talk, choice % count + 1, whole=whole, back=True)
+    write_gaps(talk)
     assert left_out(talk) == []
     assert sent(talk) == before
 

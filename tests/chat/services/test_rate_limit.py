@@ -79,7 +79,7 @@ class Site:
 
     def has_begun(self) -> bool:
         """Whether anything was begun that asks a model, since it was made."""
-        turns = Turn.objects.filter(conversation=self.talk).exclude(owner=OWNER)
+        turns = Turn.objects.filter(conversation__owner=self.user).exclude(owner=OWNER)
         again = self.talk.compactions.filter(trigger=Trigger.REWRITE)
         return turns.exists() or again.exists()
 
