@@ -299,6 +299,13 @@ class ConversationDeleted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectsChanged(Event):
+    """One has come, gone, or has another name."""
+
+    type = "projects.changed"
+
+
+@dataclass(frozen=True, slots=True)
 class SiteState(Event):
     """Words for a banner while a part of the server is away; empty: everything works again."""
 

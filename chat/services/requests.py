@@ -21,7 +21,7 @@ from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
 from chat.queries.tails import Row, find_prompt_before
-from chat.services import attachments, compactions, memories, preparations
+from chat.services import attachments, compactions, memories, preparations, projects
 from chat.services.conversations import (
     create,
     make_first_title,
@@ -140,11 +140,14 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
+    project: str = "",
 ) -> AnswerStart:
-    """A new conversation with its first message and the beginning of the answer, or neither."""
+    """A new conversation, in the project with the id `project` if any, with its first message and
+    the beginning of the answer, or neither. Refused where the project is gone too."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
-        conversation = create(user, model, temporary=temporary)
+        place = projects.load_for_new(user, project) if project else None
+        conversation = create(user, model, temporary=temporary, project=place)
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening
@@ -202,6 +205,7 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
 def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     profile = load_profile(turn.answering_model)
     if turn.status == Turn.Status.QUEUED:
+        projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)
     state = load_state_for(turn.conversation, profile)
     if may_compact:

@@ -32,7 +32,7 @@ from chat.queries.model_profiles import list_offered
 from chat.services import branches, conversations, leaving_out
 from chat.services.requests import AnswerStart
 from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
-from chat.web.forms import BudgetForm, budget_choices
+from chat.web.budgets import BudgetForm, budget_choices
 from chat.web.summary import explain_refusal
 
 PEEK_SHOWN = 300  # characters

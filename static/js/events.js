@@ -207,6 +207,7 @@ const HANDLERS = {
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,
+  "projects.changed": refreshSidebar,
   "site.state": (_, frame) => showBanner(frame.text),
 };
 

@@ -23,10 +23,10 @@ from agent.messages import Usage
 from chat.admin import conversations as conversations_admin
 from chat.db import in_db
 from chat.html.figures import format_tokens
-from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
 from chat.queries import model_server
 from chat.queries.conversation import load_state
-from chat.services import compaction_jobs, summaries
+from chat.services import compaction_jobs, memories, projects, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import (
@@ -43,7 +43,7 @@ from tests.chat.factories import (
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
-LISTS = ("conversation", "message", "compaction", "turn", "modelprofile")
+LISTS = ("conversation", "project", "message", "compaction", "turn", "modelprofile")
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +121,20 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
         assert staff.post(reverse(f"{name}_delete", args=[row.pk])).status_code == 403
     conversation.refresh_from_db()
     assert conversation.title == "Before"
+
+
+def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
+    owner = make_user("ada")
+    project = projects.create(owner, "Sea trip")
+    make_conversation(owner, project=project, title="Day 1")
+    memories.remember(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
+    (row,) = listed(staff, "project")
+    assert row.members == 1
+    page = html(staff.get(page_url(project)))
+    assert "Hidden fact" not in page
+    members = list_url("conversation") + f"?project__id__exact={project.pk}"
+    assert members in page
+    assert "Day 1" in html(staff.get(members))
 
 
 def test_viewing_does_not_include_revert_or_rerun(client: Client) -> None:
