@@ -29,6 +29,7 @@ class RefusalCode(StrEnum):
     INSTRUCTION_TOO_LONG = "instruction_too_long"
     INSTRUCTIONS_TOO_LONG = "instructions_too_long"
     INTERNAL = "internal"
+    LEFT_OUT = "left_out"
     MEMORY_TOO_LONG = "memory_too_long"
     MESSAGE_TOO_LONG = "message_too_long"
     NAME_TOO_LONG = "name_too_long"

@@ -23,6 +23,7 @@ message_paths = [
     path("regenerate/", message.message_regenerate, name="message_regenerate"),
     path("switch/", message.message_switch, name="message_switch"),
     path("delete/", message.message_delete, name="message_delete"),
+    path("leave-out/", message.message_leave_out, name="message_leave_out"),
 ]
 version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),

@@ -74,7 +74,12 @@ class Context:
     @property
     def message_count(self) -> int:
         """How many messages are sent as they are, not as part of the summary."""
-        return len(self.messages) + (self.first is not None) + (self.prompt is not None)
+        return self.tail_count + (self.first is not None) + (self.prompt is not None)
+
+    @property
+    def tail_count(self) -> int:
+        """How many of the messages after the summary are sent: of some nothing is."""
+        return sum(bool(message.blocks) for message in self.messages)
 
     @property
     def keeps_thinking(self) -> bool:

@@ -100,6 +100,7 @@ class Migration(migrations.Migration):
                 ('pasted', models.JSONField(blank=True, help_text='Parts of its text that its author did not type: [start, end] in characters; null: unknown.', null=True)),
                 ('tokens', models.PositiveIntegerField(default=0, help_text="Raw cl100k_base count, before the model's factor.")),
                 ('sent_in_part', models.BooleanField(default=False, help_text='It was too long for a request, which held a preview of it.')),
+                ('left_out', models.BooleanField(default=False, help_text='The user keeps it out of the context; it is shown and kept.')),
                 ('calls', models.JSONField(blank=True, default=dict, help_text='How its tool calls ended, by id: {text, omitted, failed, seconds}.')),
                 ('status', models.CharField(choices=[('complete', 'Complete'), ('streaming', 'Streaming'), ('interrupted', 'Interrupted'), ('failed', 'Failed')], default='complete', max_length=12)),
                 ('stop_reason', models.CharField(blank=True, max_length=40)),
@@ -161,7 +162,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('messages', models.PositiveIntegerField(help_text='How many messages it read.')),
-                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt')], max_length=12)),
+                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt'), ('rewrite', 'Rewrite')], max_length=12)),
                 ('focus', models.TextField(blank=True)),
                 ('engine', models.CharField(blank=True, help_text='The request builder.', max_length=40)),
                 ('engine_reason', models.CharField(blank=True, max_length=200)),

@@ -269,6 +269,15 @@ class MessageDeleted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MessagesLeftOut(Event):
+    """Messages that the context does without from now on, or that are put back into it."""
+
+    type = "messages.left_out"
+    ids: list[int]
+    left_out: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BranchChanged(Event):
     """Another branch is shown after the position `after`."""
 

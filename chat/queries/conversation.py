@@ -113,7 +113,7 @@ class RequestState:
 
     def due(self) -> Trigger | None:
         """Why the next request needs a compaction; None where it needs none."""
-        load = ContextLoad(self.used, self.limits, self.rounds, len(self.context.messages))
+        load = ContextLoad(self.used, self.limits, self.rounds, self.context.tail_count)
         return find_trigger(load, self.policy)
 
 

@@ -14,12 +14,13 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, Project, Turn
+from chat.models import Attachment, Conversation, Message, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import find_default_name, is_offered, load_profile
+from chat.queries.tails import Row
 from chat.services import attachments, projects
 from config.rows import read_values
 
@@ -204,6 +205,31 @@ def _tell_deleted(conversation_id: UUID, owner_id: int) -> None:
     event = ConversationDeleted(str(conversation_id))
     emit(conversation_group(conversation_id), event)
     emit(user_group(owner_id), event)
+
+
+def lock_message(
+    user: User, conversation_id: UUID, message_id: int
+) -> tuple[Conversation, Message]:
+    """A user's conversation, locked and idle, and one of its messages."""
+    conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
+    message = conversation.messages.select_related("parent").get(pk=message_id)
+    refuse_if_busy(conversation)
+    return conversation, message
+
+
+def refuse_if_hidden(message: Message) -> None:
+    """Refused (`not_shown`) for a message of another branch than the one that is shown."""
+    if not message.active:
+        raise Refused(
+            RefusalCode.NOT_SHOWN, gettext("The message is on another branch. Switch to it first.")
+        )
+
+
+def refuse_if_left_out(prompt: Message | Row) -> None:
+    """Refused (`left_out`) for a message that the context does without: no answer could know it."""
+    if prompt.left_out:
+        words = gettext("Message #{number}, which this answers, is left out. Put it back first.")
+        raise Refused(RefusalCode.LEFT_OUT, words.format(number=prompt.number))
 
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:

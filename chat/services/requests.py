@@ -20,9 +20,14 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
-from chat.queries.tails import Row
+from chat.queries.tails import Row, find_prompt_before
 from chat.services import attachments, compactions, memories, preparations, projects
-from chat.services.conversations import create, make_first_title, refuse_if_busy
+from chat.services.conversations import (
+    create,
+    make_first_title,
+    refuse_if_busy,
+    refuse_if_left_out,
+)
 from chat.services.history import change_history
 from chat.services.rows import save_row, update_row
 from chat.services.turns import (
@@ -162,6 +167,9 @@ def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
             raise Refused(
                 RefusalCode.NOTHING_TO_RETRY, gettext("There is no unfinished answer to retry.")
             )
+        branch = Message.objects.filter(conversation=row, active=True)
+        if prompt := find_prompt_before(branch, head.position):
+            refuse_if_left_out(prompt)
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
             change_history(row)

@@ -112,7 +112,7 @@ def _list_summarised(conversation: Conversation) -> list[Summarised]:
     through = conversation.compressed_through
     if through is None:
         return []
-    first = load_branch(conversation).filter(position=0, role=Message.Role.USER)
+    first = load_branch(conversation).filter(position=0, role=Message.Role.USER, left_out=False)
     kept = first.values_list("number", flat=True) if conversation.keep_first_message else []
     summary = Summary.from_text(conversation.compressed_context or "")
     return list_summarised(summary, through.number, next(iter(kept), 0))

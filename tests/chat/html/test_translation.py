@@ -154,6 +154,14 @@ def test_the_dialog_that_deletes_a_message(browser: Client, talk: Conversation) 
         assert unmarked(browser, reverse("message_delete", args=[talk.pk, message.pk])) == []
 
 
+def test_the_dialog_that_leaves_a_message_out(browser: Client, talk: Conversation) -> None:
+    make_compaction(talk, SUMMARY, through=4)
+    address = reverse("message_leave_out", args=[talk.pk, talk.messages.get(number=1).pk])
+    assert unmarked(browser, address) == []
+    browser.post(address)
+    assert unmarked(browser, address) == []
+
+
 def test_nothing_to_compact(browser: Client, owner: User) -> None:
     empty = make_conversation(owner=owner, title="Άδεια", model="μοντέλο")
     assert unmarked(browser, reverse("compact_preview", args=[empty.pk])) == []
