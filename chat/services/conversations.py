@@ -36,13 +36,21 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
     return Conversation.objects.of(user).get(pk=conversation_id)
 
 
-def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
+def create(
+    user: User,
+    model: str = "",
+    *,
+    temporary: bool = False,
+    tool_settings: Mapping[str, Any] | None = None,
+) -> Conversation:
     """An empty conversation with the given model, or the default one where it is not offered. A
     temporary one is not listed."""
     if not is_offered(model):
         model = find_default_name()
     with transaction.atomic():
-        conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
+        conversation = Conversation.objects.create(
+            owner=user, model=model, temporary=temporary, tool_settings=dict(tool_settings or {})
+        )
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 

@@ -20,6 +20,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
+from chat.queries.tools import is_off
 from config.rows import read_values
 
 MAX_CHARACTERS = 500
@@ -193,7 +194,8 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
     the text stays, so that the prompt cache holds and thinking stays valid."""
     factor = limits_for(profile, conversation).factor
-    text = render_prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
+    told = settings.MEMORY_TOKENS and not is_off(conversation, "memory")
+    text = render_prompt_text(conversation.owner_id, factor) if told else ""
     if text == conversation.memory_text:
         return
     # What was cached, and reported, was of a request with the old text.

@@ -1,7 +1,8 @@
 """How an answer begins: its turn, what its request consists of, and the row that it goes into."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -135,11 +136,12 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
+    tool_settings: Mapping[str, Any] | None = None,
 ) -> AnswerStart:
     """A new conversation with its first message and the beginning of the answer, or neither."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
-        conversation = create(user, model, temporary=temporary)
+        conversation = create(user, model, temporary=temporary, tool_settings=tool_settings)
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening

@@ -3,6 +3,7 @@
 import { startCitations } from "./citations.js";
 import { chooseModel, remember } from "./commands.js";
 import { Composer } from "./composer.js";
+import { startComposerPanels } from "./composer_panels.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
@@ -20,6 +21,7 @@ startCitations();
 startFoundWords();
 startTemporaryChat(temporary == null ? "" : id);
 startListed();
+startComposerPanels();
 keepListPlace(user);
 localiseTimes();
 if (id) new Conversation(id);
