@@ -28,6 +28,7 @@ version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("revert/", summary.summary_revert, name="summary_revert"),
+    path("sources/", summary.summary_sources, name="summary_sources"),
 ]
 exports = message.conversation_export
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
