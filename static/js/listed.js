@@ -16,9 +16,10 @@ const TOLD = {
     ngettext("{count} conversation deleted.", "{count} conversations deleted.", count),
 };
 
-let offered = []; // {ids, change, until: ms, back: the page that was left for it}
+let offered = []; // {ids, change, was: its value before, told: in words, until: ms, back: the page that was left for it}
 
-/** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "". null: not reached. */
+/** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "", or `change` is project and
+    `value` the id of one or "". null: not reached. */
 export const sendChange = (ids, change, value, options) =>
   post(
     $("#sidebar-list").dataset.changeUrl,
@@ -38,7 +39,14 @@ export async function changeListed(ids, change, value) {
   if (!value || change === "pinned") return true;
   const leaving = ids.includes(conversationId);
   if (!(leaving && temporary != null))
-    offer({ ids, change, until: Date.now() + UNDO, back: leaving && location.href });
+    offer({
+      ids,
+      change,
+      was: "",
+      told: TOLD[change](ids.length),
+      until: Date.now() + UNDO,
+      back: leaving && location.href,
+    });
   if (leaving) location.assign($("#new-chat").href);
   return true;
 }
@@ -70,7 +78,7 @@ function offer(entry) {
 function show(entry) {
   const seconds = Math.ceil((entry.until - Date.now()) / 1000);
   const words = [
-    TOLD[entry.change](entry.ids.length),
+    entry.told,
     ngettext("Undo within {count} second.", "Undo within {count} seconds.", seconds),
   ];
   const onclick = () => undo(entry, line);
@@ -83,7 +91,7 @@ function show(entry) {
 }
 
 async function undo(entry, line) {
-  const response = await sendChange(entry.ids, entry.change, "");
+  const response = await sendChange(entry.ids, entry.change, entry.was);
   if (!response?.ok)
     return tell(
       response?.status === 404
@@ -93,8 +101,31 @@ async function undo(entry, line) {
   keep(offered.filter((each) => each !== entry));
   close(line);
   announce(gettext("Undone"));
-  if (entry.back) location.assign(entry.back);
-  else refreshSidebar();
+  if (entry.back) return location.assign(entry.back);
+  refreshSidebar();
+  if (entry.change === "project") showProject(entry.ids);
+}
+
+/** Move a conversation: what its dialog's buttons do. */
+async function move({ dataset, textContent }, { conversation, was }) {
+  $("#dialog").close();
+  const ids = [conversation];
+  const response = await sendChange(ids, "project", dataset.move);
+  if (!response?.ok)
+    return tell(await refusal(response, gettext("That did not work. Try again in a moment.")));
+  const told = dataset.move
+    ? gettext("Moved to “{name}”.", { name: textContent.trim() })
+    : gettext("Moved out of the project.");
+  offer({ ids, change: "project", was, told, until: Date.now() + UNDO });
+  refreshSidebar();
+  showProject(ids);
+}
+
+/** Tell on the conversation's own page which project it belongs to now. */
+function showProject(ids) {
+  if (!ids.includes($("#chat").dataset.conversationId)) return;
+  const line = "#topbar-project";
+  window.htmx.ajax("GET", location.pathname, { target: line, select: line, swap: "outerHTML" });
 }
 
 /** The menu that all conversations of the list share. */
@@ -117,12 +148,17 @@ function startItemMenu() {
     if (!change) return;
     menu.hidePopover();
     if (change === "title") openDialog(`${link.pathname}rename/`);
+    else if (change === "project") openDialog(`${link.pathname}move/`);
     else changeListed([link.dataset.conversationId], change, value);
   });
 }
 
 export function startListed() {
   startItemMenu();
+  $("#dialog").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-move]");
+    if (button) move(button, button.closest(".dialog-form").dataset);
+  });
   document.addEventListener("conversation-renamed", refreshSidebar);
   const kept = JSON.parse(tabStorage.get(KEY) || "[]");
   keep(kept.filter(({ until }) => until > Date.now()));
