@@ -211,7 +211,7 @@ class Migration(migrations.Migration):
                 ('keep_first_message', models.BooleanField(default=True, help_text='The first user message is always sent verbatim.')),
                 ('compaction_settings', models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.policy.Policy that differ from the site's.")),
                 ('pruned_through', models.PositiveIntegerField(default=0, help_text='Large tool results up to this number are sent as previews.')),
-                ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers]}: what the user has switched on.')),
+                ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers], mcp_allowed: [names], off: [history, memory]}: what the user has switched.')),
                 ('reply_settings', models.JSONField(blank=True, default=dict, help_text='{effort, thinking: on or off, temperature, max_tokens}: what the user has chosen of them. Sent where the model has it; what is missing is left to the model.')),
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),
                 ('project_parts', models.JSONField(blank=True, default=dict, help_text='{instructions, files, budget}: what it has of its project since its last turn began; see agent.attachments for the files.')),

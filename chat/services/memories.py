@@ -22,6 +22,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
+from chat.queries.tools import is_off
 from config.rows import read_values
 
 MAX_CHARACTERS = 500
@@ -242,8 +243,9 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
     the text stays, so that the prompt cache holds and thinking stays valid."""
     factor = limits_for(profile, conversation).factor
+    told = settings.MEMORY_TOKENS and not is_off(conversation, "memory")
     text = ""
-    if settings.MEMORY_TOKENS:
+    if told:
         text = render_prompt_text(conversation.owner_id, factor, conversation.project_id)
     if text == conversation.memory_text:
         return

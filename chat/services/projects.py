@@ -101,7 +101,7 @@ def delete(project: Project, *, keep_memories: bool) -> None:
     Its conversations stay, in no project."""
     with transaction.atomic():
         owner, rows = project.owner_id, list(project.files.all())
-        members = list(_lock(project))
+        members = _lock(project)
         if keep_memories:
             _release_memories(project)
         project.delete()
@@ -163,10 +163,10 @@ def move(user: User, ids: Collection[UUID], project: Project | None) -> int:
 
 
 def refresh_idle(project: Project) -> None:
-    """Give what the project has now to its conversations, in the caller's transaction. Those that
-    answer at the moment get it when their next turn begins: within one, a request begins as
-    before."""
-    _give_parts(list(_lock(project)), project)
+    """Give what the project has now to its conversations. Those that answer at the moment get it
+    when their next turn begins: within one, a request begins as before."""
+    with transaction.atomic():
+        _give_parts(_lock(project), project)
 
 
 def _lock(project: Project) -> list[Conversation]:

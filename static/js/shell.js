@@ -37,6 +37,7 @@ function startErrors() {
       showNotice(told || gettext("The server could not do that. Try again in a moment."));
       // What was chosen there is not so.
       if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));
+      elt.closest("#tools-panel")?.dispatchEvent(new Event("panel-opened"));
     });
   }
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {

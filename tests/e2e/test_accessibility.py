@@ -260,8 +260,11 @@ def test_the_main_job_with_the_keyboard_alone(tab: Page, scripted: DemoServer) -
     expect(tab.locator("#dialog")).to_be_visible()
     keys.press("Escape")
     expect(tab.locator("#conversation-menu summary")).to_be_focused()
-    tab_to(tab, "Model", "Shift+Tab")
-    tab_to(tab, "Message")
+    tab_to(tab, "Tools")
+    keys.press("Enter")
+    expect(tab.get_by_role("checkbox", name="Search in this chat")).to_be_focused()
+    keys.press("Escape")
+    tab_to(tab, "Message", "Shift+Tab")
     keys.type("/cont")
     keys.press("Enter")  # the menu's first: /context
     expect(tab.locator("#gauge-panel")).to_be_visible()

@@ -66,6 +66,7 @@ def test_instructions_and_files_count_as_the_projects_part_of_the_context(
     assert after.used == before.used + after.size.project
 
 
+@pytest.mark.on_both
 def test_a_change_reaches_the_idle_and_waits_for_the_turn_that_runs(
     project: Project, conversation: Conversation
 ) -> None:
@@ -158,6 +159,7 @@ def test_nobody_moves_what_is_somebody_elses(project: Project) -> None:
         projects.load_owned(make_user(), project.pk)
 
 
+@pytest.mark.on_both
 def test_deleting_a_project_leaves_its_conversations(
     project: Project, conversation: Conversation
 ) -> None:
