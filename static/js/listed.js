@@ -8,6 +8,7 @@ import { openDialog, refreshSidebar } from "./shell.js";
 import { tabStorage } from "./storage.js";
 
 const UNDO = 8000; // ms
+const AGAIN = 14_000; // ms more on the next page, which may load slowly; after 30 s the server deletes
 const KEY = "undo"; // in this tab, for its next page: what is offered to be undone
 const TOLD = {
   archived: (count) =>
@@ -69,14 +70,16 @@ function keep(entries) {
   tabStorage.set(KEY, entries.length ? JSON.stringify(entries) : "");
 }
 
+const withdraw = (entry) => keep(offered.filter((each) => each !== entry));
+
 function offer(entry) {
-  keep([...offered.filter(({ until }) => until > Date.now()), entry]);
+  keep([...offered, entry]);
   show(entry);
   if (hasKeyboard) $("#undo p:last-child button").focus();
 }
 
-function show(entry) {
-  const seconds = Math.ceil((entry.until - Date.now()) / 1000);
+function show(entry, until = entry.until) {
+  const seconds = Math.ceil((until - Date.now()) / 1000);
   const words = [
     entry.told,
     ngettext("Undo within {count} second.", "Undo within {count} seconds.", seconds),
@@ -87,7 +90,8 @@ function show(entry) {
     { type: "button", className: "button small", onclick },
     gettext("Undo"),
   );
-  const line = tell(words.join(" "), button, entry.until);
+  const line = tell(words.join(" "), button, until);
+  setTimeout(() => withdraw(entry), until - Date.now());
 }
 
 async function undo(entry, line) {
@@ -98,7 +102,7 @@ async function undo(entry, line) {
         ? gettext("It is too late: that is deleted for good.")
         : gettext("That could not be undone. Try again."),
     );
-  keep(offered.filter((each) => each !== entry));
+  withdraw(entry);
   close(line);
   announce(gettext("Undone"));
   if (entry.back) return location.assign(entry.back);
@@ -161,6 +165,7 @@ export function startListed() {
   });
   document.addEventListener("conversation-renamed", refreshSidebar);
   const kept = JSON.parse(tabStorage.get(KEY) || "[]");
-  keep(kept.filter(({ until }) => until > Date.now()));
-  offered.forEach(show);
+  keep(kept.filter(({ until }) => until + AGAIN > Date.now()));
+  // What was offered while this page loaded was hardly seen.
+  for (const entry of offered) show(entry, Math.min(Date.now() + UNDO, entry.until + AGAIN));
 }
