@@ -244,6 +244,7 @@ class Migration(migrations.Migration):
                 ('message_number', models.PositiveIntegerField(blank=True, help_text="The user's message that was being answered.", null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
+                ('deleted_at', models.DateTimeField(blank=True, help_text='Deleted for now: it can be restored for some seconds.', null=True)),
                 ('conversation', models.ForeignKey(blank=True, help_text='The conversation where it was said; empty: none, or a deleted one.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chat.conversation')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='chat.project')),
