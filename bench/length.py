@@ -129,6 +129,7 @@ def main() -> Report:
 
         from tests.chat.factories import make_user
 
+        serving.collect_static()
         user = make_user("bench")
         conversations = {
             case: make_conversation(user, case.length, tail=case.tail)

@@ -84,7 +84,7 @@ class Request:
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent, to be streamed."""
     # Those that stay the same were encoded for an earlier request.
-    messages = (m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"])
+    messages = [m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"]]
     rest = encode_json({name: value for name, value in body.items() if name != "messages"})
     return b'{"stream":true,"messages":[%b],%b' % (b",".join(messages), rest[1:])
 

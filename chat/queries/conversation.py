@@ -104,10 +104,11 @@ class RequestState:
     def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
+        messages = self.tail.messages
         return sum(
-            message.plain is None and any(b.get("type") == "tool_use" for b in message.blocks)
-            for row, message in zip(self.rows, self.context.messages, strict=True)
-            if since is None or row.created_at > since
+            any(block.get("type") == "tool_use" for block in messages[index].blocks)
+            for index in messages.facts.mixed
+            if since is None or self.rows[index].created_at > since
         )
 
     def due(self) -> Trigger | None:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import takewhile
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -121,8 +120,11 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
     a valid request before: the rules that span messages are about calls and thinking."""
     body, size = request.body(), len(request.data)
     messages = body["messages"]
-    known = takewhile(lambda each: isinstance(each, ApiMessage) and each.valid, messages[:-1])
-    first = len(list(known))
+    first = 0
+    for each in messages[:-1]:
+        if not (isinstance(each, ApiMessage) and each.valid):
+            break
+        first += 1
     if first and messages[first]["role"] == "assistant":
         first -= 1  # a request begins with the user's words
     newer = messages[first:]
