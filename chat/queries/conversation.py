@@ -185,7 +185,8 @@ def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
 
 
 def _last_reply(rows: Sequence[Row], conversation: Conversation, model: str) -> Row | None:
-    return next((row for row in reversed(rows) if _reports(row, conversation, model)), None)
+    reported = (row for row in reversed(rows) if row.usage)
+    return next((row for row in reported if _reports(row, conversation, model)), None)
 
 
 def _report(row: Row) -> UsageReport:
@@ -200,8 +201,7 @@ def _report(row: Row) -> UsageReport:
 def _reports(row: Row, conversation: Conversation, model: str) -> bool:
     """Whether a message's usage tells the size of the context as a model gets it."""
     return (
-        bool(row.usage)
-        and row.model == model
+        row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )

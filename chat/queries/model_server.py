@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -116,24 +117,24 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
 
 
 def _violations(request: Request, *, resumed: bool = False) -> list[str]:
-    """What a request breaks. The text that it begins with is not checked again where that stood in
-    a valid request before: the rules that span messages are about calls and thinking."""
+    """What a request breaks. Texts that stood in a valid request before are not checked again."""
     body, size = request.body(), len(request.data)
-    messages = body["messages"]
-    first = 0
-    for each in messages[:-1]:
-        if not (isinstance(each, ApiMessage) and each.valid):
-            break
-        first += 1
-    if first and messages[first]["role"] == "assistant":
-        first -= 1  # a request begins with the user's words
-    newer = messages[first:]
+    newer = _leave_out_known(body["messages"])
     if find_violations(body | {"messages": newer}, body_bytes=size, resumed=resumed):
         return find_violations(body, body_bytes=size, resumed=resumed)
     for each in newer:
         if isinstance(each, ApiMessage):
             each.valid = True
     return []
+
+
+def _leave_out_known(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The messages without the inside of the first run of texts that are known to be valid. The
+    rules that span messages are about calls and thinking: two texts beside them say as much."""
+    known = [isinstance(each, ApiMessage) and each.valid for each in messages]
+    start = known.index(True) if True in known else len(known)
+    end = known.index(False, start) if False in known[start:] else len(known)
+    return messages if end - start <= 4 else [*messages[: start + 2], *messages[end - 2 :]]
 
 
 @cache
