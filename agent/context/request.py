@@ -38,6 +38,10 @@ class Request:
         megabyte."""
         return encode_body(self.body())
 
+    @property
+    def is_encoded(self) -> bool:
+        return "data" in self.__dict__
+
     def body(self) -> dict[str, Any]:
         """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
         static system prompt, the last chapter, the end of the request before this one, and the

@@ -88,7 +88,8 @@ def connect_ahead() -> None:
 def build_request(context: Context, *, final: bool = False) -> Request:
     """The request for a context, `final` where it is the turn's last, checked by the API's rules
     before it goes out. One that breaks a rule is logged and sent as text; AgentError where that
-    does not help. It takes some 20 ms a megabyte: not for the event loop."""
+    does not help. It takes some 20 ms a megabyte: a long one is not for the
+    event loop."""
     request = _assembled(context, final=final)
     if broken := _violations(request):
         log.error("request repaired", model=context.model, violations=broken[:5])
