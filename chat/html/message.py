@@ -36,7 +36,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 9  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 11  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -48,6 +48,17 @@ Part = dict[str, Any]
 
 
 def render_message(
+    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+) -> str:
+    """`_render_article`, marked where the message is left out: that is no part of what is cached,
+    and the page changes it without another article."""
+    html = _render_article(message, variants, facts)
+    if message.left_out:
+        html = mark_safe(html.replace("<article", "<article data-left-out", 1))
+    return html
+
+
+def _render_article(
     message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
 ) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant
@@ -325,7 +336,8 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
         "name": str(name)[:120],
         "media_type": media_type[:80],
         "url": reverse("attachment", args=[stored["id"]]) if stored else "",
-        "size": stored["bytes"] if stored else 0,
+        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
+        "as_text": bool(stored and stored.get("original_bytes")),
     }
 
 

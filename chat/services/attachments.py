@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePath
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from accounts.models import User
 from agent.messages import Block, sanitise_text
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment
+from chat.models import Attachment, Project
 from chat.services import files
 
 MOST_PER_MESSAGE = 20
@@ -25,8 +26,8 @@ UNSENT_KEPT = timedelta(days=1)
 
 def store(user: User, name: str, data: bytes) -> Attachment:
     """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
-    name = sanitise_text(PurePath(name).name).strip()[:200] or "file"
-    if Attachment.objects.filter(owner=user, messages=None).count() >= MOST_UNSENT:
+    unsent = Attachment.objects.filter(owner=user, messages=None, project=None)
+    if unsent.count() >= MOST_UNSENT:
         raise Refused(
             RefusalCode.TOO_MANY_FILES,
             ngettext(
@@ -35,9 +36,26 @@ def store(user: User, name: str, data: bytes) -> Attachment:
                 MOST_UNSENT,
             ).format(count=MOST_UNSENT),
         )
-    found = files.inspect(name, data)
+    name = clean_name(name)
+    return keep(user, name, data, files.inspect(name, data))
+
+
+def clean_name(name: str) -> str:
+    """A file's name as it is kept."""
+    return sanitise_text(PurePath(name).name).strip()[:200] or "file"
+
+
+def keep(
+    user: User,
+    name: str,
+    data: bytes,
+    found: files.CheckedFile,
+    project: Project | None = None,
+) -> Attachment:
+    """Store a file, of a `project` or to be sent, as it was `found` to be."""
     attachment = Attachment(
         owner=user,
+        project=project,
         kind=found.kind,
         name=name,
         media_type=found.media_type,
@@ -45,9 +63,13 @@ def store(user: User, name: str, data: bytes) -> Attachment:
         width=found.width,
         height=found.height,
         tokens=found.tokens,
+        original_type=found.original_type,
+        original_size=len(data) if found.original_type else 0,
     )
     # The path holds nothing from the user. After a rollback the file stays, but nobody can find it.
     attachment.file.save(attachment.pk.hex, ContentFile(found.data), save=False)
+    if found.original_type:
+        attachment.original.save(f"{attachment.pk.hex}-original", ContentFile(data), save=False)
     attachment.save()
     return attachment
 
@@ -70,7 +92,8 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
         found = Attachment.objects.in_bulk(wanted)
     except (ValueError, ValidationError):
         found, wanted = {}, [UUID(int=0)]
-    own = [found[pk] for pk in wanted if pk in found and found[pk].owner_id == user.pk]
+    known = (found[pk] for pk in wanted if pk in found)
+    own = [each for each in known if each.owner_id == user.pk and not each.project_id]
     if len(own) < len(wanted):
         raise Refused(
             RefusalCode.FILE_GONE,
@@ -80,7 +103,10 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
 
 
 def make_reference(attachment: Attachment) -> Block:
-    """The reference that a message stores; see `agent.attachments`."""
+    """The reference that a message stores; see `agent.attachments`. `original_bytes`: of the file
+    whose text is sent in its place."""
+    size = attachment.original_size
+    original = {"original_bytes": size} if attachment.original_type else {}
     return {
         "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
         "title": attachment.name,
@@ -90,13 +116,14 @@ def make_reference(attachment: Attachment) -> Block:
             "media_type": attachment.media_type,
             "bytes": attachment.size,
             "tokens": attachment.tokens,
+            **original,
         },
     }
 
 
 def discard(attachments: QuerySet[Attachment]) -> int:
-    """Delete those that no message holds; their files go when this is committed."""
-    unused = list(attachments.filter(messages=None))
+    """Delete those that no message or project holds; their files go when this is committed."""
+    unused = list(attachments.filter(messages=None, project=None))
     with transaction.atomic():
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
         delete_files(unused)
@@ -105,12 +132,10 @@ def discard(attachments: QuerySet[Attachment]) -> int:
 
 def delete_files(attachments: Iterable[Attachment]) -> None:
     """Delete the files of rows that are deleted in this transaction, when it is committed."""
-    for each in attachments:
+    files = [file for each in attachments for file in (each.file, each.original) if file]
+    for file in files:
         # A file that cannot be deleted must not make the deletion seem to have failed.
-        transaction.on_commit(
-            lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
-            robust=True,
-        )
+        transaction.on_commit(partial(file.storage.delete, file.name), robust=True)
 
 
 def delete_unsent() -> int:

@@ -16,18 +16,19 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.live.admission import Sender
 from chat.live.runner import runner
-from chat.models import Turn
+from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
-from chat.queries.model_profiles import list_offered, load_profile
+from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
 from chat.queries.recent import list_recent
-from chat.services import conversations, requests, summaries
+from chat.services import conversations, projects, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,
     find_conversation,
+    find_project,
     limit_response,
     load_user,
     refusal_response,
@@ -52,24 +53,37 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 @require_GET
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
-    """A new chat; with `q` the sidebar has what was searched for."""
+    """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
     return render(request, "chat/page.html", _start(request, request.user))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    project = _find_project(request, user)
+    name = request.POST.get("model") or (project and project.model) or find_default_name()
     return {
         "conversation": None,
+        "demo": is_demo(name),
         "models": list_offered(),
         "model": name,
         "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
-        "recent": [] if "q" in request.GET else list_recent(user),
-        **load_listed(request, user),
+        "project": project,
+        "recent": [] if "q" in request.GET or project else list_recent(user),
+        **load_listed(request, user, project.pk if project else None),
     }
+
+
+def _find_project(request: HttpRequest, user: User) -> Project | None:
+    """Where the new chat will be. A posted project that is gone is told by the refusal."""
+    if given := request.GET.get("project"):
+        return find_project(user, given)
+    try:
+        return projects.load_owned(user, UUID(request.POST.get("project", "")))
+    except (Project.DoesNotExist, ValueError):
+        return None
 
 
 @login_required
@@ -83,12 +97,13 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = transcript.load_newest(row)
     context |= {
         "conversation": row,
+        "demo": is_demo(row.model),
         "models": list_offered(),
         "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
-        **load_listed(request, request.user),
+        **load_listed(request, request.user, row.project_id),
     }
     return render(request, "chat/page.html", context)
 
@@ -151,6 +166,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             files=request.POST.getlist("attachments"),
             pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
+            project=request.POST.get("project", ""),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)

@@ -1,5 +1,7 @@
 """The page of remembered facts, and the command that adds one."""
 
+from uuid import UUID
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -8,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from chat.errors import Refused
-from chat.models import Memory
+from chat.models import Conversation, Memory, Project
 from chat.services import memories
 
 
@@ -22,16 +24,34 @@ def memory_list(request: HttpRequest) -> HttpResponse:
         return _page(request, user)
     text = request.POST.get("text", "")
     scripted = "x-requested-with" in request.headers
+    project = _find_project(request, user)
+    place = project.pk if project else None
     try:
-        memory, new = memories.remember(user.pk, text, Memory.Source.USER)
+        memory, new = memories.remember(user.pk, text, Memory.Source.USER, project_id=place)
     except Refused as refusal:
         if scripted:
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, text=text, error=refusal.message)
     if scripted:
         words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
-        return HttpResponse(words.format(text=memory.text))
-    return redirect("memories")
+        if new and project:
+            words = gettext("Remembered in the project “{project}”: “{text}”")
+        return HttpResponse(words.format(text=memory.text, project=project))
+    return redirect(f"{project.get_absolute_url()}#memories" if project else "memories")
+
+
+def _find_project(request: HttpRequest, user: User) -> Project | None:
+    """The project whose fact it is: the posted one, or that of the posted conversation."""
+    given = {name: request.POST.get(name, "") for name in ("project", "conversation")}
+    try:
+        if given["project"]:
+            return Project.objects.of(user).get(pk=UUID(given["project"]))
+        if given["conversation"]:
+            row = Conversation.objects.of(user).get(pk=UUID(given["conversation"]))
+            return row.project
+    except (ValueError, Project.DoesNotExist, Conversation.DoesNotExist):
+        raise Http404 from None
+    return None
 
 
 @login_required
@@ -39,17 +59,20 @@ def memory_list(request: HttpRequest) -> HttpResponse:
 def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     """Change one fact, or with `delete` remove it."""
     user = _user(request)
-    memory = Memory.objects.filter(owner=user, pk=pk).first()
+    memory = Memory.objects.filter(owner=user, pk=pk).select_related("project").first()
     if memory is None:
         raise Http404
+    # Its project's page says so where it shows the fact.
+    of_project = memory.project if "project" in request.POST else None
+    back = f"{of_project.get_absolute_url()}#memories" if of_project else "memories"
     if "delete" in request.POST:
         memories.forget(user.pk, pk)
-        return redirect("memories")
+        return redirect(back)
     try:
         memories.edit(memory, request.POST.get("text", ""))
     except Refused as refusal:
         return _page(request, user, error=refusal.message, failed=pk)
-    return redirect("memories")
+    return redirect(back)
 
 
 @login_required
@@ -83,7 +106,7 @@ def _page(
     request: HttpRequest, user: User, *, text: str = "", error: str = "", failed: int = 0
 ) -> HttpResponse:
     context = {
-        "memories": memories.recall(user.pk),
+        "memories": memories.list_all(user.pk),
         "proposals": memories.list_proposals(user.pk),
         "text": text,
         "error": error,

@@ -38,7 +38,8 @@ export function remember(text, done) {
 }
 
 async function store(text, done) {
-  const response = await post($("#memories-link").href, { text });
+  const conversation = $("#chat").dataset.conversationId ?? "";
+  const response = await post($("#memories-link").href, { text, conversation });
   if (!response)
     return showNotice(gettext("The fact could not be saved. Your text is kept; try again."));
   showNotice((await response.text()).slice(0, LONGEST_ANSWER), { info: response.ok });

@@ -167,6 +167,8 @@ const DONE = {
   "summary-saved": gettext("Summary saved. Every exact value in it was found in the messages."),
   "summary-reverted": gettext("Reverted"),
   "conversation-renamed": gettext("Renamed"),
+  "message-left-out": gettext("Left out of the context"),
+  "message-put-back": gettext("Put back into the context"),
 };
 
 function startDialog() {

@@ -50,6 +50,58 @@ def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
     assert response.status == 404
 
 
+def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoServer) -> None:
+    home = tab.url
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    talk = tab.url
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Move to a project…").click()
+    tab.get_by_label("New project").fill("Sea trip")
+    tab.get_by_label("New project").press("Enter")
+    tab.wait_for_url("**/projects/*-*/")
+    tab.get_by_label("Instructions").fill("Distances in nautical miles.")
+    tab.get_by_role("button", name="Save").click()
+    tab.get_by_label("Add files").set_input_files(
+        {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The wind came from the west."}
+    )
+    tab.get_by_role("button", name="Add", exact=True).click()
+    expect(tab.locator("#files li")).to_contain_text("log.txt")
+
+    tab.goto(talk)
+    scripted.script.reply("Forty.", when=is_chat)
+    say(tab, "How far is it?")
+    wait_for_answer(tab, 2)
+    sent = scripted.script.requests[-1].body
+    assert "nautical miles" in sent["system"][0]["text"]
+    assert "The wind came from the west" in json.dumps(sent["messages"][0])
+    toggle = tab.locator(".project-toggle")
+    link = tab.locator("[data-project] a[aria-current=page]")
+    expect(link).to_be_visible()  # its project is unfolded
+    toggle.click()
+    tab.reload()
+    expect(link).to_be_hidden()  # as it was left
+    toggle.click()
+
+    link.hover()
+    tab.locator("[data-project] [aria-current=page] + button").click()
+    tab.get_by_role("button", name="Move to a project…").click()
+    tab.get_by_role("button", name="No project").click()
+    expect(tab.locator("#topbar-project")).to_be_hidden()
+    expect(link).to_have_count(0)
+    tab.locator("#undo").get_by_role("button", name="Undo").click()
+    expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
+    expect(link).to_be_visible()
+
+    tab.goto(home)
+    tab.locator(".project-heading .item-more").click(force=True)
+    scripted.script.reply("Gladly.", when=is_chat)
+    say(tab, "Plan the second day.")
+    wait_for_answer(tab, 1)
+    expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
+
+
 def test_model_and_system_prompt_are_those_of_the_next_request(
     tab: Page, scripted: DemoServer
 ) -> None:

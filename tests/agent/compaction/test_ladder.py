@@ -18,6 +18,7 @@ from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
+from agent.context.request import ReplySettings
 from agent.context.summary import Summary
 from agent.messages import Block, Message, RawTokens
 from agent.model.client import Client
@@ -186,6 +187,20 @@ async def test_a_warm_prefix_repeats_the_last_request_byte_for_byte(
     assert "#5 user" not in prompt(second)
 
 
+async def test_a_summary_is_not_written_as_a_person_wants_replies(
+    client: Client, server: DemoServer
+) -> None:
+    wanted = job(client, warm=True, used=600)
+    limits = replace(LIMITS, reply=500)
+    chosen = ReplySettings(effort="low", thinking="disabled", temperature=2.0)
+    wanted = replace(wanted, context=replace(wanted.context, reply=chosen, limits=limits))
+    server.script.reply(GOOD)
+    assert (await summarise(wanted)).engine == "warm prefix"
+    (request,) = server.script.requests
+    assert not {"thinking", "output_config", "temperature"} & request.body.keys()
+    assert request.body["max_tokens"] > 2_000
+
+
 @pytest.mark.parametrize("running", [True, False])
 async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
     client: Client, server: DemoServer, running: bool
@@ -208,6 +223,8 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
         "pruned_through": 7,
         "tools": TOOLS,
         "memory": "The user lives in Oslo.",
+        "project": "Distances in miles.",
+        "files": message(0, "user", [text("A file of the project.")]),
     }
 
     async def ask(*blocks: Block) -> Reply:
@@ -229,7 +246,8 @@ async def test_a_warm_prefix_repeats_every_part_of_the_last_request(
     assert first["tools"] == second["tools"]
     cached, sent = flat(first), flat(second)
     assert any("has it whole" in block for block in cached)
-    assert any("Oslo" in block for block in cached)
+    for words in "Oslo", "in miles", "A file of the project":
+        assert any(words in block for block in cached)
     if not running:
         cached = cached[: next(i for i, b in enumerate(cached) if "And the traffic?" in b) + 1]
     assert any('"thinking"' in block for block in cached) == running
