@@ -4,10 +4,9 @@ import { placeBeside } from "./beside.js";
 import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
-import { openDialog, refreshSidebar } from "./shell.js";
+import { UNDO, openDialog, refreshSidebar } from "./shell.js";
 import { tabStorage } from "./storage.js";
 
-const UNDO = 8000; // ms
 const AGAIN = 14_000; // ms more on the next page, which may load slowly; after 30 s the server deletes
 const KEY = "undo"; // in this tab, for its next page: what is offered to be undone
 const TOLD = {
