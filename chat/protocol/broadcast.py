@@ -14,6 +14,7 @@ import structlog
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import DatabaseError, transaction
+from django.utils import translation
 
 from chat.db import in_db
 from chat.html.failsafe import draw_safely
@@ -92,14 +93,16 @@ class HeldEvents:
     def __init__(self) -> None:
         self._events: list[tuple[str, Callable[[], Message]]] = []
         self._lock = threading.Lock()
+        self._language = translation.get_language()
 
     def add(self, group: str, make: Callable[[], Message]) -> None:
         self._events.append((group, make))
         _held[group] = self
 
     def send(self) -> None:
-        """Make and send them, in a database thread. Whoever else comes waits until it is done."""
-        with self._lock:
+        """Make and send them, in a database thread and in the language of whoever wrote. Whoever
+        else comes waits until it is done."""
+        with self._lock, translation.override(self._language):
             events, self._events = self._events, []
             for group, make in events:
                 try:

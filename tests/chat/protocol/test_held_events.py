@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import transaction
+from django.utils import translation
 
 from chat.models import Conversation
 from chat.protocol import broadcast
@@ -28,7 +29,7 @@ def test_what_is_held_comes_in_order_once_it_is_sent(
     made: list[str] = []
 
     def make() -> SiteState:
-        made.append("one")
+        made.append(translation.get_language())
         return SiteState("one")
 
     @transaction.atomic
@@ -38,12 +39,14 @@ def test_what_is_held_comes_in_order_once_it_is_sent(
         emit(user_group(conversation.owner_id), SiteState("of the user"))
         return "written"
 
-    result, held = hold_events(write)
+    with translation.override("de"):
+        result, held = hold_events(write)
     assert result == "written"
     assert made == []
     held.send()
     held.send()
     assert said(listener) == ["of the user", "one", "two"]
+    assert made == ["de"], "in the language of whoever wrote, once"
     emit(group, SiteState("three"))
     assert said(listener)[3:] == ["three"]
 
