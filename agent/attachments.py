@@ -1,7 +1,8 @@
 """Files in messages: blocks refer to a file by its id, and its bytes join when a request goes out.
 
 A reference is an `image` or `document` block with the source
-`{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`.
+`{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`. Of
+an Office file the text is sent; `original_bytes` is the size of the file itself.
 """
 
 from base64 import b64encode

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.attachments import find_reference
 from agent.messages import Block, RawTokens, RealTokens, Usage, result_text
+from agent.model_names import find_id
 from agent.vocabulary import load_encoding
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Factor:
     @classmethod
     def start(cls, model: str) -> "Factor":
         """What is assumed of a model before any of its replies was seen."""
-        known = [prefix for prefix in START_FACTORS if model.startswith(prefix)]
+        known = [prefix for prefix in START_FACTORS if find_id(model).startswith(prefix)]
         value = START_FACTORS[max(known, key=len)] if known else UNKNOWN_FACTOR
         return cls(value, 0)
 
@@ -159,11 +160,26 @@ class Limits:
     max_output: int
     budget: int
     factor: Factor
+    reply: int | None = None  # what a person wants a reply to have at most
+
+    @property
+    def usual_reserve(self) -> int:
+        """Room for a reply whose length nobody has chosen, and for a summary."""
+        return max(1, min(self.max_output, 16_000, self.budget // 5))
+
+    @property
+    def max_tokens(self) -> int:
+        """Limit of a reply, as it is sent. Half of the budget at most: what a compaction leaves has
+        to fit beside it."""
+        if self.reply is None:
+            return self.usual_reserve
+        return max(1, min(self.reply, self.max_output, self.budget // 2))
 
     @property
     def reserve(self) -> int:
-        """Room for the reply, sent as `max_tokens`."""
-        return max(1, min(self.max_output, 16_000, self.budget // 5))
+        """Room that is kept free for the reply. A short one frees none: summaries are written in
+        the same window."""
+        return max(self.usual_reserve, self.max_tokens)
 
     @property
     def prompt_limit(self) -> int:

@@ -13,7 +13,7 @@ from agent.compaction.skills import FULL, Skill
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
 from agent.context.pruning import HEAD, TAIL, preview_text
-from agent.context.request import Request
+from agent.context.request import ReplySettings, Request
 from agent.messages import (
     Block,
     Message,
@@ -175,15 +175,17 @@ def _request(text: str, form: Form, model: str, max_tokens: int) -> Request:
 def build_warm_request(context: Context, covered: Sequence[Message], form: Form) -> Request:
     """The conversation's own last request, byte for byte, and the instruction after it, so that
     the server reads all but the instruction from its prompt cache. A prompt that has not been
-    sent yet is left out."""
+    sent yet is left out, and so is how a person wants replies: a summary is none."""
     messages = list(context.messages)
     while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
         messages.pop()
     request = assemble(replace(context, messages=messages), continued=True)
+    room = context.limits.usual_reserve
     content = [text_block(write_warm_instruction(covered, form))]
     return replace(
         request,
-        max_tokens=min(2 * form.tokens + context.limits.reserve // 2, context.limits.reserve),
+        max_tokens=min(2 * form.tokens + room // 2, room),
+        reply=ReplySettings(),
         messages=[*request.messages, {"role": "user", "content": content}],
         aside=True,
     )

@@ -15,7 +15,7 @@ from agent.attachments import limit_files
 from agent.context.history import build_api_messages, merge_neighbours, text_block
 from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
 from agent.context.pruning import prune_message
-from agent.context.request import Request, Ttl
+from agent.context.request import ReplySettings, Request, Ttl
 from agent.context.summary import PINS_HEADING, Summary
 from agent.context.thinking import keeps_thinking
 from agent.messages import Message, RawTokens, RealTokens, plain_text
@@ -67,6 +67,7 @@ class Context:
     thinking_from: int = 0  # thinking of older messages was written after another prompt
     show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
+    reply: ReplySettings = ReplySettings()
 
     @property
     def message_count(self) -> int:
@@ -76,8 +77,10 @@ class Context:
     @property
     def keeps_thinking(self) -> bool:
         """Whether the thinking of finished turns is sent again. Not in a trimmed request: newer
-        models refuse thinking that was written after more than what is left."""
-        return not self.omitted and keeps_thinking(self.model)
+        models refuse thinking that was written after more than what is left. Nor where it is
+        switched off."""
+        off = self.omitted or self.reply.thinking == "disabled"
+        return not off and keeps_thinking(self.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +208,14 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     breakpoints = (0, len(context.summary.chapters) + 1) if context.summary else (0,)
     return Request(
         context.model,
-        limits.reserve,
+        limits.max_tokens,
         system,
         messages,
         context.tools,
         breakpoints,
         cache_ttl=context.cache_ttl,
         show_thinking=context.show_thinking,
+        reply=context.reply,
     )
 
 

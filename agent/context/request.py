@@ -8,9 +8,52 @@ from typing import Any, Literal
 
 from agent.context.thinking import THINKING
 from agent.messages import ApiMessage, Block, encode_json
+from agent.model_names import find_id
 
 Ttl = Literal["5m", "1h"]
 CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
+
+
+LEAST_THINKING = 1_024  # tokens: the API's least budget for models that take one
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySettings:
+    """How a person wants replies; what is empty is not sent, and the model does as it does by
+    itself. `thinking` is one of the API's types."""
+
+    effort: str = ""
+    thinking: str = ""
+    temperature: float | None = None
+
+    @property
+    def changes_prefix(self) -> bool:
+        """Whether the server caches the messages apart from those of a request without it."""
+        return bool(self.effort or self.thinking)
+
+    def body(self, max_tokens: int, *, show_thinking: bool) -> dict[str, Any]:
+        """The fields of a request for a reply of so many tokens."""
+        fields: dict[str, Any] = {}
+        if thinking := self._thinking(max_tokens, show=show_thinking):
+            fields["thinking"] = thinking
+        if self.effort:
+            fields["output_config"] = {"effort": self.effort}
+        if self.temperature is not None:
+            fields["temperature"] = self.temperature
+        return fields
+
+    def _thinking(self, max_tokens: int, *, show: bool) -> dict[str, Any] | None:
+        if self.thinking == "disabled":
+            return {"type": "disabled"}
+        if (
+            self.thinking == "enabled"
+        ):  # older models want to know how much, below the reply's limit
+            budget = max_tokens // 2
+            enough = budget >= LEAST_THINKING
+            return {"type": "enabled", "budget_tokens": budget} if enough else None
+        if self.thinking or show:
+            return {"type": "adaptive", "display": "summarized"}
+        return None
 
 
 @dataclass(frozen=True)
@@ -31,6 +74,7 @@ class Request:
     final: bool = False
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
+    reply: ReplySettings = ReplySettings()
 
     @cached_property
     def data(self) -> bytes:
@@ -44,7 +88,7 @@ class Request:
         last message: the API's four. From each the server looks back over 20 blocks only, and a
         round of many calls is longer than that."""
         body: dict[str, Any] = {
-            "model": self.model,
+            "model": find_id(self.model),
             "max_tokens": self.max_tokens,
             "system": [dict(block) for block in self.system],
             "messages": list(self.messages),
@@ -53,8 +97,7 @@ class Request:
             body["tools"] = list(self.tools)
             if self.final:
                 body["tool_choice"] = {"type": "none"}
-        if self.show_thinking:
-            body["thinking"] = {"type": "adaptive", "display": "summarized"}
+        body |= self.reply.body(self.max_tokens, show_thinking=self.show_thinking)
         if self.once:
             return body
         control = {"type": "ephemeral"}

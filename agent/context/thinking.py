@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.messages import ApiMessage
+from agent.model_names import find_id
 
 THINKING = ("thinking", "redacted_thinking")
 # The first version of each family that keeps the thinking of all turns in its context; older ones
@@ -23,7 +24,7 @@ MODEL_NAME = re.compile(r"claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?![\d.])")
 def keeps_thinking(model: str) -> bool:
     """Whether a model reads the thinking of finished turns: then it belongs to the cached prompt
     and counts. False for models that are not known."""
-    name = MODEL_NAME.match(model)
+    name = MODEL_NAME.match(find_id(model))
     if name is None or name[1] not in KEEPING_SINCE:
         return False
     return (int(name[2]), int(name[3] or 0)) >= KEEPING_SINCE[name[1]]

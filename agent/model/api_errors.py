@@ -59,8 +59,8 @@ def connection_error(error: Exception) -> AgentError:
             return AgentError(
                 ErrorCode.SERVER_UNREACHABLE,
                 gettext_noop(
-                    "The model's server cannot be reached. Check the network and "
-                    "ANTHROPIC_BASE_URL, then retry."
+                    "The model's server cannot be reached. Check the network and its address "
+                    "(ANTHROPIC_BASE_URL, or the provider's), then retry."
                 ),
                 retryable=True,
             )
@@ -77,8 +77,8 @@ REFUSALS = {
     401: (
         ErrorCode.BAD_KEY,
         gettext_noop(
-            "The API key was not accepted. An administrator has to set a valid "
-            "ANTHROPIC_API_KEY and restart the server."
+            "The API key was not accepted. An administrator has to set a valid ANTHROPIC_API_KEY "
+            "and restart the server, or to enter a valid key of the provider."
         ),
     ),
     402: (ErrorCode.NO_CREDIT, gettext_noop("The API account has no credit left.")),

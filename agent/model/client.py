@@ -11,18 +11,19 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 import httpx2
 
 from agent.attachments import Read, fill_in_files, list_file_ids_in
-from agent.context.request import Request, encode_body
+from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Usage
 from agent.model.api_errors import stream_error, translate_errors
 from agent.model.connections import ConnectionsAhead, leave_unread
+from agent.model.listing import ModelInfo, read_list
 from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sse import EventDecoder
 
@@ -45,16 +46,6 @@ PASSING = (
     ErrorCode.CONNECTION_LOST,
     ErrorCode.RATE_LIMITED,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """What a server says about a model; None where it says nothing."""
-
-    name: str
-    display_name: str
-    context_window: int | None
-    max_output: int | None
 
 
 # The model and the reported usage of each call, also of those that were repeated or broke off.
@@ -230,7 +221,7 @@ class Client:
         """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""
         if request.model in self._uncounted:
             return None
-        body = replace(request, once=True).body()
+        body = replace(request, once=True, reply=ReplySettings()).body()
         if ids := list_file_ids_in(body):
             body = fill_in_files(body, await self._read(ids))
         del body["max_tokens"]
@@ -249,7 +240,7 @@ class Client:
     async def probe(self, request: Request) -> int | None:
         """Prompt tokens as a call of 16 output tokens reports them; None where it fails."""
         try:
-            reply = await self.complete(replace(request, max_tokens=16))
+            reply = await self.complete(replace(request, max_tokens=16, reply=ReplySettings()))
         except AgentError:
             return None
         return reply.usage.prompt or None
@@ -259,21 +250,7 @@ class Client:
         async with translate_errors():
             listed = await self._sdk.models.with_raw_response.list(limit=100)
             page = _object(listed.http_response)
-        return [
-            ModelInfo(
-                name=model["id"],
-                display_name=model.get("display_name") or model["id"],
-                context_window=_find_window(model),
-                max_output=model.get("max_tokens"),
-            )
-            for model in page.get("data") or []  # null where Ollama has none yet
-        ]
-
-
-def _find_window(model: Mapping[str, Any]) -> int | None:
-    """The context window where the API, vLLM or llama.cpp tell it; the last one, what it serves."""
-    served = (model.get("meta") or {}).get("n_ctx")
-    return model.get("max_input_tokens") or model.get("max_model_len") or served
+        return read_list(page)
 
 
 def _streams(response: httpx2.Response) -> bool:
@@ -310,8 +287,8 @@ def _not_the_api() -> AgentError:
     return AgentError(
         ErrorCode.SERVER_ERROR,
         gettext_noop(
-            "The model's server sent an answer that is not in the form of the Messages API. Check "
-            "ANTHROPIC_BASE_URL."
+            "The model's server sent an answer that is not in the form of the Messages API. An "
+            "administrator has to check its address: ANTHROPIC_BASE_URL, or the provider's."
         ),
     )
 

@@ -39,8 +39,10 @@ KNOWN_FIELDS = {
 }
 FIELDS_OF_COUNTING = KNOWN_FIELDS - {"max_tokens", "stream", "metadata", "stop_sequences"}
 SAMPLING_FIELDS = ("temperature", "top_p", "top_k")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MODEL_5 = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-5(?:-|$)")
+ALWAYS_THINKS = re.compile(r"claude-(?:opus-5-5|fable-5|mythos-5)(?:-|$)")
 # Opus since 4.5, Sonnet since 4.6, and all of version 5 and later.
 KEEPS_THINKING = re.compile(
     r"claude-(?:opus-4-(?:[5-9]|\d\d)|sonnet-4-(?:[6-9]|\d\d)|[a-z]+-(?:[5-9]|\d\d))(?:-|$)"
@@ -56,15 +58,18 @@ def find_violations(
     body_bytes: int | None = None,
     counting: bool = False,
     resumed: bool = False,
+    sampling: bool = False,
 ) -> list[str]:
     """Every rule that the request breaks, one line each; an empty list means valid.
 
     headers: checked if given (any case). window: tokens; prompt + max_tokens must fit into it.
     prompt_tokens: the prompt's count, by default a quarter of its bytes. body_bytes: the size as
     sent, by default that of compact JSON. counting: judge it as a count_tokens request. resumed:
-    it sends a paused reply back, and may end with the assistant's words.
+    it sends a paused reply back, and may end with the assistant's words. sampling: its server takes
+    a temperature, as local ones do.
     """
     found = list(_top_level(request_body, counting))
+    found += _sampling(request_body, allowed=sampling)
     if headers is not None:
         found += _headers(headers)
     found += _system(request_body.get("system"))
@@ -90,9 +95,6 @@ def _top_level(body: Mapping[str, Any], counting: bool) -> Iterator[str]:
             yield "max_tokens: must be at least 1"
     if not isinstance(body.get("stream", False), bool):
         yield "stream: must be a boolean"
-    for name in SAMPLING_FIELDS:
-        if name in body:
-            yield f"{name}: sampling parameters are not supported"
     allowed = FIELDS_OF_COUNTING if counting else KNOWN_FIELDS
     for name in body:
         if name not in allowed and name not in SAMPLING_FIELDS:
@@ -100,6 +102,17 @@ def _top_level(body: Mapping[str, Any], counting: bool) -> Iterator[str]:
     stops = body.get("stop_sequences") or []
     if not isinstance(stops, list) or not all(isinstance(s, str) and s.strip() for s in stops):
         yield "stop_sequences: must be a list of strings that are not blank"
+
+
+def _sampling(body: Mapping[str, Any], *, allowed: bool) -> Iterator[str]:
+    for name in SAMPLING_FIELDS:
+        if name in body and not (allowed and name == "temperature"):
+            yield f"{name}: sampling parameters are not supported"
+    temperature = body.get("temperature", 0.0)
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
+        yield "temperature: a number is required"
+    elif not 0 <= temperature <= 2:
+        yield "temperature: must be from 0 to 2"
 
 
 def _headers(headers: Mapping[str, str]) -> Iterator[str]:
@@ -168,6 +181,9 @@ def _tool_names(body: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _thinking_setting(body: Mapping[str, Any]) -> Iterator[str]:
+    config = body.get("output_config", {})
+    if not isinstance(config, dict) or config.get("effort", "low") not in EFFORTS:
+        yield f"output_config: effort must be one of {', '.join(EFFORTS)}"
     setting = body.get("thinking")
     if setting is None:
         return
@@ -175,9 +191,10 @@ def _thinking_setting(body: Mapping[str, Any]) -> Iterator[str]:
     if kind not in ("adaptive", "enabled", "disabled", "between_tools"):
         yield "thinking: unknown type"
         return
-    if MODEL_5.match(str(body.get("model"))):
-        if kind == "disabled":
-            yield "thinking: disabled is not supported by this model"
+    model = str(body.get("model"))
+    if kind == "disabled" and ALWAYS_THINKS.match(model):
+        yield "thinking: disabled is not supported by this model"
+    if MODEL_5.match(model):
         if "budget_tokens" in setting:
             yield "thinking: budget_tokens is not supported by this model"
     elif kind == "enabled":

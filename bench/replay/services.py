@@ -64,7 +64,7 @@ class ServicesReplay:
             patch("django.utils.timezone.now", self._now),
             patch(
                 "chat.queries.model_server.new_client",
-                lambda spent: Caller(self.api, self.api.clock.now),
+                lambda endpoint, spent: Caller(self.api, self.api.clock.now),
             ),
             patch(
                 "django.conf.settings.MESSAGES_PER_MINUTE", 10**9

@@ -1,11 +1,20 @@
-"""The admin panel: it reads everything and edits only the model profiles.
+"""The admin panel: it reads everything and edits only model profiles, providers and tool
+servers.
 
 Services are the only writers; what the panel changes in conversations, it asks them to.
 """
 
 from django.contrib import admin
 
-from chat.admin import accounts, compactions, conversations, mcp_servers, messages, model_profiles
+from chat.admin import (
+    accounts,
+    compactions,
+    conversations,
+    mcp_servers,
+    messages,
+    model_profiles,
+    providers,
+)
 
 __all__ = [
     "accounts",
@@ -14,6 +23,7 @@ __all__ = [
     "mcp_servers",
     "messages",
     "model_profiles",
+    "providers",
 ]
 
 admin.site.site_header = "Everlong administration"

@@ -4,7 +4,6 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import models
@@ -13,33 +12,55 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
 
+from agent.model_names import split_name
 from chat.admin.base import list_url
-from chat.models import ModelProfile
-from chat.queries.model_profiles import SMALLEST_WINDOW, load_profile
+from chat.models import ModelProfile, Provider
+from chat.queries.model_profiles import SMALLEST_WINDOW, is_demo, load_profile
+from chat.queries.model_server import server_url
 from chat.services import model_profiles
 
 
 class ProfileForm(forms.ModelForm):
     """A window that is too small to work with cannot be offered. The admin names the fields."""
 
+    provider: Provider | None = None
+
+    def clean_name(self) -> str:
+        """A model of a provider is called after one that there is."""
+        name = str(self.cleaned_data["name"])
+        provider = split_name(name)[0]
+        self.provider = Provider.objects.filter(name=provider).first() if provider else None
+        if provider and self.provider is None:
+            raise forms.ValidationError(f"There is no provider called {provider}.")
+        return name
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
+        if values.get("temperature") and not self._find_server():
+            self.add_error("temperature", "Anthropic's API refuses a temperature.")
+        name = values.get("name") or self.instance.name
         window, output = values.get("context_window"), values.get("max_output")
         if window is None or output is None:
             return values
         if output >= window:
             self.add_error("max_output", "It must be smaller than the context window.")
-        if values.get("enabled") and window < SMALLEST_WINDOW and not settings.DEMO:
+        if values.get("enabled") and window < SMALLEST_WINDOW and not is_demo(name):
             self.add_error(
                 "context_window",
                 f"A model with less than {SMALLEST_WINDOW:,} tokens cannot be offered.",
             )
         return values
 
+    def _find_server(self) -> str:
+        """The address of its server; "" is Anthropic's API."""
+        provider = self.instance.provider if self.instance.pk else self.provider
+        return provider.base_url if provider else server_url()
+
 
 @admin.register(ModelProfile)
 class ModelProfileAdmin(admin.ModelAdmin):
     form = ProfileForm
+    list_select_related = ("provider",)
     formfield_overrides = {models.FloatField: {"min_value": 0}}
     list_display = (
         "name",
@@ -53,15 +74,24 @@ class ModelProfileAdmin(admin.ModelAdmin):
         "enabled",
         "edited",
     )
-    list_filter = ("enabled", "edited")
+    list_filter = ("enabled", "edited", "provider")
     search_fields = ("name", "display_name")
     actions = ("release",)
-    readonly_fields = ("token_factor", "token_samples", "base_url", "edited")
+    readonly_fields = (
+        "token_factor",
+        "token_samples",
+        "efforts",
+        "thinking_types",
+        "provider",
+        "base_url",
+        "edited",
+    )
     fieldsets = (
         (
             None,
             {"fields": ("name", "display_name", "enabled", "tools", "web_tools", "show_thinking")},
         ),
+        ("Reply", {"fields": ("efforts", "thinking_types", "temperature")}),
         (
             "Limits",
             {"fields": (("context_window", "max_output"),), "description": "In tokens."},
@@ -77,7 +107,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
             },
         ),
         ("Learned", {"fields": (("token_factor", "token_samples"),)}),
-        ("Server", {"fields": (("base_url", "edited"),)}),
+        ("Server", {"fields": (("provider", "base_url", "edited"),)}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -109,6 +139,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
         if not change:
             known = load_profile(obj.name)
             obj.base_url, obj.token_factor = known.base_url, known.token_factor
+            obj.provider = form.provider
         super().save_model(request, obj, form, change)
 
     @admin.action(description="Let a refresh overwrite selected profiles", permissions=["change"])

@@ -36,7 +36,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 9  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 11  # of the HTML; count up when it changes, so that cached pages are rendered anew
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -325,7 +325,8 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
         "name": str(name)[:120],
         "media_type": media_type[:80],
         "url": reverse("attachment", args=[stored["id"]]) if stored else "",
-        "size": stored["bytes"] if stored else 0,
+        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
+        "as_text": bool(stored and stored.get("original_bytes")),
     }
 
 

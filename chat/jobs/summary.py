@@ -25,6 +25,7 @@ from agent.model.client import Client, Spent
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
+from chat.queries.providers import Endpoint
 from chat.queries.tails import to_agent_message
 from chat.services import compaction_jobs, compactions, gaps
 
@@ -74,14 +75,21 @@ async def ask_for_summary(
 ) -> CompactedContext | WrittenSummary:
     """The new version, or the chapter that is written again; not stored yet. `spent` gets what each
     model call cost, also for a summary that is no longer wanted or that fails."""
-    own = model_server.new_client(spent)
-    writer = model_server.new_summary_client(spent) if settings.SUMMARY_MODEL else own
+    where, where_written = await in_db(_load_endpoints, task)
+    own = model_server.new_client(where, spent)
+    writer = own if where_written == where else model_server.new_client(where_written, spent)
     try:
         return await _while_wanted(task.compaction.pk, _write(task, own, writer))
     finally:
         await own.close()
         if writer is not own:
             await writer.close()
+
+
+def _load_endpoints(task: compaction_jobs.SummaryTask) -> tuple[Endpoint, Endpoint]:
+    """Where the conversation's model is asked, and where the one that writes."""
+    own = model_server.load_endpoint(task.state.conversation.model)
+    return own, model_server.load_writer_endpoint(task.compaction.model)
 
 
 async def _write(

@@ -12,6 +12,7 @@ from agent.messages import Block
 from agent.model.client import Spent
 from chat.models import Conversation, Message
 from chat.queries import model_server
+from chat.queries.providers import Endpoint
 from chat.services import conversations
 
 log = structlog.get_logger(__name__)
@@ -31,8 +32,10 @@ def write_title(conversation_id: UUID) -> None:
     opening = Message.objects.filter(conversation=conversation, active=True, position__lt=2)
     texts = [row.text[:2_000] for row in opening.order_by("position")]
     spent: Spent = []
+    model = settings.SUMMARY_MODEL or conversation.model
     try:
-        title = async_to_sync(_ask_for_title)(conversation.model, texts, spent)
+        endpoint = model_server.load_writer_endpoint(model)
+        title = async_to_sync(_ask_for_title)(endpoint, model, texts, spent)
     except AgentError as error:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
@@ -43,23 +46,19 @@ def write_title(conversation_id: UUID) -> None:
         conversations.set_suggested_title(conversation.pk, title)
 
 
-async def _ask_for_title(model: str, texts: list[str], spent: Spent) -> str:
+async def _ask_for_title(endpoint: Endpoint, model: str, texts: list[str], spent: Spent) -> str:
     quoted = "\n\n".join(texts).replace("</conversation", "<\\/conversation")
     block: Block = {
         "type": "text",
         "text": f"<conversation>\n{quoted}\n</conversation>\n\n{TITLE_PROMPT}",
     }
     request = Request(
-        model=settings.SUMMARY_MODEL or model,
+        model=model,
         max_tokens=100,
         system=[{"type": "text", "text": "You name conversations."}],
         messages=[{"role": "user", "content": [block]}],
     )
-    client = (
-        model_server.new_summary_client(spent)
-        if settings.SUMMARY_MODEL
-        else model_server.new_client(spent)
-    )
+    client = model_server.new_client(endpoint, spent)
     try:
         reply = await client.complete(request)
     finally:

@@ -224,7 +224,8 @@ class AnswerSteps:
 
     async def _stream(self, request: Request) -> None:
         reply = self._live.reply
-        stream = model_server.get_client().stream(request, rest=self._rest_after)
+        client = await model_server.find_client(request.model)
+        stream = client.stream(request, rest=self._rest_after)
         async with aclosing(stream) as batches:
             async for events in batches:
                 await self._show(events, reply)

@@ -16,6 +16,7 @@ class Attachment(models.Model):
         IMAGE = "image"
         PDF = "pdf"
         TEXT = "text"
+        OFFICE = "office"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -24,14 +25,21 @@ class Attachment(models.Model):
     messages = models.ManyToManyField(
         Message, related_name="attachments", help_text="None: not sent yet. An edit shares them."
     )
-    kind = models.CharField(max_length=5, choices=Kind)
+    kind = models.CharField(max_length=6, choices=Kind)
     name = models.CharField(max_length=200, help_text="As the user's file was called.")
-    media_type = models.CharField(max_length=40)
-    size = models.PositiveIntegerField(help_text="Bytes.")
+    media_type = models.CharField(max_length=40, help_text="Of what is sent.")
+    size = models.PositiveIntegerField(help_text="Bytes of what is sent.")
     width = models.PositiveIntegerField(default=0, help_text="Pixels of an image.")
     height = models.PositiveIntegerField(default=0)
     tokens = models.PositiveIntegerField(help_text="Raw estimate, before the model's factor.")
-    file = models.FileField(upload_to="attachments/%Y/%m/")
+    file = models.FileField(upload_to="attachments/%Y/%m/", help_text="What is sent.")
+    original = models.FileField(
+        upload_to="attachments/%Y/%m/",
+        blank=True,
+        help_text="The user's file, where its text is sent in its place.",
+    )
+    original_type = models.CharField(max_length=80, blank=True)
+    original_size = models.PositiveIntegerField(default=0, help_text="Bytes.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

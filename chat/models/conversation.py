@@ -87,6 +87,12 @@ class Conversation(models.Model):
         blank=True,
         help_text="{web: bool, mcp: [names of servers]}: what the user has switched on.",
     )
+    reply_settings = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="{effort, thinking: on or off, temperature, max_tokens}: what the user has "
+        "chosen of them. Sent where the model has it; what is missing is left to the model.",
+    )
     memory_text = models.TextField(
         blank=True, help_text="What the model was told of the user when the last turn began."
     )

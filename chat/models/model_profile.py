@@ -3,7 +3,9 @@
 from django.db import models
 
 from agent.messages import Usage
+from agent.model_names import split_name
 from agent.tokens import Prices
+from chat.models.provider import Provider
 
 SMALL_WINDOW = 32_000  # tokens
 
@@ -14,7 +16,15 @@ class ModelProfile(models.Model):
     Filled from the server's model list or the built-in table; edited values are kept.
     """
 
-    name = models.CharField(max_length=200, unique=True, help_text="The id sent to the API.")
+    name = models.CharField(
+        max_length=200,
+        unique=True,
+        help_text="The id sent to the API; after a provider's name and two colons, if it is one's "
+        "of the table of providers.",
+    )
+    provider = models.ForeignKey(
+        Provider, null=True, blank=True, on_delete=models.CASCADE, related_name="profiles"
+    )
     display_name = models.CharField(max_length=200, blank=True)
     context_window = models.PositiveIntegerField()
     max_output = models.PositiveIntegerField()
@@ -29,7 +39,8 @@ class ModelProfile(models.Model):
         default=0, help_text="Replies that the factor was learned from."
     )
     base_url = models.URLField(
-        blank=True, help_text="The server that listed this model; the key is sent nowhere else."
+        blank=True,
+        help_text="The site's own server that listed this model; its key is sent nowhere else.",
     )
     enabled = models.BooleanField(default=True, help_text="Offered in the model picker.")
     tools = models.BooleanField(
@@ -41,6 +52,16 @@ class ModelProfile(models.Model):
     web_tools = models.BooleanField(
         default=False, help_text="Its server runs Anthropic's web_search and web_fetch."
     )
+    temperature = models.BooleanField(
+        default=False,
+        help_text="Its server takes a temperature: local ones do, Anthropic's API refuses it.",
+    )
+    efforts = models.JSONField(
+        default=list, editable=False, help_text="The efforts to choose from, as its server says."
+    )
+    thinking_types = models.JSONField(
+        default=list, editable=False, help_text="What thinking can be set to, as its server says."
+    )
     edited = models.BooleanField(
         default=False, help_text="Changed by an administrator; a refresh leaves it alone."
     )
@@ -49,7 +70,19 @@ class ModelProfile(models.Model):
         ordering = ["name"]
 
     def __str__(self) -> str:
-        return self.display_name or self.name
+        provider, model_id = split_name(self.name)
+        label = self.display_name or model_id
+        return f"{label} · {provider}" if provider else label
+
+    @property
+    def thinking_on(self) -> str:
+        """The type that asks it to think; "" where nothing can be chosen."""
+        return next((each for each in ("adaptive", "enabled") if each in self.thinking_types), "")
+
+    @property
+    def thinking_off(self) -> str:
+        """The type that asks it not to think; "" where it cannot be told."""
+        return "disabled" if "disabled" in self.thinking_types else ""
 
     @property
     def has_small_window(self) -> bool:

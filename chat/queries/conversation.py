@@ -5,7 +5,7 @@ costs.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from agent.engine import MeteredContext, UsageReport, meter
 from agent.messages import RealTokens, Usage
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
-from chat.queries.model_profiles import limits_for, load_profile
+from chat.queries.model_profiles import limits_for, load_profile, reply_settings_for
 from chat.queries.model_server import get_counter
 from chat.queries.tails import Row, Tail, find_thinking, load_tail, read_tails
 from chat.queries.tools import declare_tools
@@ -156,11 +156,14 @@ def load_state_for(
         first=tail.first if conversation.keep_first_message else None,
         prompt=tail.prompt,
         messages=tail.messages,
-        limits=limits_for(profile, conversation),
+        limits=replace(
+            limits_for(profile, conversation), reply=conversation.reply_settings.get("max_tokens")
+        ),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
         thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
+        reply=reply_settings_for(profile, conversation),
         cache_ttl=choose_cache_ttl(_list_pauses(conversation, tail))
         if settings.CACHE_FOR_AN_HOUR
         else "5m",

@@ -4,7 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import F, Q, QuerySet
 
+from agent.context.request import ReplySettings
+from agent.model_names import split_name
 from agent.tokens import Factor, Limits, Prices
 from chat.models import Conversation, ModelProfile
 from chat.queries import model_server
@@ -14,6 +17,7 @@ from config.rows import read_row
 ASSUMED_WINDOW = 128_000
 ASSUMED_OUTPUT = 8_192
 SMALLEST_WINDOW = 16_000
+_OWN_FIRST = F("provider__name").asc(nulls_first=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +59,18 @@ def load_profiles(names: Collection[str]) -> dict[str, ModelProfile]:
 
 
 def _default(name: str) -> ModelProfile:
-    known = BUILT_IN.get(name)
+    provider, model_id = split_name(name)
+    known = BUILT_IN.get(model_id)
     profile = ModelProfile(
         name=name,
-        display_name=known.display_name if known else name,
+        display_name=known.display_name if known else model_id,
         context_window=settings.MODEL_WINDOWS.get(name)
         or (known.window if known else ASSUMED_WINDOW),
         max_output=known.output if known else ASSUMED_OUTPUT,
         token_factor=Factor.start(name).value,
-        base_url=model_server.server_url(),
-        web_tools=not model_server.server_url(),
-        show_thinking=does_model_think(name),
+        base_url="" if provider else model_server.server_url(),
+        web_tools=not (provider or model_server.server_url()),
+        show_thinking=does_model_think(name, model_server.server_url()),
     )
     if known:
         profile.input_price = known.input_price
@@ -77,12 +82,25 @@ def _default(name: str) -> ModelProfile:
 
 def has_prices(profile: ModelProfile) -> bool:
     """Whether a model's price is known: where all are 0, by the demo or an administrator only."""
-    return settings.DEMO or profile.edited or profile.prices != Prices()
+    return is_demo(profile.name) or profile.edited or profile.prices != Prices()
 
 
-def does_model_think(name: str) -> bool:
-    """Whether a model of Anthropic's own API thinks without being asked to."""
-    return not model_server.server_url() and name.startswith(THINKING)
+def is_demo(name: str) -> bool:
+    """Whether the demo server answers for a model."""
+    return settings.DEMO and not split_name(name)[0]
+
+
+def find_default_name() -> str:
+    """The model of new conversations: of a provider, where only the demo would answer otherwise."""
+    if not is_demo(settings.DEFAULT_MODEL):
+        return settings.DEFAULT_MODEL
+    of_providers = _offered().exclude(provider=None).order_by("name")
+    return of_providers.values_list("name", flat=True).first() or settings.DEFAULT_MODEL
+
+
+def does_model_think(model_id: str, base_url: str) -> bool:
+    """Whether a model thinks without being asked to; those of Anthropic's own API are known."""
+    return not base_url and model_id.startswith(THINKING)
 
 
 def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
@@ -96,6 +114,28 @@ def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
     )
 
 
+def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> ReplySettings:
+    """What the user has chosen, as far as a model has it: another one may answer by now."""
+    chosen = conversation.reply_settings
+    effort = chosen.get("effort", "")
+    thinking = {"on": profile.thinking_on, "off": profile.thinking_off}
+    return ReplySettings(
+        effort=effort if effort in profile.efforts else "",
+        thinking=thinking.get(chosen.get("thinking", ""), ""),
+        temperature=chosen.get("temperature") if profile.temperature else None,
+    )
+
+
 def list_offered() -> list[ModelProfile]:
-    """The models of the picker: enabled ones of the configured server."""
-    return list(ModelProfile.objects.filter(enabled=True, base_url=model_server.server_url()))
+    """The models of the picker: those of the site's own server, then those of providers."""
+    return list(_offered().order_by(_OWN_FIRST, "name"))
+
+
+def is_offered(name: str) -> bool:
+    """Whether a conversation can be given a model."""
+    return _offered().filter(name=name).exists()
+
+
+def _offered() -> QuerySet[ModelProfile]:
+    own = Q(provider=None, base_url=model_server.server_url())
+    return ModelProfile.objects.filter(own | Q(provider__enabled=True), enabled=True)

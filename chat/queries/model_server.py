@@ -1,9 +1,10 @@
-"""The configured model server: one client per event loop, one token counter per process."""
+"""The servers of models: one client per event loop, address and key, and one token counter per
+process."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from weakref import WeakKeyDictionary
 
@@ -17,15 +18,19 @@ from agent.loop import make_last_request
 from agent.messages import ApiMessage
 from agent.model.client import Client, Spent, import_sdk
 from agent.model.rules import find_violations
+from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
-from chat.db import in_db
-from chat.queries import attachments
+from chat.db import in_db, in_db_with_retries
+from chat.queries import attachments, providers
+from chat.queries.providers import Endpoint
 
 log = structlog.get_logger(__name__)
 
 _demo_url = ""
-_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, Client]" = WeakKeyDictionary()
+_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Endpoint, Client]]" = (
+    WeakKeyDictionary()
+)
 
 
 def use_demo_server(base_url: str) -> None:
@@ -35,29 +40,42 @@ def use_demo_server(base_url: str) -> None:
 
 
 def server_url() -> str:
-    """Where model calls go; "" is Anthropic's API."""
+    """Where calls of the site's own models go; "" is Anthropic's API."""
     return _demo_url or settings.ANTHROPIC_BASE_URL
 
 
-def new_client(spent: Spent | None = None) -> Client:
-    """A client for the running loop, to be closed by the caller."""
-    return _client(server_url(), settings.ANTHROPIC_API_KEY, spent)
+def load_endpoint(name: str) -> Endpoint:
+    """Where a model is asked, by its name. Raises AgentError."""
+    if provider := split_name(name)[0]:
+        return providers.load_endpoint(provider)
+    return _own_endpoint()
 
 
-def new_summary_client(spent: Spent | None = None) -> Client:
-    """The same for the model that writes summaries and titles, which may have a server of its own.
-    No server gets another server's key."""
+def _own_endpoint() -> Endpoint:
+    """Of the server that the site was started for."""
+    return Endpoint(server_url(), settings.ANTHROPIC_API_KEY)
+
+
+def load_writer_endpoint(name: str) -> Endpoint:
+    """The same for a model that writes summaries and titles: `SUMMARY_MODEL` may have a server of
+    its own. No server gets another server's key."""
+    if name != settings.SUMMARY_MODEL or split_name(name)[0]:
+        return load_endpoint(name)
     if not settings.SUMMARY_BASE_URL:
-        return _client(server_url(), settings.SUMMARY_API_KEY or settings.ANTHROPIC_API_KEY, spent)
-    return _client(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY, spent)
+        return Endpoint(server_url(), settings.SUMMARY_API_KEY or settings.ANTHROPIC_API_KEY)
+    return Endpoint(settings.SUMMARY_BASE_URL, settings.SUMMARY_API_KEY)
 
 
-def _client(base_url: str, key: str, spent: Spent | None) -> Client:
+def new_client(
+    endpoint: Endpoint, spent: Spent | None = None, *, timeout: float | None = None
+) -> Client:
+    """A client for the running loop, to be closed by the caller. `timeout`: seconds without a
+    byte."""
     return Client(
         # Local servers ignore the key, but the SDK refuses to send without one.
-        api_key=key or "none",
-        base_url=base_url or None,
-        timeout=settings.MODEL_TIMEOUT,
+        api_key=endpoint.key or "none",
+        base_url=endpoint.base_url or None,
+        timeout=timeout or settings.MODEL_TIMEOUT,
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,
         read=_read,
@@ -71,17 +89,37 @@ async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:
 
 
 def get_client() -> Client:
-    """The running loop's client, which lives as long as the loop."""
-    loop = asyncio.get_running_loop()
-    if loop not in _clients:
-        _clients[loop] = new_client()
-    return _clients[loop]
+    """The running loop's client of the site's own server, which lives as long as the loop."""
+    return _get_client(_own_endpoint())
+
+
+async def find_client(name: str) -> Client:
+    """The running loop's client for a model, by its name. Raises AgentError."""
+    if not split_name(name)[0]:
+        return get_client()
+    return _get_client(await in_db_with_retries(load_endpoint, name))
+
+
+def _get_client(endpoint: Endpoint) -> Client:
+    """One for each address and key, so that a changed key counts from the next request on, and
+    answers that are being written keep their connection."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if endpoint not in clients:
+        clients[endpoint] = new_client(endpoint)
+    return clients[endpoint]
+
+
+async def close_clients() -> None:
+    """Close what the running loop has opened."""
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+        await client.close()
 
 
 def connect_ahead() -> None:
     """Begin to open a connection for a request that will follow. Only where the loop has a client
     already, as a server's has: other loops end soon."""
-    if client := _clients.get(asyncio.get_running_loop()):
+    client = _clients.get(asyncio.get_running_loop(), {}).get(_own_endpoint())
+    if client:
         client.connect_ahead()
 
 
@@ -126,8 +164,9 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
     if first and messages[first]["role"] == "assistant":
         first -= 1  # a request begins with the user's words
     newer = messages[first:]
-    if find_violations(body | {"messages": newer}, body_bytes=size, resumed=resumed):
-        return find_violations(body, body_bytes=size, resumed=resumed)
+    judge = partial(find_violations, body_bytes=size, resumed=resumed, sampling=bool(server_url()))
+    if judge(body | {"messages": newer}):
+        return judge(body)
     for each in newer:
         if isinstance(each, ApiMessage):
             each.valid = True

@@ -49,7 +49,7 @@ def make_job(
         counter=model_server.get_counter(),
         own=Model(own.name, state.limits, own.prices),
         writer=Model(writer.name, limits_for(writer, state.conversation), writer.prices),
-        warm=state.warm,
+        warm=state.warm and not state.context.reply.changes_prefix,
         focus=focus,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePath
 from uuid import UUID
 
@@ -45,9 +46,13 @@ def store(user: User, name: str, data: bytes) -> Attachment:
         width=found.width,
         height=found.height,
         tokens=found.tokens,
+        original_type=found.original_type,
+        original_size=len(data) if found.original_type else 0,
     )
     # The path holds nothing from the user. After a rollback the file stays, but nobody can find it.
     attachment.file.save(attachment.pk.hex, ContentFile(found.data), save=False)
+    if found.original_type:
+        attachment.original.save(f"{attachment.pk.hex}-original", ContentFile(data), save=False)
     attachment.save()
     return attachment
 
@@ -80,7 +85,10 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
 
 
 def make_reference(attachment: Attachment) -> Block:
-    """The reference that a message stores; see `agent.attachments`."""
+    """The reference that a message stores; see `agent.attachments`. `original_bytes`: of the file
+    whose text is sent in its place."""
+    size = attachment.original_size
+    original = {"original_bytes": size} if attachment.original_type else {}
     return {
         "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
         "title": attachment.name,
@@ -90,6 +98,7 @@ def make_reference(attachment: Attachment) -> Block:
             "media_type": attachment.media_type,
             "bytes": attachment.size,
             "tokens": attachment.tokens,
+            **original,
         },
     }
 
@@ -105,12 +114,10 @@ def discard(attachments: QuerySet[Attachment]) -> int:
 
 def delete_files(attachments: Iterable[Attachment]) -> None:
     """Delete the files of rows that are deleted in this transaction, when it is committed."""
-    for each in attachments:
+    files = [file for each in attachments for file in (each.file, each.original) if file]
+    for file in files:
         # A file that cannot be deleted must not make the deletion seem to have failed.
-        transaction.on_commit(
-            lambda file=each.file: file.storage.delete(file.name),  # type: ignore[misc]
-            robust=True,
-        )
+        transaction.on_commit(partial(file.storage.delete, file.name), robust=True)
 
 
 def delete_unsent() -> int:

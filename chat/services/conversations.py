@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -15,12 +14,12 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, ModelProfile, Turn
+from chat.models import Attachment, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
-from chat.queries.model_profiles import load_profile
+from chat.queries.model_profiles import find_default_name, is_offered, load_profile
 from chat.services import attachments
 from config.rows import read_values
 
@@ -40,8 +39,8 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
 def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
     """An empty conversation with the given model, or the default one where it is not offered. A
     temporary one is not listed."""
-    if not ModelProfile.objects.filter(name=model, enabled=True).exists():
-        model = settings.DEFAULT_MODEL
+    if not is_offered(model):
+        model = find_default_name()
     with transaction.atomic():
         conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))

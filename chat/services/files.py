@@ -11,6 +11,7 @@ from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
 from chat.errors import RefusalCode, Refused
 from chat.queries.model_server import get_counter
 from chat.services import images
+from chat.services.office.reader import read_office
 
 MAX_BYTES = 20_000_000
 MAX_TEXT = 400_000  # characters
@@ -21,12 +22,16 @@ PDF_END = re.compile(rb"%%EOF")
 PDF_TAIL = 4_096  # bytes: some programs append more after the end
 PDF_ENCRYPTED = re.compile(rb"/Encrypt\s*(?:\d+\s+\d+\s+R|<<)")
 PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")  # those in compressed objects go uncounted
-KINDS = gettext_lazy("images (JPEG, PNG, GIF, WebP), PDF, and text or code in UTF-8")
+KINDS = gettext_lazy(
+    "images (JPEG, PNG, GIF, WebP), PDF, DOCX, XLSX, PPTX, and text or code in UTF-8"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A checked file. `tokens` is a raw estimate, `width` and `height` are an image's pixels."""
+    """A checked file. `data` and `media_type` are what is sent, `tokens` is a raw estimate, `width`
+    and `height` are an image's pixels. `original_type`: of the file itself, where its text is sent
+    in its place."""
 
     kind: str
     media_type: str
@@ -34,6 +39,7 @@ class CheckedFile:
     tokens: int
     width: int = 0
     height: int = 0
+    original_type: str = ""
 
 
 def inspect(name: str, data: bytes) -> CheckedFile:
@@ -50,7 +56,7 @@ def inspect(name: str, data: bytes) -> CheckedFile:
         )
     if data.startswith(b"%PDF-"):
         return _pdf(name, data)
-    return _image(name, data) or _text(name, data)
+    return _image(name, data) or _office(name, data) or _text(name, data)
 
 
 def _pdf(name: str, data: bytes) -> CheckedFile:
@@ -87,6 +93,14 @@ def _image(name: str, data: bytes) -> CheckedFile | None:
     pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
     return CheckedFile("image", media_type, pixels, tokens, width, height)
+
+
+def _office(name: str, data: bytes) -> CheckedFile | None:
+    if (found := read_office(name, data, MAX_TEXT)) is None:
+        return None
+    text, media_type = found
+    tokens = get_counter().count(text)
+    return CheckedFile("office", "text/plain", text.encode(), tokens, original_type=media_type)
 
 
 def _text(name: str, data: bytes) -> CheckedFile:

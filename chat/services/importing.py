@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -12,9 +11,10 @@ from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text, sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.importers.pi import Session, SessionMessage
-from chat.models import Conversation, Message, ModelProfile, Turn
+from chat.models import Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import emit, user_group
+from chat.queries.model_profiles import find_default_name, is_offered
 from chat.queries.model_server import get_counter
 from chat.services import search_index
 from chat.services.conversations import TITLE_LENGTH, make_first_title
@@ -41,8 +41,8 @@ def import_session(
     """
     if not session.messages:
         raise Refused(RefusalCode.EMPTY_SESSION, "The file holds no messages.")
-    offered = ModelProfile.objects.filter(name=session.model, enabled=True).exists()
-    model = model or (session.model if offered else settings.DEFAULT_MODEL)
+    own = session.model if is_offered(session.model) else find_default_name()
+    model = model or own
     rows = _rows(session.messages, progress)
     times = [row.created_at for row in rows]  # Django puts its own time into new rows
     title = " ".join(sanitise_text(title).split())[:TITLE_LENGTH]

@@ -1,19 +1,26 @@
 """The profiles of models, read from the server's list."""
 
+from collections.abc import Sequence
+
 import structlog
 from django.conf import settings
 from django.db.models import QuerySet
 
 from agent.errors import AgentError
+from agent.model.listing import ModelInfo
+from agent.model_names import MARK, join_name
 from chat.db import in_db
-from chat.models import ModelProfile
+from chat.models import ModelProfile, Provider
 from chat.queries import model_server
-from chat.queries.model_profiles import BUILT_IN, SMALLEST_WINDOW, does_model_think, load_profile
+from chat.queries.model_profiles import (
+    BUILT_IN,
+    SMALLEST_WINDOW,
+    does_model_think,
+    is_demo,
+    load_profile,
+)
 
 log = structlog.get_logger(__name__)
-
-# A model's name, display name, window and output limit, as far as the server tells.
-Found = tuple[str, str | None, int | None, int | None]
 
 
 async def refresh_profiles() -> int:
@@ -26,33 +33,37 @@ async def refresh_profiles() -> int:
     except AgentError as error:
         log.warning("model list not available", code=error.code, reason=error.message)
         listed = []
-    found: list[Found] = [
-        (info.name, info.display_name, info.context_window, info.max_output) for info in listed
-    ]
-    names = [settings.DEFAULT_MODEL, *([] if found or model_server.server_url() else BUILT_IN)]
-    known = {name for name, *_ in found}
-    found += [(name, None, None, None) for name in dict.fromkeys(names) if name not in known]
-    await in_db(_store, found)
+    names = [settings.DEFAULT_MODEL, *([] if listed or model_server.server_url() else BUILT_IN)]
+    known = {info.name for info in listed}
+    unlisted = [ModelInfo(name) for name in dict.fromkeys(names) if name not in known]
+    await in_db(store_listed, [*listed, *unlisted])
     return len(listed)
 
 
-def _store(found: list[Found]) -> None:
-    for name, display_name, window, output in found:
-        profile = load_profile(name)
-        if profile.edited:
+def store_listed(found: Sequence[ModelInfo], provider: Provider | None = None) -> None:
+    """Fill the table in with what the site's own server has listed, or a provider."""
+    base_url = provider.base_url if provider else model_server.server_url()
+    for info in found:
+        if provider is None and MARK in info.name:  # it would be taken for a provider's
             continue
-        profile.display_name = display_name or profile.display_name
-        profile.context_window = (
-            settings.MODEL_WINDOWS.get(name) or window or profile.context_window
-        )
-        profile.max_output = output or profile.max_output
-        profile.base_url = model_server.server_url()
-        profile.web_tools = not model_server.server_url()
-        profile.show_thinking = does_model_think(name)
-        if profile.context_window < SMALLEST_WINDOW and not settings.DEMO:
+        profile = load_profile(join_name(provider.name if provider else "", info.name))
+        profile.provider = provider
+        profile.efforts, profile.thinking_types = [*info.efforts], [*info.thinking]
+        if profile.edited:
+            profile.save(update_fields=["efforts", "thinking_types"])
+            continue
+        profile.display_name = info.display_name or profile.display_name
+        told = settings.MODEL_WINDOWS.get(profile.name) or info.context_window
+        profile.context_window = told or profile.context_window
+        profile.max_output = info.max_output or profile.max_output
+        profile.temperature = info.temperature
+        profile.base_url = "" if provider else base_url
+        profile.web_tools = not base_url
+        profile.show_thinking = does_model_think(info.name, base_url)
+        if profile.context_window < SMALLEST_WINDOW and not is_demo(profile.name):
             log.warning(
                 "model window below 16,000 tokens: not offered",
-                model=name,
+                model=profile.name,
                 window=profile.context_window,
             )
             profile.enabled = False

@@ -10,6 +10,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from agent.attachments import TEXT
 from chat.errors import Refused
 from chat.models import Attachment
 from chat.services import attachments
@@ -39,15 +40,19 @@ def attachment_create(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "DELETE"])
 def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A file of the user's own: images to be shown, the rest to be saved. DELETE takes back one
-    that was not sent; one that was stays with its message."""
+    """A file of the user's own: images to be shown, the rest to be saved. With `text`, what the
+    model reads of it. DELETE takes back one that was not sent; one that was stays with its
+    message."""
     row = get_object_or_404(Attachment, pk=pk, owner=request.user)
     if request.method == "DELETE":
         attachments.discard(Attachment.objects.filter(pk=pk))
         return HttpResponse(status=204)
-    with row.file.open() as file:
-        response = HttpResponse(file.read(), content_type=row.media_type)
-    to_save = row.kind != Attachment.Kind.IMAGE
+    as_text = "text" in request.GET and row.media_type == TEXT
+    whole = row.original if row.original and not as_text else row.file
+    kind = f"{TEXT}; charset=utf-8" if as_text else row.original_type or row.media_type
+    with whole.open() as file:
+        response = HttpResponse(file.read(), content_type=kind)
+    to_save = row.kind != Attachment.Kind.IMAGE and not as_text
     response["Content-Disposition"] = content_disposition_header(to_save, row.name) or "inline"
     # Whatever the file holds, it runs nothing and loads nothing.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"

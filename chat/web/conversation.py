@@ -20,7 +20,7 @@ from chat.models import Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
-from chat.queries.model_profiles import list_offered, load_profile
+from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
 from chat.queries.recent import list_recent
 from chat.services import conversations, requests, summaries
 from chat.services.files import MAX_BYTES
@@ -59,9 +59,10 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    name = request.POST.get("model") or settings.DEFAULT_MODEL
+    name = request.POST.get("model") or find_default_name()
     return {
         "conversation": None,
+        "demo": is_demo(name),
         "models": list_offered(),
         "model": name,
         "model_label": str(load_profile(name)),
@@ -83,6 +84,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = transcript.load_newest(row)
     context |= {
         "conversation": row,
+        "demo": is_demo(row.model),
         "models": list_offered(),
         "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),

@@ -8,11 +8,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from agent.compaction.policy import PRESETS, SHORT_TOKENS, ChapterForm, Policy
-from chat.models import Conversation, McpServer
+from chat.models import Conversation, McpServer, ModelProfile
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
 from chat.queries.model_profiles import load_profile
 from chat.services.summaries import MAX_SUMMARY
+from chat.web.reply_form import NAMES, ReplyFields
 
 BUDGETS = {
     "economy": gettext_lazy("Economy: {tokens:,}"),
@@ -28,7 +29,7 @@ THRESHOLD = 50, 95  # per cent of the budget
 MOST_KEPT = 50  # messages
 
 
-class SettingsForm(forms.ModelForm):
+class SettingsForm(ReplyFields, forms.ModelForm):
     """What the user may set for one conversation.
 
     `changes()` is what `conversations.change_settings` takes: of the policy only what differs from
@@ -111,6 +112,7 @@ class SettingsForm(forms.ModelForm):
 
     field_order = [
         "system_prompt",
+        *NAMES,
         "web",
         "mcp",
         "mcp_allowed",
@@ -166,17 +168,19 @@ class SettingsForm(forms.ModelForm):
             ],
         )
         self._choose("context_budget", budget_choices(self.instance))
-        self._offer_tools()
+        profile = load_profile(self.instance.model)
+        self.offer_reply(self.instance, profile)
+        self._offer_tools(profile)
         if not settings.COMPACTION["enabled"]:
             off = gettext("Automatic compaction is switched off for this whole site.")
             self.fields["compaction_enabled"].help_text = off
 
-    def _offer_tools(self) -> None:
+    def _offer_tools(self, profile: ModelProfile) -> None:
         """Offer only the choices that exist."""
         chosen = self.instance.tool_settings
         lists = {name: chosen.get(name, []) for name in ("mcp", "mcp_allowed")}
         self.initial.update({"web": chosen.get("web", False), **lists})
-        if not (settings.TOOLS and load_profile(self.instance.model).web_tools):
+        if not (settings.TOOLS and profile.web_tools):
             del self.fields["web"]
         servers = McpServer.objects.filter(enabled=True) if settings.TOOLS else ()
         names = [server.name for server in servers]
@@ -215,6 +219,7 @@ class SettingsForm(forms.ModelForm):
         tools = {name: data[name] for name in ("web", "mcp", "mcp_allowed") if name in data}
         return {name: data[name] for name in self.Meta.fields} | {
             "compaction_settings": differing,
+            "reply_settings": self.reply_changes(self.instance),
             "tool_settings": self.instance.tool_settings | tools,
         }
 

@@ -38,6 +38,7 @@ class Api:
         ollama: bool,
         models: Sequence[ListedModel],
         strict: bool,
+        sampling: bool,
         api_key: str | None,
         cache_minimum_tokens: int,
         clock: Callable[[], float],
@@ -47,6 +48,7 @@ class Api:
         self.models = models
         self.closing = False
         self._strict = strict
+        self._sampling = sampling
         self._api_key = api_key
         self._cache = PromptCache(minimum_tokens=cache_minimum_tokens, clock=clock)
         self._ledger = ThinkingLedger()
@@ -136,6 +138,7 @@ class Api:
             prompt_tokens=count_prompt(body),
             body_bytes=len(request.raw),
             counting=is_count,
+            sampling=self._sampling,
         )
         return found + self._ledger.violations(body)
 

@@ -31,6 +31,7 @@ class DemoServer:
     models: what is listed; a request for one of them is checked against its window (tokens).
         Any other model id is answered too, without that check.
     strict: answer a request that breaks a rule with 400, as the API does; otherwise only record.
+    sampling: take a temperature, as Ollama and other local servers do and the API does not.
     api_key: the only key that is accepted; None accepts any.
     cache_minimum_tokens, clock: see `demo.api.prompt_cache.PromptCache`.
     port: 0 takes a free one and keeps it over stop and start.
@@ -43,6 +44,7 @@ class DemoServer:
         ollama: bool = False,
         models: Sequence[ListedModel] | None = None,
         strict: bool = True,
+        sampling: bool = False,
         api_key: str | None = None,
         cache_minimum_tokens: int = 0,
         clock: Callable[[], float] = time.monotonic,
@@ -57,6 +59,7 @@ class DemoServer:
             ollama=ollama,
             models=listed,
             strict=strict,
+            sampling=sampling or ollama,
             api_key=api_key,
             cache_minimum_tokens=cache_minimum_tokens,
             clock=clock,

@@ -6,18 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent.model.rules import EFFORTS
+
 CREATED_AT = "2026-11-01T00:00:00Z"
 CREATED_AT_SECONDS = 1793491200
 
 
 @dataclass(frozen=True)
 class ListedModel:
-    """One listed model; `window` and `max_output` in tokens."""
+    """One listed model; `window` and `max_output` in tokens. `efforts` and `thinking` are what it
+    says that it can be set to."""
 
     id: str = "everlong-demo"
     window: int = 8192
     max_output: int = 1024
     display_name: str = "Demo (no AI)"
+    efforts: Sequence[str] = ()
+    thinking: Sequence[str] = ("disabled",)
 
     def info(self) -> dict[str, Any]:
         """The model in the Messages API's form."""
@@ -32,7 +37,7 @@ class ListedModel:
             "line": None,
             "deprecated_at": None,
             "retires_at": None,
-            "capabilities": _capabilities(),
+            "capabilities": _capabilities(self.efforts, self.thinking),
         }
 
     def openai_info(self) -> dict[str, Any]:
@@ -61,8 +66,9 @@ def list_models(models: Sequence[ListedModel], *, ollama: bool) -> dict[str, Any
     }
 
 
-def _capabilities() -> dict[str, Any]:
+def _capabilities(efforts: Sequence[str], thinking: Sequence[str]) -> dict[str, Any]:
     no, yes = {"supported": False}, {"supported": True}
+    kinds = ("adaptive", "between_tools", "disabled", "enabled")
     return {
         "batch": no,
         "citations": no,
@@ -73,13 +79,16 @@ def _capabilities() -> dict[str, Any]:
             "clear_tool_uses_20250919": no,
             "compact_20260112": no,
         },
-        "effort": {"supported": False, "low": no, "medium": no, "high": no, "max": no, "xhigh": no},
+        "effort": {
+            "supported": bool(efforts),
+            **{each: yes if each in efforts else no for each in EFFORTS},
+        },
         "image_input": yes,
         "pdf_input": yes,
         "server_tools": {"supported": False, "code_execution": no, "web_search": no},
         "structured_outputs": no,
         "thinking": {
-            "supported": False,
-            "types": {"adaptive": no, "between_tools": no, "disabled": yes, "enabled": no},
+            "supported": bool({*thinking} - {"disabled"}),
+            "types": {kind: yes if kind in thinking else no for kind in kinds},
         },
     }

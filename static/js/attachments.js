@@ -1,69 +1,46 @@
-// Files that go with the next message: chosen, pasted or dropped; uploaded at once, sent by id.
+// Files that go with the next message: chosen, pasted or dropped. What becomes of them is in tray.js, which
+// comes with the first of them.
 
-import { $, announce, make } from "./dom.js";
-import { tokens } from "./figures.js";
-import { gettext, ngettext } from "./gettext.js";
-import { refusal, request } from "./http.js";
-import { showNotice } from "./notice.js";
+import { $ } from "./dom.js";
+import { load } from "./on_demand.js";
 import { storage } from "./storage.js";
 
-const MOST = 20;
-const OPENING = 200; // bytes of a text that its chip shows the beginning of
-
 export class Attachments {
-  #files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening}
+  #tray = null;
+  #coming = false; // files wait for the tray: until it has them, no message may go without them
 
   /** `key`: of the conversation's draft. `onChange()` after the files have changed. */
   constructor({ key, form, textarea, onChange }) {
     Object.assign(this, { form, textarea, onChange });
-    this.tray = $("#tray");
     this.draftKey = `files:${key}`;
+    this.hasDraft = Boolean(storage.get(this.draftKey));
     this.#takeChosen($("#file-input"));
     this.#takePasted();
     this.#takeDropped($("#chat"));
-    try {
-      this.#files = JSON.parse(storage.get(this.draftKey) ?? "[]");
-    } catch {
-      // What cannot be read was not kept by this page.
-    }
-    this.#draw();
+    if (this.hasDraft) this.#add([]);
   }
 
-  ids = () => this.#files.map((file) => file.id);
-  any = () => this.#files.length > 0;
-  uploading = () => this.#files.some((file) => !file.id);
+  ids = () => this.#tray?.ids() ?? [];
+  any = () => this.#coming || Boolean(this.#tray?.any());
+  uploading = () => this.#coming || Boolean(this.#tray?.uploading());
 
   /** The server has a message with these; what was added since stays. */
   sent(ids) {
-    this.#set(this.#files.filter((file) => !ids.includes(file.id)));
+    this.#tray?.sent(ids);
   }
 
-  /** Change the files, keep those that are stored, and show them. */
-  #set(files) {
-    this.#files = files;
-    const stored = files.filter((file) => file.id);
-    storage.set(this.draftKey, stored.length ? JSON.stringify(stored) : "");
-    this.#draw();
-  }
-
-  #draw() {
-    this.tray.hidden = !this.#files.length;
-    this.tray.replaceChildren(...this.#files.map((file) => chip(file, () => this.#takeBack(file))));
+  async #add(list) {
+    const files = [...list]; // the browser empties its own list
+    this.#coming = true;
+    this.onChange();
+    const module = await load(() => import("./tray.js"));
+    this.#coming = !module && this.hasDraft;
+    if (module) {
+      this.#tray ??= new module.Tray(this);
+      this.#tray.add(files);
+    }
     this.onChange();
   }
-
-  #drop(file) {
-    this.#set(this.#files.filter((other) => other !== file));
-    this.textarea.focus();
-  }
-
-  #takeBack(file) {
-    this.#drop(file);
-    // Left there it counts among the files that wait, until it is swept away.
-    if (file.id) request(file.url, { method: "DELETE" }).catch(() => {});
-  }
-
-  // --- Where files come from ---
 
   #takeChosen(input) {
     $("#attach").addEventListener("click", () => input.click());
@@ -100,86 +77,4 @@ export class Attachments {
       this.#add(event.dataTransfer.files);
     });
   }
-
-  // --- Uploading ---
-
-  async #add(list) {
-    const room = MOST - this.#files.length;
-    const refused = []; // one may come after another: all of them stay on show
-    const refuse = (words) => {
-      refused.push(make("p", {}, words));
-      showNotice(make("div", {}, ...refused));
-    };
-    if (list.length > room) {
-      refuse(
-        ngettext(
-          "At most {count} file can go with one message.",
-          "At most {count} files can go with one message.",
-          MOST,
-        ),
-      );
-    }
-    await Promise.all([...list].slice(0, room).map((source) => this.#upload(source, refuse)));
-  }
-
-  async #upload(source, refuse) {
-    const file = { id: null, name: source.name || "image.png", kind: "", tokens: 0, url: "" };
-    const most = Number(this.form.dataset.mostBytes);
-    if (source.size > most) return refuse(tooBig(file.name, source.size, most));
-    this.#files.push(file);
-    this.#draw();
-    const body = new FormData();
-    body.append("file", source, file.name);
-    const options = { method: "POST", body, signal: null }; // a slow line may take its time
-    const response = await request(this.form.dataset.attachmentsUrl, options).catch(() => null);
-    if (response?.status === 201) Object.assign(file, await response.json());
-    if (!this.#files.includes(file)) return file.id && this.#takeBack(file); // removed meanwhile
-    if (!file.id) {
-      this.#drop(file);
-      return refuse(await whyNotTaken(file.name, response));
-    }
-    if (file.kind === "text")
-      file.opening = (await source.slice(0, OPENING).text()).trim().split("\n")[0];
-    announce(gettext("{name} attached", { name: file.name }));
-    this.#set(this.#files);
-  }
-}
-
-/** A file in the tray. */
-function chip(file, onRemove) {
-  const ariaLabel = gettext("Remove {name}", { name: file.name });
-  const opening = file.opening ? make("span", { className: "opening" }, file.opening) : null;
-  const about = file.id
-    ? gettext("≈ {count} tokens", { count: tokens(file.tokens) })
-    : gettext("Uploading…");
-  const shown =
-    file.kind === "image"
-      ? make("img", { src: file.url, alt: "" })
-      : make("i", { className: file.id ? "icon icon-file" : "spinner" });
-  return make(
-    "li",
-    { className: file.id ? "" : "uploading" },
-    shown,
-    make("span", { className: "row-name" }, file.name, opening),
-    make("span", { className: "quiet" }, about),
-    make("button", { type: "button", className: "icon-button", ariaLabel, onclick: onRemove }, "✕"),
-    file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null,
-  );
-}
-
-function tooBig(name, size, most) {
-  const values = { name, size: Math.round(size / 1e6), most: Math.round(most / 1e6) };
-  return gettext("{name} is {size} MB; files can have at most {most} MB.", values);
-}
-
-async function whyNotTaken(name, response) {
-  if (response?.status === 413)
-    return gettext(
-      "{name} was not accepted: it is larger than the server, or a proxy in front of it, allows.",
-      { name },
-    );
-  return refusal(
-    response,
-    gettext("{name} could not be uploaded. Try again in a moment.", { name }),
-  );
 }

@@ -1,86 +1,29 @@
-// What a message begins with, shown beside the number that cites it.
+// What a message begins with, shown beside the number that cites it. What shows it is in peek.js, which comes
+// when a number is pointed at.
 
-import { placeBeside } from "./beside.js";
-import { $, localiseTimes, make } from "./dom.js";
-import { gettext } from "./gettext.js";
-import { request } from "./http.js";
+import { load } from "./on_demand.js";
 
-const WAIT = 400; // ms that a number is pointed at
-const LINGER = 250; // ms to come from the number to what is shown, or back
-const CITATIONS = "a[href*='#message-']:not(.number)"; // a message's own number tells nothing new
+export const CITATIONS = "a[href*='#message-']:not(.number)"; // a message's own number tells nothing new
 
-const shown = new Map(); // address → promise of HTML: a message never changes
+const KINDS = ["pointerover", "focusin"];
+
+export const peeks = new Map(); // address → promise of HTML: a message never changes
 
 /** A message was deleted: ask again. */
-export const forgetCitations = () => shown.clear();
+export const forgetCitations = () => peeks.clear();
 
+/** Have the script once it can be of use, for touch it cannot: a tap goes there. */
 export function startCitations() {
-  const box = make("div", { id: "peek", popover: "manual", role: "tooltip" });
-  let link = null;
-  let timer = 0;
-
-  const later = (wait, work) => {
-    clearTimeout(timer);
-    timer = setTimeout(work, wait);
+  const first = async ({ target, pointerType }) => {
+    const link = pointerType !== "touch" && target.closest?.(CITATIONS);
+    if (!link) return;
+    stop();
+    const module = await load(() => import("./peek.js"));
+    if (!module) return start();
+    const approach = module.startPeek();
+    if (link.matches(":hover, :focus-visible")) approach(link);
   };
-  const close = () => {
-    clearTimeout(timer);
-    link?.removeAttribute("aria-describedby");
-    link = null;
-    box.hidePopover();
-  };
-  const open = async (wanted) => {
-    close();
-    link = wanted;
-    const html = await load(wanted);
-    if (link !== wanted || !wanted.isConnected) return;
-    box.innerHTML = html;
-    localiseTimes(box);
-    $("#chat").append(box); // into a landmark of the page
-    box.showPopover();
-    placeBeside(box, wanted);
-    wanted.setAttribute("aria-describedby", box.id);
-  };
-  const approach = (wanted) => {
-    if (!wanted) later(LINGER, close);
-    else if (wanted === link) clearTimeout(timer);
-    else later(WAIT, () => open(wanted));
-  };
-
-  document.addEventListener("pointerover", ({ target, pointerType }) => {
-    if (pointerType === "touch") return; // a tap goes there
-    if (box.contains(target)) clearTimeout(timer);
-    else approach(target.closest?.(CITATIONS));
-  });
-  document.addEventListener("focusin", ({ target }) =>
-    approach(target.matches(":focus-visible") && target.closest(CITATIONS)),
-  );
-  document.addEventListener("focusout", () => later(LINGER, close));
-  document.addEventListener("click", ({ target }) => box.contains(target) || close());
-  document.addEventListener("scroll", ({ target }) => target === box || close(), {
-    capture: true,
-    passive: true,
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !link) return;
-    close();
-    event.preventDefault();
-  });
-}
-
-/** The message that a link cites, as HTML of the server's, or why there is none. */
-function load({ href, hash }) {
-  const number = hash.slice("#message-".length);
-  const address = new URL(`messages/number/${number}/`, href.replace(/#.*/, "")).href;
-  if (!shown.has(address)) shown.set(address, fetchPeek(address, number));
-  return shown.get(address);
-}
-
-async function fetchPeek(address, number) {
-  const response = await request(address).catch(() => null);
-  if (response?.ok) return response.text();
-  if (response?.status === 404)
-    return gettext("Message #{number} is no longer in this conversation.", { number });
-  shown.delete(address);
-  return gettext("Message #{number} could not be loaded. Try again in a moment.", { number });
+  const start = () => KINDS.forEach((kind) => document.addEventListener(kind, first));
+  const stop = () => KINDS.forEach((kind) => document.removeEventListener(kind, first));
+  start();
 }

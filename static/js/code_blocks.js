@@ -5,24 +5,11 @@
 import { copySaying } from "./clipboard.js";
 import { $, make } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
+import { load } from "./on_demand.js";
 import { storage } from "./storage.js";
 
 const LONG = 40; // lines; what has more is folded (to how many: prose.css)
 const WRAPS = "wrap-code"; // in the storage: "1" if blocks begin with their lines wrapped
-
-// Extensions, each with the names of its language besides; code in any other is saved as text.
-const LANGUAGES = `c, clj clojure, cpp c++, cs csharp c#, css, csv, dart, diff patch, erl erlang, ex elixir,
-  fs fsharp, go, graphql, hs haskell, html, java, jl julia, js javascript, json, jsx, kt kotlin, lua,
-  m objective-c, md markdown, mk makefile, mmd mermaid, php, pl perl, proto protobuf, ps1 powershell,
-  py python python3, r, rb ruby, rs rust, rst, scala, scss, sh bash shell zsh, sol solidity,
-  sql mysql postgresql, svg, swift, tex latex, tf terraform hcl, toml, ts typescript, tsx, xml, yaml yml,
-  zig`;
-const EXTENSIONS = new Map(
-  LANGUAGES.split(",").flatMap((line) => {
-    const names = line.trim().split(" ");
-    return names.map((name) => [name, names[0]]);
-  }),
-);
 
 const folds = new WeakMap(); // block: whether it was last folded
 const scroller = () => $("#scroller");
@@ -39,11 +26,10 @@ export function dressCode(block) {
 
 const tool = (label, onclick) => make("button", { type: "button", onclick }, label);
 
-function save(block) {
+async function save(block) {
   const language = $(".code-language", block).textContent.split(" ")[0].toLowerCase();
-  const url = URL.createObjectURL(new Blob([codeOf(block)], { type: "text/plain" }));
-  make("a", { href: url, download: `code.${EXTENSIONS.get(language) ?? "txt"}` }).click();
-  setTimeout(() => URL.revokeObjectURL(url));
+  const module = await load(() => import("./code_download.js"));
+  module?.download(codeOf(block), language);
 }
 
 // --- Wrapping ---

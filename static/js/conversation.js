@@ -10,13 +10,10 @@ import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
 import { gettext } from "./gettext.js";
-import { GoTo } from "./go_to.js";
 import { post, refusal, request } from "./http.js";
-import { MessageLinks } from "./message_links.js";
 import { Messages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
-import { Outline } from "./outline.js";
-import { Palette } from "./palette.js";
+import { makeGoTo, makeOutline, makePalette } from "./openers.js";
 import { Questions } from "./questions.js";
 import { openDialog } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
@@ -25,6 +22,7 @@ import { foldChapters } from "./summary.js";
 import { ToolRows } from "./tool_rows.js";
 import { Topbar } from "./topbar.js";
 import { Transcript } from "./transcript.js";
+import { Ways } from "./ways.js";
 
 export class Conversation {
   #frames = Promise.resolve(); // one after the other: some wait for HTTP
@@ -62,9 +60,9 @@ export class Conversation {
     const transcript = new Transcript({ url: messagesUrl });
     this.transcript = transcript;
     this.messages = new Messages({ transcript, url: messagesUrl });
-    const { go } = new MessageLinks({ transcript, onSwitch: this.messages.switchTo });
-    this.goTo = new GoTo({ url: messagesUrl, go });
-    this.outline = new Outline({ transcript, url: messagesUrl, go });
+    const { go } = new Ways({ transcript, onSwitch: this.messages.switchTo });
+    this.goTo = makeGoTo({ url: messagesUrl, go });
+    this.outline = makeOutline({ transcript, url: messagesUrl, go });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
     this.topbar = new Topbar({ id: this.id, modelUrl });
@@ -111,7 +109,7 @@ export class Conversation {
   #listen() {
     startCountdowns(this.transcript.log);
     startShortcuts({
-      onSearch: new Palette(this.#commands()).open,
+      onSearch: makePalette(this.#commands()),
       onStop: () => this.#stop(),
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),

@@ -1,9 +1,9 @@
-// The words that a search has found, highlighted in the message that its hit leads to.
+// The words that a search has found, for the message that its hit leads to: highlight.js shows them there.
 
 import { $$ } from "./dom.js";
 import { storage } from "./storage.js";
 
-const NAME = "found-words";
+export const NAME = "found-words";
 
 /** Keep the words of a hit that is followed, for the message, and perhaps the page, that it leads to. */
 function keep({ target }) {
@@ -13,45 +13,10 @@ function keep({ target }) {
   storage.set(NAME, JSON.stringify({ href: hit.href, words }));
 }
 
-/** The words that were kept for this address. */
-export function takeWords() {
-  const { href, words } = JSON.parse(storage.get(NAME) ?? "{}");
-  if (href !== location.href) return [];
-  storage.set(NAME, "");
-  return words;
-}
-
 export const clearFound = () => CSS.highlights?.delete(NAME);
 
 export function startFoundWords() {
   document.addEventListener("click", keep);
   document.addEventListener("keydown", ({ key }) => key === "Escape" && clearFound());
   document.addEventListener("input", ({ target }) => target.type === "search" && clearFound());
-}
-
-/** Highlight words in an element; none where the browser cannot. */
-export function highlight(node, words) {
-  clearFound();
-  if (!words.length || !window.Highlight) return;
-  const wanted = new RegExp(words.map(patternOf).join("|"), "giu");
-  const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-  const ranges = [];
-  while (texts.nextNode())
-    for (const found of texts.currentNode.data.matchAll(wanted))
-      ranges.push(rangeOf(texts.currentNode, found));
-  CSS.highlights.set(NAME, new Highlight(...ranges));
-}
-
-/** A whole word; where words have no spaces between them, each character is one. */
-function patternOf(word) {
-  const literal = word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const alone = word.length === 1 && word > "\x7f";
-  return alone ? literal : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`;
-}
-
-function rangeOf(node, { index, 0: text }) {
-  const range = new Range();
-  range.setStart(node, index);
-  range.setEnd(node, index + text.length);
-  return range;
 }

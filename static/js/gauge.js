@@ -1,45 +1,27 @@
-// How full the context is: the ring, and the panel behind it.
+// How full the context is: the ring, and the way to the panel behind it.
 
-import { $, announce, make } from "./dom.js";
-import { money, tokens } from "./figures.js";
-import { gettext, ngettext } from "./gettext.js";
+import { $, announce } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { load } from "./on_demand.js";
 
-const PARTS = [
-  ["system", gettext("System")],
-  ["tools", gettext("Tools")],
-  ["summary", gettext("Summary")],
-  ["conversation", gettext("Conversation")],
-  ["reserve", gettext("Reserved for reply")],
-];
 const MARGIN = 12; // px between the panel and the edge of the window
 const TRIGGER = 0.8; // of the budget, until the server has said
 
-const percentOf = (ratio) => Math.round(ratio * 100);
-const triggerOf = (usage) => percentOf(usage.trigger ?? TRIGGER);
+export const percentOf = (ratio) => Math.round(ratio * 100);
+export const triggerOf = (usage) => percentOf(usage.trigger ?? TRIGGER);
 
 /** Whether no compaction comes by itself at the trigger. */
-const waits = (usage) => usage.automatic === false || usage.held;
-
-/** How automatic compaction stands, in words for the panel. */
-function plan(usage) {
-  if (usage.automatic === false)
-    return gettext(
-      "Automatic compaction is off: the oldest messages will be left out when the window is full.",
-    );
-  if (usage.held)
-    return gettext("Since the revert, automatic compaction waits until the window is full.");
-  if (usage.ready) return `${readiness(usage)}.`;
-  return gettext("Compacts at {trigger} %.", { trigger: triggerOf(usage) });
-}
+export const waits = (usage) => usage.automatic === false || usage.held;
 
 /** When the summary that is prepared comes into use. */
-const readiness = (usage) =>
+export const readiness = (usage) =>
   usage.ratio >= (usage.trigger ?? TRIGGER)
     ? gettext("A summary is ready and swaps in with your next message")
     : gettext("A summary is ready and swaps in at {trigger} %", { trigger: triggerOf(usage) });
 
 /** Red only where something will be lost, and calm where nobody will even have to wait. */
-function levelOf(usage, percent) {
+export function levelOf(usage) {
+  const percent = percentOf(usage.ratio);
   if (usage.automatic === false && percent > 90) return "red";
   return percent >= 70 && (waits(usage) || !usage.ready) ? "amber" : "neutral";
 }
@@ -47,6 +29,7 @@ function levelOf(usage, percent) {
 export class Gauge {
   #usage = null;
   #compactable = true;
+  #drawPanel = null; // from gauge_panel.js, once it was opened
 
   /** `onCompact()` when the reader asks for a compaction. */
   constructor({ onCompact }) {
@@ -55,6 +38,7 @@ export class Gauge {
     this.panel.addEventListener("toggle", (event) => {
       if (event.newState !== "open") return;
       this.#place();
+      this.#fill();
       $("#gauge-more").dispatchEvent(new Event("panel-opened"));
     });
     addEventListener("resize", () => this.#place());
@@ -70,14 +54,22 @@ export class Gauge {
     this.#draw(this.#usage);
   }
 
-  open() {
+  async open() {
     if (!this.panel.matches(":popover-open")) this.panel.showPopover();
+    await this.#fill();
     announce($("#gauge-headline").textContent);
   }
 
   setCompactable(on) {
     this.#compactable = on;
     $("#compact-now").disabled = !on;
+  }
+
+  async #fill() {
+    const module = await load(() => import("./gauge_panel.js"));
+    if (!module) return;
+    this.#drawPanel = module.drawPanel;
+    this.#drawPanel(this.#usage);
   }
 
   #place() {
@@ -88,16 +80,13 @@ export class Gauge {
   }
 
   #draw(usage) {
-    const percent = percentOf(usage.ratio);
-    const level = levelOf(usage, percent);
-    this.#drawRing(usage, percent, level);
-    drawBar(usage, percent);
-    drawWords(usage, level);
-    drawTotals(usage.totals ?? {});
+    this.#drawRing(usage, percentOf(usage.ratio));
+    this.#drawPanel?.(usage);
     this.setCompactable(this.#compactable);
   }
 
-  #drawRing(usage, percent, level) {
+  #drawRing(usage, percent) {
+    const level = levelOf(usage);
     const state = {
       neutral: usage.ready && !waits(usage) ? readiness(usage) : "",
       amber: waits(usage) ? "" : gettext("Compacts at {trigger} %", { trigger: triggerOf(usage) }),
@@ -110,58 +99,4 @@ export class Gauge {
     $("#gauge-text").textContent = `${percent} %`;
     $("#compaction-off").hidden = usage.automatic !== false;
   }
-}
-
-/** The bar of parts with the tick of the trigger, and its legend. */
-function drawBar(usage, percent) {
-  const bar = $("#gauge-bar");
-  const legend = $("#gauge-legend");
-  bar.replaceChildren();
-  legend.replaceChildren();
-  for (const [key, label] of PARTS) {
-    const count = usage.breakdown?.[key];
-    if (count == null) continue;
-    const piece = make("span", { className: `part-${key}` });
-    piece.style.width = `${Math.min(100, (count / usage.budget) * 100)}%`;
-    if (count) bar.append(piece);
-    legend.append(
-      make("dt", { className: `swatch part-${key}` }, label),
-      make("dd", {}, tokens(count)),
-    );
-  }
-  const trigger = triggerOf(usage);
-  const tick = make("i");
-  tick.style.left = `${trigger}%`;
-  if (!waits(usage)) bar.append(tick);
-  bar.ariaLabel = waits(usage)
-    ? gettext("{percent} % used", { percent })
-    : gettext("{percent} % used; compaction at {trigger} %", { percent, trigger });
-}
-
-function drawWords(usage, level) {
-  const sizes = { used: tokens(usage.used), budget: tokens(usage.budget) };
-  $("#gauge-headline").textContent =
-    gettext("{used} of {budget} tokens", sizes) + (usage.estimated ? " (≈)" : "");
-  $("#gauge-hint").textContent = [
-    level === "red" ? gettext("Nearly full.") : "",
-    plan(usage),
-    usage.estimated ? gettext("≈ marks an estimate, until the model reports its own count.") : "",
-    usage.note ?? "",
-  ]
-    .join(" ")
-    .trim();
-}
-
-function drawTotals(totals) {
-  const { input_tokens: input = 0, output_tokens: output = 0, cost = 0 } = totals;
-  const { compactions = 0, compaction_cost: extra = 0 } = totals;
-  const rows = [
-    [gettext("Tokens in, all requests"), tokens(input)],
-    [gettext("Tokens out"), tokens(output)],
-    [gettext("Cost so far"), money(cost)],
-    [ngettext("{count} compaction", "{count} compactions", compactions), money(extra)],
-  ];
-  $("#gauge-totals").replaceChildren(
-    ...rows.flatMap(([label, value]) => [make("dt", {}, label), make("dd", {}, value)]),
-  );
 }

@@ -1,4 +1,4 @@
-// "Go to": a message by its number, or the first one on or after a day.
+// "Go to": a message by its number, or the first one on or after a day. It comes on demand, see openers.js.
 
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -31,20 +31,13 @@ export class GoTo {
     $("[data-action=cancel]", this.dialog).addEventListener("click", () => this.dialog.close());
   }
 
-  open() {
+  /** It was opened. */
+  begin() {
     this.#explain("");
-    this.field.value = "";
-    this.dialog.showModal();
   }
 
-  /** `/goto 120`. False: the text stays in the message box; `done()` when the message is shown. */
-  command(words, done) {
-    if (words) this.#run(words, done);
-    else this.open();
-    return !words;
-  }
-
-  async #run(words, done) {
+  /** `done()` when the message that the words name is shown. */
+  async run(words, done) {
     const { number, problem } = await this.#find(words);
     if (problem) showNotice(problem);
     else if (await this.go(number)) done();

@@ -8,7 +8,7 @@ import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
 import { keepListPlace } from "./list_place.js";
 import { startListed } from "./listed.js";
-import { Palette } from "./palette.js";
+import { makePalette } from "./openers.js";
 import { startShell } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
@@ -16,7 +16,7 @@ import { startTemporaryChat } from "./temporary_chat.js";
 
 const { conversationId: id = "", temporary, user } = $("#chat").dataset;
 startShell(id);
-startCitations(); // before the shortcuts: its Escape comes first
+startCitations();
 startFoundWords();
 startTemporaryChat(temporary == null ? "" : id);
 startListed();
@@ -30,7 +30,7 @@ else {
     help: openHelp,
     remember,
   };
-  startShortcuts({ onSearch: new Palette(commands).open });
+  startShortcuts({ onSearch: makePalette(commands) });
   new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
     start: new StartPage().start,

@@ -1,15 +1,13 @@
-// Ways to messages by their number, from summaries, search results and the address; and back again.
+// To messages by their number, however far back they are, and back again. It comes on demand, see ways.js.
 
 import { $, $$, focusOn, refocus } from "./dom.js";
-import { clearFound, highlight, takeWords } from "./found_words.js";
+import { clearFound } from "./found_words.js";
 import { gettext } from "./gettext.js";
+import { highlight, takeWords } from "./highlight.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { SummaryLinks } from "./summary_links.js";
 
 const SHOWN = 1600; // ms that a message which was looked for is marked
-
-const isHere = ({ host, pathname }) => host === location.host && pathname === location.pathname;
-const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
 
 export class MessageLinks {
   #statement = null; // of a summary, that leads to the message that is shown next
@@ -18,23 +16,15 @@ export class MessageLinks {
   constructor({ transcript, onSwitch }) {
     Object.assign(this, { transcript, onSwitch });
     this.summaryLinks = new SummaryLinks({ transcript, load: (number) => this.#load(number) });
-    document.addEventListener("click", (event) => {
-      const link = event.target.closest?.("a[href*='#m']");
-      const number = link && isHere(link) && numberOf(link.hash);
-      if (!number || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      this.go(number, this.summaryLinks.describe(link));
-    });
-    // Back and Forward, and an address that was changed by hand.
-    addEventListener("popstate", ({ state }) =>
-      state ? this.#goBack(state) : this.#revealAddressed(),
-    );
-    this.#revealAddressed();
   }
 
-  #revealAddressed() {
-    const number = numberOf(location.hash);
-    if (number) this.#reveal(number);
+  /** A link was pressed. */
+  follow(link, number) {
+    this.go(number, this.summaryLinks.describe(link));
+  }
+
+  goToStatementOn(number) {
+    this.summaryLinks.goToStatementOn(number);
   }
 
   /** Go to a message, however far back it is; Back then leads to where the reader was. Whether it is there.
@@ -53,16 +43,17 @@ export class MessageLinks {
   };
 
   /** To the place that was left for another. */
-  async #goBack(place) {
+  async goBack(place) {
     clearFound();
     this.summaryLinks.withdraw();
     if (place.end) return this.transcript.toBottom().then(refocus);
     if (!(await this.#load(place.number))) return;
     this.transcript.scrolling.leaveBottom();
-    focusOn(this.transcript.paging.putBack(place));
+    const first = this.transcript.paging.putBack(place);
+    focusOn($("article:target") ?? first); // the browser too goes to the message that an address names
   }
 
-  async #reveal(number) {
+  async reveal(number) {
     if (await this.#load(number)) this.#show(number);
   }
 

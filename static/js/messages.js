@@ -1,24 +1,20 @@
 // What can be done with one message: copy, edit and send again, answer again, switch, delete.
 
-import { openAnswerMenu } from "./answer_menu.js";
 import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal, request } from "./http.js";
-import { MessageEdits } from "./message_edit.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { load } from "./on_demand.js";
 import { openDialog } from "./shell.js";
 
 export class Messages {
+  #edits = null;
   #wanted = null; // {id, side}: the version that this tab asked for, and the button that it pressed
 
   /** `url`: of the conversation's items. */
   constructor({ transcript, url }) {
     Object.assign(this, { transcript, url });
-    this.edits = new MessageEdits({
-      source: (id) => this.#source(id),
-      send: (id, fields) => this.#act(id, "edit", fields),
-    });
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.("article .actions [data-action]");
       if (button) this.#actions[button.dataset.action]?.(button, button.closest("article"));
@@ -35,17 +31,32 @@ export class Messages {
         button,
         this.#source(dataset.messageId).then(({ text }) => text),
       ),
-    edit: (button, article) => this.edits.open(article, button),
-    more: (button, { dataset }) =>
-      openAnswerMenu(button, (model) => this.#act(dataset.messageId, "regenerate", { model })),
+    edit: (button, article) => this.#edit(article, button),
+    more: (button, article) => this.#openMenu(button, article.dataset.messageId),
     regenerate: (_, { dataset }) => this.#act(dataset.messageId, "regenerate"),
     switch: (button) => {
       const id = button.dataset.to;
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
-    delete: (_, { dataset }) => openDialog(this.#address(dataset.messageId, "delete")),
   };
+
+  async #edit(article, button) {
+    const module = await load(() => import("./message_edit.js"));
+    if (!module) return;
+    this.#edits ??= new module.MessageEdits({
+      source: (id) => this.#source(id),
+      send: (id, fields) => this.#act(id, "edit", fields),
+    });
+    await this.#edits.open(article, button);
+  }
+
+  async #openMenu(button, id) {
+    const module = await load(() => import("./message_menu.js"));
+    const rewrite = (model) => this.#act(id, "regenerate", { model });
+    const remove = () => openDialog(this.#address(id, "delete"));
+    module?.openMessageMenu(button, { rewrite, remove });
+  }
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
 

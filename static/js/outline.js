@@ -1,13 +1,14 @@
-// The outline: chapters and one's own messages beside the transcript, on narrow screens over it.
+// The outline: chapters and one's own messages beside the transcript, on narrow screens over it. It comes on
+// demand, see openers.js.
 
 import { $, $$, localiseTimes } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { request } from "./http.js";
 import { showNotice } from "./notice.js";
+import { OUTLINE } from "./openers.js";
 import { closeOutside } from "./shell.js";
 import { storage } from "./storage.js";
 
-const KEY = "outline"; // whether it stays open beside the transcript
 const BESIDE = matchMedia("(min-width: 75rem)"); // as in chat.css
 const PATIENCE = 300; // ms: what outdates it comes in groups
 const BELOW_TOP = 80; // px: where a message lies that one went to
@@ -25,7 +26,7 @@ export class Outline {
     this.scroller = transcript.scrolling.scroller;
     closeOutside(this.panel);
     this.#listen();
-    if (storage.get(KEY)) this.#openBeside();
+    if (storage.get(OUTLINE)) this.#openBeside();
   }
 
   #listen() {
@@ -49,7 +50,7 @@ export class Outline {
     this.scroller.addEventListener("scroll", () => this.#markSoon(), { passive: true });
     BESIDE.addEventListener("change", () => {
       if (this.panel.open) this.panel.close();
-      if (storage.get(KEY)) this.#openBeside();
+      if (storage.get(OUTLINE)) this.#openBeside();
     });
   }
 
@@ -62,7 +63,7 @@ export class Outline {
   open() {
     if (this.panel.open) return;
     if (BESIDE.matches) {
-      storage.set(KEY, "1");
+      storage.set(OUTLINE, "1");
       this.panel.show();
     } else this.panel.showModal();
     this.#opened();
@@ -76,7 +77,7 @@ export class Outline {
   }
 
   close() {
-    if (!this.#isSheet()) storage.set(KEY, "");
+    if (!this.#isSheet()) storage.set(OUTLINE, "");
     this.panel.close();
     if (document.activeElement === document.body) this.opener.focus();
   }
@@ -88,7 +89,6 @@ export class Outline {
     this.#load();
   }
 
-  /** The conversation has changed. */
   refresh() {
     clearTimeout(this.#timer);
     if (this.panel.open) this.#timer = setTimeout(() => this.#load(), PATIENCE);

@@ -1,4 +1,5 @@
-// The palette: titles, messages and commands in one box (Ctrl + K), and the way from hit to hit.
+// The palette: titles, messages and commands in one box (Ctrl + K), and the way from hit to hit. It comes
+// when it is first opened, see openers.js.
 
 import { $, $$, make } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
@@ -35,9 +36,6 @@ export class Palette {
         detail.target.id === "palette-found" && this.#arrived(detail.requestConfig.parameters.q),
     );
     this.dialog.addEventListener("click", (event) => this.#click(event));
-    document.addEventListener("click", ({ target }) => {
-      if (target.closest?.("[data-action=find]")) this.open("in:here ");
-    });
     document.addEventListener("keydown", (event) => {
       if (event.key !== "F3" || !this.#hits.length || $("dialog[open]")) return;
       event.preventDefault();
@@ -45,15 +43,13 @@ export class Palette {
     });
   }
 
-  /** With words in the box, or with what was searched for last. */
-  open = (words = this.input.value) => {
-    this.dialog.showModal();
-    this.input.value = words;
-    if (words.endsWith(" ")) this.input.focus();
-    else this.input.select();
+  /** It was opened with these words in the box, in which somebody may have typed since. */
+  begin(words) {
+    this.#asking = this.input.value !== words;
+    this.#entered = false;
     this.input.dispatchEvent(new Event("palette-opened"));
     this.#draw();
-  };
+  }
 
   #options = () => $$("[role=option]", this.list).filter((option) => option.checkVisibility());
 

@@ -14,10 +14,6 @@ export class SummaryLinks {
     Object.assign(this, { transcript, load });
     this.button = $("#back-to-summary");
     this.button.addEventListener("click", () => this.#goBack());
-    transcript.log.addEventListener("click", ({ target }) => {
-      const button = target.closest("[data-action=to-summary]");
-      if (button) this.#goToStatementOn(button.closest("article").dataset.number);
-    });
   }
 
   /** Which statement holds a link: the number of the message before its summary, and the link's index
@@ -48,7 +44,7 @@ export class SummaryLinks {
     await this.#show(after, (divider) => $$("a", divider)[index]);
   }
 
-  async #goToStatementOn(number) {
+  async goToStatementOn(number) {
     await this.#show(this.transcript.summarisedThrough(), (divider) =>
       $(`.summary a[href="#message-${number}"]`, divider),
     );

@@ -48,7 +48,7 @@ OUTCOMES: dict[str, Callable[[], Reply]] = {
     "empty": lambda: replied(),
     "no headings": lambda: replied(text("They talked.")),
     "a tool call": lambda: replied(call("x"), stop_reason="tool_use"),
-    "far too long": lambda: replied(text(SUMMARY + "\n- blah blah" * 20_000)),
+    "far too long": lambda: replied(text(SUMMARY + "\n- blah blah" * 4_000)),
     "refusal": lambda: replied(stop_reason="refusal"),
     "too long": refused("too_long"),
     "overloaded": refused("overloaded"),

@@ -185,7 +185,7 @@ async def chat(
         all_there = threading.Barrier(THREADS)
         await asyncio.gather(*(in_db(all_there.wait) for _ in range(THREADS)))
         runner.__init__()  # type: ignore[misc]  # as a new process
-        await llm.get_client().close()
+        await llm.close_clients()
         if "flush" in get_channel_layer().extensions:
             await get_channel_layer().flush()
 

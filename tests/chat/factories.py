@@ -25,11 +25,11 @@ from agent.compaction.policy import Engine, Reason, Trigger
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
 from chat import tasks
-from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models import Compaction, Conversation, Message, ModelProfile, Provider, Turn
 from chat.queries.conversation import load_state
 from chat.queries.model_server import get_counter, server_url
 from chat.queries.tails import new_version
-from chat.services import compaction_jobs, compactions, endings, search_index
+from chat.services import compaction_jobs, compactions, endings, providers, search_index
 from chat.services.endings import TurnOutcome
 from chat.services.history import change_history_of
 from chat.services.turns import next_lease_end
@@ -78,6 +78,13 @@ def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:
     }
     profile, _ = ModelProfile.objects.update_or_create(name=name, defaults=defaults | values)
     return profile
+
+
+def make_provider(name: str, base_url: str, *, key: str = "") -> Provider:
+    """A server of models beside the site's own."""
+    provider = Provider(name=name, base_url=base_url)
+    providers.save(provider, key=key)
+    return provider
 
 
 def make_conversation(

@@ -17,11 +17,30 @@ MODULES = {
 }
 
 
+# What `main` and these load on demand; `menu` and `list` need one more module.
+ON_DEMAND = {
+    "main": (
+        'import { double } from "./math.js";\n'
+        'const open = () => import("./menu.js").then(({ draw }) => draw(double(1)));\n'
+    ),
+    "math": MODULES["math"],
+    "menu": (
+        'import { TWO } from "./math.js";\nimport { row } from "./rows.js";\n'
+        'export const draw = (n) => row(n + TWO);\nexport const list = () => import("./list.js");\n'
+    ),
+    "list": 'import { row } from "./rows.js";\nexport const fill = row;\n',
+    "rows": "export const row = (n) => n;\n",
+}
+
+
 def test_every_module_once_and_before_those_that_need_it() -> None:
-    script = bundle("main", MODULES.__getitem__)
-    assert [script.count(f"const ${name} = ") for name in MODULES] == [1, 1, 1]
-    assert script.index("const $math") < script.index("const $words") < script.index("const $main")
-    assert "const { double } = $math;" in script
+    scripts = bundle("main", MODULES.__getitem__)
+    assert list(scripts) == ["main"]
+    script = scripts["main"]
+    places = [script.index(f"$modules.{name} ??= ") for name in ("math", "words", "main")]
+    assert places == sorted(places)
+    assert script.count("??=") == len(MODULES)
+    assert "const { double } = $modules.math;" in script
     assert "return { TWO, double };" in script
     assert "return { say, Word };" in script
     assert "Sums" not in script
@@ -30,8 +49,33 @@ def test_every_module_once_and_before_those_that_need_it() -> None:
     assert "export " not in script
 
 
+def test_what_is_loaded_on_demand_brings_only_what_is_not_there_from_the_start() -> None:
+    scripts = bundle("main", ON_DEMAND.__getitem__)
+    assert set(scripts) == {"main", "menu", "list"}
+    assert "menu ??=" not in scripts["main"]
+    assert 'import("./menu.js").then((script) => script.default($modules))' in scripts["main"]
+    assert scripts["menu"].startswith("export default ($modules) => {\n$modules.rows ??= ")
+    assert scripts["menu"].endswith("return $modules.menu;\n};\n")
+    assert "const { TWO } = $modules.math;" in scripts["menu"]
+    assert "math ??=" not in scripts["menu"]
+    assert "rows ??=" in scripts["list"]
+
+
+def test_what_is_loaded_on_demand_is_not_there_from_the_start() -> None:
+    modules = ON_DEMAND | {"math": 'import { row } from "./rows.js";\n', "list": ""}
+    modules["menu"] = 'const all = () => import("./rows.js");\n'
+    with pytest.raises(ValueError, match=r"rows\.js is loaded on demand, and imported"):
+        bundle("main", modules.__getitem__)
+
+
 @pytest.mark.parametrize(
-    "source", ["export default 1;\n", 'import x from "./math.js";\n', 'import "./math.js";\n']
+    "source",
+    [
+        "export default 1;\n",
+        'import x from "./math.js";\n',
+        'import "./math.js";\n',
+        "const load = () => import(`./math.js`);\n",
+    ],
 )
 def test_what_it_does_not_know_is_an_error(source: str) -> None:
     with pytest.raises(ValueError, match="does not know"):

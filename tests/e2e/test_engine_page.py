@@ -100,7 +100,9 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     chat.locator("#dialog .danger").click()
     for tab in (chat, other):
         expect(tab.locator(f"#{first}")).to_contain_text("on request")
+        tab.locator("#gauge").click()
         expect(tab.locator("#gauge-hint")).to_contain_text("Compacts at")  # it was the user's own
+        tab.keyboard.press("Escape")
     chat.get_by_role("button", name="Revert", exact=True).click()
     chat.locator("#dialog .danger").click()
     for tab in (chat, other):

@@ -29,6 +29,12 @@ def press(page: Page, message, label: str) -> None:  # type: ignore[no-untyped-d
     message.get_by_role("button", name=label).click()
 
 
+def delete(page: Page, message) -> None:  # type: ignore[no-untyped-def]
+    press(page, message, "More about this message")
+    page.locator(".message-menu").get_by_role("button", name="Delete message").click()
+    page.locator("#dialog").get_by_role("button", name="Delete").click()
+
+
 def test_edit_and_switch_between_the_versions_in_both_tabs(
     chat: Page, scripted: DemoServer, second_window: SecondWindow
 ) -> None:
@@ -94,8 +100,7 @@ def test_copy_gives_the_markdown(chat: Page) -> None:
 def test_after_the_last_message_is_deleted_the_next_one_is_sent(
     chat: Page, scripted: DemoServer
 ) -> None:
-    press(chat, answers(chat).nth(1), "Delete message")
-    chat.locator("#dialog").get_by_role("button", name="Delete").click()
+    delete(chat, answers(chat).nth(1))
     expect(answers(chat)).to_have_count(1)
     expect(composer(chat)).to_be_focused()  # what had the focus is gone
     scripted.script.reply("Here it is again.", when=is_chat)
@@ -123,8 +128,7 @@ def test_after_edit_and_answer_again_the_keyboard_is_in_the_message_box(
 
 def test_a_deleted_message_is_gone_in_every_tab(chat: Page, second_window: SecondWindow) -> None:
     other = second_window(chat)
-    press(chat, user_message(chat, "What is a queue?"), "Delete message")
-    chat.locator("#dialog").get_by_role("button", name="Delete").click()
+    delete(chat, user_message(chat, "What is a queue?"))
     for tab in (chat, other):
         expect(user_message(tab, "What is a queue?")).to_have_count(0)
         expect(answers(tab)).to_have_count(2)

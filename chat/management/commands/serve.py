@@ -136,7 +136,7 @@ class Command(BaseCommand):
             for task in self._tasks:
                 if task is not asyncio.current_task():
                     task.cancel()
-            await model_server.get_client().close()
+            await model_server.close_clients()
             if self._embedded:
                 self._embedded.stop()
             if self._demo:

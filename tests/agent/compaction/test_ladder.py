@@ -18,6 +18,7 @@ from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
 from agent.compaction.write import MOST_REJECTED, SummaryRejected
 from agent.context.assemble import Context, assemble, measure
+from agent.context.request import ReplySettings
 from agent.context.summary import Summary
 from agent.messages import Block, Message, RawTokens
 from agent.model.client import Client
@@ -184,6 +185,20 @@ async def test_a_warm_prefix_repeats_the_last_request_byte_for_byte(
     assert [m["role"] for m in second.body["messages"][-2:]] == ["assistant", "user"]
     assert "#4 assistant: The notes were written" in prompt(second)
     assert "#5 user" not in prompt(second)
+
+
+async def test_a_summary_is_not_written_as_a_person_wants_replies(
+    client: Client, server: DemoServer
+) -> None:
+    wanted = job(client, warm=True, used=600)
+    limits = replace(LIMITS, reply=500)
+    chosen = ReplySettings(effort="low", thinking="disabled", temperature=2.0)
+    wanted = replace(wanted, context=replace(wanted.context, reply=chosen, limits=limits))
+    server.script.reply(GOOD)
+    assert (await summarise(wanted)).engine == "warm prefix"
+    (request,) = server.script.requests
+    assert not {"thinking", "output_config", "temperature"} & request.body.keys()
+    assert request.body["max_tokens"] > 2_000
 
 
 @pytest.mark.parametrize("running", [True, False])

@@ -19,10 +19,11 @@ from agent.context.assemble import (
 )
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import preview_limit
-from agent.context.request import Request, Ttl, choose_cache_ttl
+from agent.context.request import ReplySettings, Request, Ttl, choose_cache_ttl
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, Summary
 from agent.messages import Block, Message, plain_text
 from agent.model.rules import find_violations
+from agent.model_names import split_name
 from agent.tokens import Factor, Limits
 from demo.api.prompt_cache import PromptCache
 from tests.agent.conversations import (
@@ -42,6 +43,7 @@ from tests.agent.conversations import (
     user,
 )
 
+FIELDS_OF_REPLIES = ("thinking", "output_config", "temperature")
 SMALL = Limits(window=10_000, max_output=1_000, budget=10_000, factor=Factor(1.0, 0))
 
 
@@ -71,6 +73,71 @@ def test_the_reply_has_room_beside_any_prompt(
     limits = Limits(window, max_output, budget, Factor(1.0, 0))
     assert (limits.reserve, limits.prompt_limit) == (reserve, prompt_limit)
     assert assemble(context(user(1), limits=limits)).max_tokens == reserve
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sent", "reserve"),
+    [
+        (500, 500, 16_000),  # a summary needs its room all the same
+        (32_000, 32_000, 32_000),
+        (64_000, 50_000, 50_000),  # half of the budget
+    ],
+)
+def test_the_room_for_a_reply_follows_the_length_that_was_chosen(
+    wanted: int, sent: int, reserve: int
+) -> None:
+    limits = Limits(200_000, 64_000, 100_000, Factor(1.0, 0), wanted)
+    assert assemble(context(user(1), limits=limits)).max_tokens == sent
+    assert (limits.reserve, limits.prompt_limit) == (reserve, 198_000 - reserve)
+    assert limits.usual_reserve == 16_000
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sent"),
+    [
+        (ReplySettings(), {}),
+        (ReplySettings(effort="low"), {"output_config": {"effort": "low"}}),
+        (ReplySettings(temperature=0.0), {"temperature": 0.0}),
+        (
+            ReplySettings(thinking="adaptive"),
+            {"thinking": {"type": "adaptive", "display": "summarized"}},
+        ),
+        (
+            ReplySettings(thinking="enabled"),
+            {"thinking": {"type": "enabled", "budget_tokens": 8_000}},
+        ),
+        (ReplySettings(thinking="disabled"), {"thinking": {"type": "disabled"}}),
+    ],
+)
+def test_of_the_reply_settings_only_what_was_chosen_is_sent(
+    chosen: ReplySettings, sent: dict[str, Any]
+) -> None:
+    made = context(user(1), limits=Limits(200_000, 64_000, 200_000, Factor(1.0, 0)))
+    body = assemble(replace(made, reply=chosen)).body()
+    assert find_violations(body, sampling=True) == []
+    assert {name: body[name] for name in body if name in FIELDS_OF_REPLIES} == sent
+
+
+def test_a_short_reply_leaves_no_room_for_older_models_to_think() -> None:
+    limits = Limits(200_000, 64_000, 200_000, Factor(1.0, 0), 2_000)
+    made = replace(context(user(1), limits=limits), reply=ReplySettings(thinking="enabled"))
+    assert "thinking" not in assemble(made).body()
+
+
+def test_a_providers_model_is_asked_by_its_id_and_known_by_it() -> None:
+    made = replace(context(user(1)), model="work::claude-sonnet-5-5")
+    assert assemble(made).body()["model"] == "claude-sonnet-5-5"
+    assert made.keeps_thinking
+    assert Factor.start("work::claude-3-opus") == Factor.start("claude-3-opus")
+    assert split_name("local::org/model:8b") == ("local", "org/model:8b")
+    assert split_name("org/model:8b") == ("", "org/model:8b")
+
+
+def test_thinking_of_finished_turns_is_not_sent_where_thinking_is_switched_off() -> None:
+    made = context(user(1), limits=Limits(200_000, 64_000, 200_000, Factor(1.0, 0)))
+    made = replace(made, model="claude-sonnet-5-5")
+    assert made.keeps_thinking
+    assert not replace(made, reply=ReplySettings(thinking="disabled")).keeps_thinking
 
 
 # --- System ---------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client
 from agent.model.api_errors import stream_error
-from agent.model.client import Client, ModelInfo, Spent, choose_retry_wait
+from agent.model.client import Client, Spent, choose_retry_wait
+from agent.model.listing import ModelInfo
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
 from demo.api.protocol import (
@@ -668,6 +669,15 @@ async def test_models_are_listed_with_their_windows(client: Client) -> None:
     assert model.display_name == "Demo (no AI)"
 
 
+async def test_a_model_is_listed_with_what_it_can_be_set_to() -> None:
+    listed = ListedModel(efforts=("low", "max"), thinking=("enabled", "adaptive", "disabled"))
+    with DemoServer(models=[listed]) as server:
+        async with connected(server) as client:
+            [model] = await client.models()
+    assert (model.efforts, model.temperature) == (("low", "max"), False)
+    assert model.thinking == ("adaptive", "enabled", "disabled")
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -679,7 +689,7 @@ async def test_windows_are_read_as_local_servers_tell_them(told: dict[str, objec
     listed = {"object": "list", "data": [{"id": "qwen3", "object": "model", **told}]}
     body = http(json.dumps(listed).encode(), "application/json")
     async with serving(body) as url, connected(url) as client:
-        assert await client.models() == [ModelInfo("qwen3", "qwen3", 32_768, None)]
+        assert await client.models() == [ModelInfo("qwen3", "qwen3", 32_768, temperature=True)]
 
 
 async def test_a_model_list_that_cannot_be_had_is_an_error(
@@ -704,7 +714,7 @@ async def test_ollama_answers_without_counts_cache_or_windows() -> None:
     ) as server:
         server.script.reply(SCRIPTED)
         async with connected(server) as client:
-            assert await client.models() == [ModelInfo("qwen3:8b", "qwen3:8b", None, None)]
+            assert await client.models() == [ModelInfo("qwen3:8b", "qwen3:8b", temperature=True)]
             assert await client.count_tokens(REQUEST) is None
             assert await client.count_tokens(REQUEST) is None
             reply = await client.complete(REQUEST)

@@ -220,10 +220,16 @@ CORRUPTIONS: dict[str, tuple[Callable[[Body], None], str]] = {
     "unknown_ttl": (block(4, 0, cache_control={"type": "ephemeral", "ttl": "1d"}), "5m or 1h"),
     "an_hour_after_five_minutes": (late_hour, "must not come after"),
     "temperature": (top(temperature=0.5), "sampling"),
+    "temperature_in_words": (top(temperature="high"), "number"),
+    "temperature_too_high": (top(temperature=2.5), "0 to 2"),
+    "unknown_effort": (top(output_config={"effort": "huge"}), "effort"),
     "top_k": (top(top_k=5), "sampling"),
     "forced_tool": (top(tool_choice={"type": "tool", "name": "search"}), "forcing"),
     "any_tool": (top(tool_choice={"type": "any"}), "forcing"),
-    "thinking_disabled": (top(thinking={"type": "disabled"}), "disabled"),
+    "thinking_disabled": (
+        top(model="claude-opus-5-5", thinking={"type": "disabled"}),
+        "disabled",
+    ),
     "thinking_budget": (top(thinking={"type": "enabled", "budget_tokens": 2000}), "budget"),
     "document_of_the_assistant": (
         insert(3, 0, {"type": "document", "source": {"type": "text", "data": "x"}}),
@@ -265,6 +271,13 @@ def test_counting_needs_no_max_tokens_and_takes_none() -> None:
     body = {key: value for key, value in request().items() if key not in ("max_tokens", "stream")}
     assert find_violations(body, counting=True) == []
     assert find_violations({**body, "max_tokens": 5}, counting=True)
+
+
+def test_a_temperature_is_valid_only_where_its_server_takes_one() -> None:
+    wanted = request() | {"temperature": 1, "output_config": {"effort": "xhigh"}}
+    assert find_violations(wanted, sampling=True) == []
+    assert find_violations(wanted) == ["temperature: sampling parameters are not supported"]
+    assert find_violations(wanted | {"top_p": 0.9}, sampling=True)
 
 
 @pytest.mark.parametrize("broken", [{"messages": 3}, {"messages": [None]}, {"tools": "x"}, {}])

@@ -674,7 +674,7 @@ async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
     await in_db(make_profile, "kept", edited=True, context_window=50_000)
     url = reverse("admin:chat_modelprofile_refresh")
     models = [
-        ListedModel("kept", window=90_000),
+        ListedModel("kept", window=90_000, efforts=("low",)),
         ListedModel("fresh", window=70_000, max_output=2_000),
     ]
     with DemoServer(models=models) as server:
@@ -685,7 +685,8 @@ async def test_refresh_reads_the_servers_list_and_leaves_edited_profiles(
     assert "The server named 2 models." in page.content.decode()
     fresh = await ModelProfile.objects.aget(name="fresh")
     assert (fresh.context_window, fresh.max_output, fresh.edited) == (70_000, 2_000, False)
-    assert (await ModelProfile.objects.aget(name="kept")).context_window == 50_000
+    kept = await ModelProfile.objects.aget(name="kept")
+    assert (kept.context_window, kept.efforts) == (50_000, ["low"])
 
 
 async def test_refresh_without_a_server_says_so(staff_in_server: AsyncClient) -> None:

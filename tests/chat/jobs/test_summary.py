@@ -31,6 +31,7 @@ from tests.chat.factories import (
     change_messages,
     make_conversation,
     make_profile,
+    make_provider,
     make_turn,
     work,
 )
@@ -356,15 +357,40 @@ def test_no_server_gets_another_ones_key(
     assert "key was not accepted" in compaction.error
 
 
+def test_a_providers_conversation_is_summarised_and_named_by_its_own_server(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    limits = {"context_window": WINDOW, "max_output": MAX_OUTPUT, "tools": False}
+    served = [ListedModel(id="shared", window=WINDOW, max_output=MAX_OUTPUT)]
+    with DemoServer(models=served, api_key="sk-local") as server:
+        provider = make_provider("local", server.base_url, key="sk-local")
+        make_profile("local::shared", provider=provider, temperature=True, **limits)
+        talk.model, talk.reply_settings = "local::shared", {"temperature": 1.5}
+        talk.save()
+        server.script.reply(SUMMARY, when=is_summary).reply("A title", when=is_title)
+        pk = opened(talk)
+        work(pk)
+        compaction = Compaction.objects.get(pk=pk)
+        assert (compaction.status, compaction.model) == (Status.COMPLETED, "local::shared")
+        assert compaction.cost > 0
+        Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
+        tasks.suggest_title(str(talk.pk))
+        talk.refresh_from_db()
+        assert talk.title == "A title"
+        assert {request.body["model"] for request in server.script.requests} == {"shared"}
+        assert len(server.script.count_requests) == 1
+    assert model_server.script.requests == model_server.script.count_requests == []
+
+
 async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     model_server: DemoServer,
 ) -> None:
     refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
     blank = [{"type": "text", "text": " "}]
     empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
-    for made in (llm.new_client(), llm.new_summary_client()):
-        with pytest.raises(AgentError, match="would refuse"):
-            await made.complete(empty)
-        await made.close()
-    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 2
+    made = llm.new_client(llm.load_endpoint("test-model"))
+    with pytest.raises(AgentError, match="would refuse"):
+        await made.complete(empty)
+    await made.close()
+    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
     assert model_server.script.requests == []

@@ -181,6 +181,21 @@ async def test_models_that_think_are_asked_to_show_it(chat: Chat) -> None:
     assert chat.script.requests[0].body["thinking"] == asked
 
 
+async def test_replies_are_asked_for_as_the_user_wants_them(chat: Chat) -> None:
+    await in_db(ModelProfile.objects.update, efforts=["low", "high"], thinking_types=["adaptive"])
+    wanted = {"effort": "high", "thinking": "on", "temperature": 0.5, "max_tokens": 300}
+    await in_db(Conversation.objects.update, reply_settings=wanted)
+    chat.script.reply("So.")
+    tab = await chat.open()
+    tab.say("Think")
+    await tab.next("turn.finished", status="completed")
+    (request,) = chat.script.requests
+    assert request.body["output_config"] == {"effort": "high"}
+    assert request.body["thinking"]["type"] == "adaptive"
+    assert request.body["max_tokens"] == 300
+    assert "temperature" not in request.body  # the API refuses it, and the profile says so
+
+
 async def test_every_other_tab_sees_the_turn_go_on(chat: Chat, lookup: Lookup) -> None:
     chat.script.reply([text("I look."), look("wait")]).reply("There.")
     first = await chat.open()

@@ -7,10 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agent.context.assemble import assemble
+from agent.errors import AgentError
 from chat.errors import Refused
 from chat.models import Conversation, Memory, Message
 from chat.protocol import from_rows
 from chat.queries.conversation import load_state
+from chat.queries.model_server import build_request
 from chat.services import conversations, memories, requests
 from tests.chat.factories import (
     add_messages,
@@ -191,6 +193,34 @@ def test_the_event_adds_up(measured: Conversation) -> None:
     parts = event.breakdown
     assert parts["system"] + parts["tools"] + parts["summary"] + parts["conversation"] == 1_050
     assert parts["reserve"] == 1_000
+
+
+def test_only_what_the_model_has_is_sent_of_the_reply_settings(
+    measured: Conversation, settings: Any
+) -> None:
+    chosen = {"effort": "max", "thinking": "off", "temperature": 0.3, "max_tokens": 2_000}
+    measured.reply_settings = chosen
+    measured.save()
+
+    def sent() -> dict[str, Any]:
+        body = build_request(load_state(measured.pk).context).body()
+        names = ("output_config", "thinking", "temperature", "max_tokens")
+        return {name: body[name] for name in names if name in body}
+
+    assert sent() == {"max_tokens": 2_000}
+    make_profile(temperature=True, max_output=1_500)
+    assert sent() == {"temperature": 0.3, "max_tokens": 1_500}
+    make_profile(efforts=["max"], thinking_types=["adaptive", "disabled"], max_output=1_500)
+    assert sent() == {
+        "output_config": {"effort": "max"},
+        "thinking": {"type": "disabled"},
+        "temperature": 0.3,
+        "max_tokens": 1_500,
+    }
+    assert load_state(measured.pk).limits.reserve == 1_500
+    settings.ANTHROPIC_BASE_URL = ""  # Anthropic's own API takes no temperature
+    with pytest.raises(AgentError):
+        sent()
 
 
 def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,8 @@ from tests.chat.listening import Listener
 pytestmark = pytest.mark.on_both
 
 Listen = Callable[[Conversation], Listener]
+# What PostgreSQL could do otherwise are the statements, and few sequences have them all.
+EXAMPLES = 40 if connection.vendor == "sqlite" else 12
 
 
 @pytest.fixture
@@ -385,7 +388,9 @@ STEPS = st.lists(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=STEPS)
 def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str, int]]) -> None:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from chat.db import in_db
 from chat.errors import Refused
+from chat.html.message import render_message
 from chat.models import Attachment, Conversation, Message
 from chat.services import attachments, branches, conversations, endings, requests
 from chat.services.endings import TurnOutcome
@@ -21,6 +22,7 @@ from chat.services.sweep import sweep
 from demo.api.script import is_chat
 from tests.chat.factories import OWNER, make_conversation, make_user
 from tests.chat.sockets import Chat
+from tests.support.office import document, paragraph, workbook
 from tests.support.pictures import picture
 
 
@@ -51,6 +53,7 @@ def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
         ("book", b"%PDF-1.7\n" + b"<< /Type /Page >>" * 600 + b"<< /Type /Pages >>%%EOF", "pdf"),
         ("main.py", b"print('x')\n", "text"),
         ("notes.png", "\ufeffÜber".encode(), "text"),
+        ("plan.txt", document(paragraph("A plan")), "office"),
     ],
 )
 def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, kind: str) -> None:
@@ -109,6 +112,17 @@ def test_text_and_pdf_are_saved_not_opened(user: User) -> None:
     assert shown["Content-Type"] == "text/plain"
 
 
+def test_of_an_office_file_the_owner_gets_the_original_and_its_text(user: User) -> None:
+    plan = document(paragraph("Größe"))
+    client, response = upload(user, "plan.docx", plan)
+    url = response.json()["url"]
+    shown = client.get(url)
+    assert shown.content == plan
+    assert shown["Content-Type"].endswith("wordprocessingml.document")
+    assert shown["Content-Disposition"] == 'attachment; filename="plan.docx"'
+    assert client.get(f"{url}?text").content.decode() == "Größe"
+
+
 def test_a_file_is_taken_back_by_its_owner_unless_it_was_sent(user: User) -> None:
     client, response = upload(user)
     url = response.json()["url"]
@@ -163,9 +177,18 @@ def test_another_persons_file_cannot_be_sent(user: User, stranger: bool) -> None
     assert not conversation.messages.exists()
 
 
+def test_a_message_says_that_the_text_of_an_office_file_is_read(user: User) -> None:
+    row = attachments.store(user, "plan.docx", document(paragraph("plan " * 500)))
+    assert row.tokens > 400  # of the text: the file has fewer bytes
+    sent = send(user, make_conversation(owner=user), str(row.pk))
+    html = render_message(sent)
+    assert "The model reads its text." in html
+    assert f"/attachments/{row.pk}/?text" in html
+
+
 def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
-    row = attachments.store(user, "plan.png", picture())
+    row = attachments.store(user, "plan.docx", document(paragraph("plan")))
     sent = send(user, conversation, str(row.pk))
     turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
     endings.end_turn(turn.pk, TurnOutcome("completed"))
@@ -206,11 +229,17 @@ async def test_the_bytes_are_in_the_request_and_nowhere_else(chat: Chat) -> None
     data = picture()
     row = await in_db(attachments.store, chat.user, "plan.png", data)
     note = await in_db(attachments.store, chat.user, "note.txt", b"The answer is 42.")
+    costs = workbook({"Costs": "<row><c><v>7</v></c></row>"})
+    sheet = await in_db(attachments.store, chat.user, "costs.xlsx", costs)
     chat.model.script.reply("Seen.", when=is_chat)
     tab = await chat.open()
-    tab.say("What is this?", attachments=[str(row.pk), str(note.pk)])
+    tab.say("What is this?", attachments=[str(row.pk), str(note.pk), str(sheet.pk)])
     await tab.next("turn.finished", status="completed")
-    image, document, text = chat.model.script.requests[-1].body["messages"][-1]["content"][-3:]
+    image, *texts, text = chat.model.script.requests[-1].body["messages"][-1]["content"][-4:]
     assert b64decode(image["source"]["data"]) == inspect("plan.png", data).data
-    assert document["source"]["data"] == "The answer is 42."
+    assert [each["source"]["data"] for each in texts] == [
+        "The answer is 42.",
+        "## Costs\n\n| 7 |\n| --- |",
+    ]
+    assert texts[1]["title"] == "costs.xlsx"
     assert text["text"] == "What is this?"

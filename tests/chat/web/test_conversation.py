@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from chat import metrics
 from chat.db import in_db
-from chat.models import Conversation
+from chat.models import Conversation, Provider
 from chat.models.notices import Notice
 from chat.services import conversations, requests, sweep
 from chat.web import transcript
@@ -25,6 +25,7 @@ from tests.chat.factories import (
     make_compaction,
     make_conversation,
     make_profile,
+    make_provider,
     make_turn,
     make_user,
 )
@@ -192,6 +193,40 @@ def test_settings_are_saved_or_say_why_not(client: Client, conversation: Convers
     assert conversation.system_prompt == "Rhyme."
 
 
+def test_reply_settings_are_those_that_the_model_has(
+    client: Client, conversation: Conversation
+) -> None:
+    address = f"/c/{conversation.pk}/settings/"
+    form = {
+        "threshold": "80",
+        "keep_recent_messages": "6",
+        "summary_max_tokens": "2000",
+        "effort": "low",
+        "thinking": "on",
+        "temperature": "0.5",
+        "max_tokens": "4000",
+    }
+    page = client.get(address).content.decode()
+    assert 'name="max_tokens"' in page
+    assert not [name for name in ("effort", "thinking", "temperature") if f'name="{name}"' in page]
+    assert client.post(address, form).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.reply_settings == {"max_tokens": 4_000}
+    make_profile(efforts=["low", "max"], thinking_types=["adaptive"], temperature=True)
+    page = client.get(address).content.decode()
+    assert "As high as it goes" in page
+    assert "Very high" not in page
+    assert client.post(address, form | {"temperature": "3"}).status_code == 422
+    assert client.post(address, form).status_code == 204
+    conversation.refresh_from_db()
+    chosen = {"effort": "low", "thinking": "on", "temperature": 0.5, "max_tokens": 4_000}
+    assert conversation.reply_settings == chosen
+    make_profile(efforts=[], thinking_types=[])
+    assert client.post(address, form | {"temperature": "", "max_tokens": ""}).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.reply_settings == {"effort": "low", "thinking": "on"}
+
+
 def test_pinned_chats_are_listed_however_old_they_are_and_older_ones_can_be_asked_for(
     client: Client, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +290,20 @@ def test_a_demo_says_so_and_tells_staff_what_to_do(
     assert b"ANTHROPIC_API_KEY" not in page
     User.objects.filter(pk=user.pk).update(is_staff=True)
     assert b"ANTHROPIC_API_KEY" in client.get("/").content
+
+
+def test_beside_the_demo_a_providers_model_is_the_one_to_chat_with(
+    client: Client, settings: Any
+) -> None:
+    settings.DEMO, settings.DEFAULT_MODEL = True, "everlong-demo"
+    make_profile("everlong-demo")
+    make_profile("local::qwen", provider=make_provider("local", "http://127.0.0.1:9"))
+    page = client.get("/").content.decode()
+    assert "Demo server" not in page
+    assert '<option value="local::qwen" selected' in page
+    assert "Local::qwen · local" in page
+    Provider.objects.update(enabled=False)
+    assert "Demo server" in client.get("/").content.decode()
 
 
 # --- Asynchronous views, with the application behind them -----------------------------------------

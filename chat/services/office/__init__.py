@@ -1,0 +1,1 @@
+"""Documents, workbooks and presentations (DOCX, XLSX, PPTX) as text."""

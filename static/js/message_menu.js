@@ -1,0 +1,43 @@
+// The menu of one message: what the answer was, and what is rarely done with a message. It comes on demand, see
+// messages.js.
+
+import { placeBeside } from "./beside.js";
+import { $, $$, make } from "./dom.js";
+import { gettext } from "./gettext.js";
+
+/** `rewrite(model)` asks another model for an answer, `remove()` whether the message shall go. */
+export function openMessageMenu(button, { rewrite, remove }) {
+  const entries = [
+    ...findOtherModels(button.dataset.model).map(({ value, label }) => ({
+      words: gettext("Answer again with {model}", { model: label.trim() }),
+      act: () => rewrite(value),
+    })),
+    { words: gettext("Delete message"), act: remove, danger: true },
+  ];
+  const facts = $(".facts", button.parentNode);
+  const menu = make(
+    "div",
+    { className: "menu-panel message-menu", popover: "auto" },
+    facts && make("p", { className: "quiet" }, facts.textContent),
+    ...entries.map(({ words, act, danger }) => {
+      const onclick = () => {
+        menu.hidePopover(); // first, so that what is done is seen
+        act();
+      };
+      return make(
+        "button",
+        { type: "button", onclick, className: danger ? "danger-text" : "" },
+        words,
+      );
+    }),
+  );
+  menu.addEventListener("toggle", ({ newState }) => newState === "closed" && menu.remove());
+  $("#chat").append(menu);
+  menu.showPopover();
+  placeBeside(menu, button);
+  $("button", menu).focus();
+}
+
+/** The models that may answer instead of an answer's own: `<option>`s; none for a question. */
+const findOtherModels = (model) =>
+  model ? $$("#model option:not([hidden])").filter(({ value }) => value !== model) : [];

@@ -1,0 +1,143 @@
+// The files that go with the next message, above the message box: uploaded at once, sent by id. It comes on
+// demand, see attachments.js.
+
+import { $, announce, make } from "./dom.js";
+import { tokens } from "./figures.js";
+import { gettext, ngettext } from "./gettext.js";
+import { refusal, request } from "./http.js";
+import { showNotice } from "./notice.js";
+import { storage } from "./storage.js";
+
+const MOST = 20;
+const OPENING = 200; // bytes of a text that its chip shows the beginning of
+
+export class Tray {
+  #files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening}
+
+  /** `draftKey`: of those that the draft has. `onChange()` after the files have changed. */
+  constructor({ draftKey, form, textarea, onChange }) {
+    Object.assign(this, { draftKey, form, textarea, onChange });
+    this.list = $("#tray");
+    try {
+      this.#files = JSON.parse(storage.get(this.draftKey) ?? "[]");
+    } catch {
+      // What cannot be read was not kept by this page.
+    }
+    this.#draw();
+  }
+
+  ids = () => this.#files.map((file) => file.id);
+  any = () => this.#files.length > 0;
+  uploading = () => this.#files.some((file) => !file.id);
+
+  sent(ids) {
+    this.#set(this.#files.filter((file) => !ids.includes(file.id)));
+  }
+
+  /** Change the files, keep those that are stored, and show them. */
+  #set(files) {
+    this.#files = files;
+    const stored = files.filter((file) => file.id);
+    storage.set(this.draftKey, stored.length ? JSON.stringify(stored) : "");
+    this.#draw();
+  }
+
+  #draw() {
+    this.list.hidden = !this.#files.length;
+    this.list.replaceChildren(...this.#files.map((file) => chip(file, () => this.#takeBack(file))));
+    this.onChange();
+  }
+
+  #drop(file) {
+    this.#set(this.#files.filter((other) => other !== file));
+    this.textarea.focus();
+  }
+
+  #takeBack(file) {
+    this.#drop(file);
+    // Left there it counts among the files that wait, until it is swept away.
+    if (file.id) request(file.url, { method: "DELETE" }).catch(() => {});
+  }
+
+  // --- Uploading ---
+
+  async add(list) {
+    const room = MOST - this.#files.length;
+    const refused = []; // one may come after another: all of them stay on show
+    const refuse = (words) => {
+      refused.push(make("p", {}, words));
+      showNotice(make("div", {}, ...refused));
+    };
+    if (list.length > room) {
+      refuse(
+        ngettext(
+          "At most {count} file can go with one message.",
+          "At most {count} files can go with one message.",
+          MOST,
+        ),
+      );
+    }
+    await Promise.all(list.slice(0, room).map((source) => this.#upload(source, refuse)));
+  }
+
+  async #upload(source, refuse) {
+    const file = { id: null, name: source.name || "image.png", kind: "", tokens: 0, url: "" };
+    const most = Number(this.form.dataset.mostBytes);
+    if (source.size > most) return refuse(tooBig(file.name, source.size, most));
+    this.#files.push(file);
+    this.#draw();
+    const body = new FormData();
+    body.append("file", source, file.name);
+    const options = { method: "POST", body, signal: null }; // a slow line may take its time
+    const response = await request(this.form.dataset.attachmentsUrl, options).catch(() => null);
+    if (response?.status === 201) Object.assign(file, await response.json());
+    if (!this.#files.includes(file)) return file.id && this.#takeBack(file); // removed meanwhile
+    if (!file.id) {
+      this.#drop(file);
+      return refuse(await whyNotTaken(file.name, response));
+    }
+    if (file.kind === "text")
+      file.opening = (await source.slice(0, OPENING).text()).trim().split("\n")[0];
+    announce(gettext("{name} attached", { name: file.name }));
+    this.#set(this.#files);
+  }
+}
+
+/** A file in the tray. */
+function chip(file, onRemove) {
+  const ariaLabel = gettext("Remove {name}", { name: file.name });
+  const opening = file.opening ? make("span", { className: "opening" }, file.opening) : null;
+  const about = file.id
+    ? gettext("≈ {count} tokens", { count: tokens(file.tokens) })
+    : gettext("Uploading…");
+  const shown =
+    file.kind === "image"
+      ? make("img", { src: file.url, alt: "" })
+      : make("i", { className: file.id ? "icon icon-file" : "spinner" });
+  return make(
+    "li",
+    { className: file.id ? "" : "uploading" },
+    shown,
+    make("span", { className: "row-name" }, file.name, opening),
+    make("span", { className: "quiet" }, about),
+    make("button", { type: "button", className: "icon-button", ariaLabel, onclick: onRemove }, "✕"),
+    file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null,
+  );
+}
+
+function tooBig(name, size, most) {
+  const values = { name, size: Math.round(size / 1e6), most: Math.round(most / 1e6) };
+  return gettext("{name} is {size} MB; files can have at most {most} MB.", values);
+}
+
+async function whyNotTaken(name, response) {
+  if (response?.status === 413)
+    return gettext(
+      "{name} was not accepted: it is larger than the server, or a proxy in front of it, allows.",
+      { name },
+    );
+  return refusal(
+    response,
+    gettext("{name} could not be uploaded. Try again in a moment.", { name }),
+  );
+}
