@@ -57,7 +57,7 @@ def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list
     A fold over the messages in order: what was replaced once stays replaced. It makes
     room down to half the limit: the next file does not move the cut, and the prompt cache holds.
     """
-    sizes = [0 if message.plain else sum(map(_sent_bytes, message.blocks)) for message in messages]
+    sizes = [0 if message.plain else count_sent_bytes(message.blocks) for message in messages]
     first = total = 0  # files before `first` are placeholders
     for index, size in enumerate(sizes):
         total += size
@@ -73,6 +73,11 @@ def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list
         else message
         for index, message in enumerate(messages)
     ]
+
+
+def count_sent_bytes(blocks: Iterable[Block]) -> int:
+    """Bytes that the files of blocks take in a request's body."""
+    return sum(map(_sent_bytes, blocks))
 
 
 def _sent_bytes(block: Block) -> int:

@@ -173,8 +173,7 @@ def next_step(
     none of these is due or possible, send what fits."""
     if situation.asked and not situation.is_breaker_open():
         return Compact(Trigger.TOOL)
-    messages = len(metered.context.messages)
-    load = ContextLoad(metered.used, metered.limits, situation.rounds, messages)
+    load = ContextLoad(metered.used, metered.limits, situation.rounds, metered.context.tail_count)
     trigger = find_trigger(load, policy)
     if policy.enabled and _swaps(metered, policy, situation, trigger):
         return Swap()

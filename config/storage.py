@@ -1,5 +1,6 @@
 """Static files with hashed names, so that browsers may keep them for ever."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,32 +9,41 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from config.bundle import bundle
 
-ENTRY = "main"
+STYLES = "css/base.css"  # they name the files of the typeface
+COMMENT_OR_INDENT = re.compile(rb"/\*.*?\*/\s*|(?<=\n)\s+", re.S)
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Also bundles the page's modules into the one that it loads, and those that this one loads on
-    demand. Where files are not collected (`DEBUG`, tests) the modules are served as they are."""
+    """Also makes what the page loads: one script of its modules, those that come on demand, the
+    typeface, and styles without comments and indentation. Where files are not collected (`DEBUG`,
+    tests) modules and styles are served as they are, and the typeface is the system's."""
 
     support_js_module_import_aggregation = True
 
     def post_process(
         self, paths: dict[str, Any], dry_run: bool = False, **options: Any
     ) -> Iterator[Any]:
-        if _path(ENTRY) in paths and not dry_run:
-
-            def read(name: str) -> str:
-                storage, path = paths[_path(name)]
-                with storage.open(path) as file:
-                    return str(file.read().decode())
-
-            for name, script in bundle(ENTRY, read).items():
-                path = _path(name)
+        if STYLES in paths and not dry_run:
+            made = self._make(paths)
+            for path, content in made.items():
                 self.delete(path)
-                self._save(path, ContentFile(script.encode()))
-                paths = paths | {path: (self, path)}
+                self._save(path, ContentFile(content))
+            paths = paths | {path: (self, path) for path in made}
         yield from super().post_process(paths, dry_run, **options)
 
+    def _make(self, paths: dict[str, Any]) -> dict[str, bytes]:
+        # Not above: a web process needs the storage, and not what cuts fonts.
+        from config.typeface import build_typeface
 
-def _path(name: str) -> str:
-    return f"js/{name}.js"
+        def read(path: str) -> bytes:
+            storage, name = paths[path]
+            with storage.open(name) as file:
+                return bytes(file.read())
+
+        scripts = bundle("main", lambda name: read(f"js/{name}.js").decode())
+        styles = [path for path in paths if path.startswith("css/")]
+        return {
+            **{f"js/{name}.js": script.encode() for name, script in scripts.items()},
+            **{path: COMMENT_OR_INDENT.sub(b"", read(path)) for path in styles},
+            **build_typeface(read(STYLES).decode()),
+        }

@@ -5,12 +5,14 @@ from django.urls import include, path
 
 from chat.web import (
     attachment,
+    composer,
     conversation,
     instructions,
     memory,
     message,
     metrics,
     outline,
+    project,
     sidebar,
     summary,
 )
@@ -22,11 +24,21 @@ message_paths = [
     path("regenerate/", message.message_regenerate, name="message_regenerate"),
     path("switch/", message.message_switch, name="message_switch"),
     path("delete/", message.message_delete, name="message_delete"),
+    path("leave-out/", message.message_leave_out, name="message_leave_out"),
 ]
 version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
     path("revert/", summary.summary_revert, name="summary_revert"),
+    path("sources/", summary.summary_sources, name="summary_sources"),
+]
+project_paths = [
+    path("", project.project, name="project"),
+    path("archive/", project.project_archive, name="project_archive"),
+    path("delete/", project.project_delete, name="project_delete"),
+    path("export.zip", project.project_export_zip, name="project_export"),
+    path("files/", project.project_files, name="project_files"),
+    path("files/<uuid:file>/", project.project_file_delete, name="project_file_delete"),
 ]
 exports = message.conversation_export
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
@@ -48,8 +60,13 @@ urlpatterns = [
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),
     path("c/<uuid:pk>/usage/", message.usage, name="usage"),
     path("c/<uuid:pk>/rename/", conversation.conversation_rename, name="conversation_rename"),
+    path("c/<uuid:pk>/move/", project.conversation_move, name="conversation_move"),
     path("c/<uuid:pk>/settings/", conversation.conversation_settings, name="conversation_settings"),
     path("c/<uuid:pk>/model/", conversation.conversation_model, name="conversation_model"),
+    path("c/<uuid:pk>/models/", composer.model_panel, name="model_panel"),
+    path("c/<uuid:pk>/tools/", composer.tool_panel, name="tool_panel"),
+    path("models/", composer.model_panel, name="first_model_panel"),
+    path("tools/", composer.tool_panel, name="first_tool_panel"),
     path("c/<uuid:pk>/retry/", conversation.conversation_retry, name="conversation_retry"),
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),
@@ -57,6 +74,8 @@ urlpatterns = [
     path("memories/", memory.memory_list, name="memories"),
     path("memories/<int:pk>/", memory.memory_edit, name="memory"),
     path("memories/proposals/<int:pk>/", memory.memory_proposal, name="memory_proposal"),
+    path("projects/", project.project_list, name="projects"),
+    path("projects/<uuid:pk>/", include(project_paths)),
     path("attachments/", attachment.attachment_create, name="attachment_create"),
     path("attachments/<uuid:pk>/", attachment.attachment, name="attachment"),
     path("sidebar/", sidebar.sidebar, name="sidebar"),

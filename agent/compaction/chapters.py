@@ -4,25 +4,19 @@ A compaction appends a chapter, so the bytes before it stay the same and the pro
 Eight of one level are merged into one of the next.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.verify import rests_on
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
-from agent.messages import Message, RawTokens
+from agent.messages import RawTokens
 from agent.search.values import IndexEntry, keep_newest, normalise
 from agent.tokens import TokenCounter
 
 BETWEEN = " · "  # values of one message in the index
-# In place of a gap's text, under the line with the numbers of its messages.
-GAP = (
-    "One of these messages was deleted. The others are being summarised again; until then, search "
-    "has them."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +24,9 @@ class Chapter:
     """A part of the conversation in the model's words, and the user's pins and values in it.
 
     `depth` counts how often its oldest fact was written, `level` how often chapters were merged
-    to come to it. A `gap` has lost its text with a deleted message, and is to be written again.
+    to come to it. A `gap` has lost its text, and is to be written again from the messages that
+    count now. `left_out`: numbers of messages whose pins and values do not count, and which take
+    no pin back, for as long as their user leaves them out of the context.
     """
 
     text: str
@@ -41,6 +37,7 @@ class Chapter:
     pins: tuple[Pin, ...] = ()
     index: tuple[IndexEntry, ...] = ()
     gap: bool = False
+    left_out: tuple[int, ...] = ()
 
     @classmethod
     def join(cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int) -> "Chapter":
@@ -54,6 +51,7 @@ class Chapter:
             level,
             pins=tuple(pin for chapter in chapters for pin in chapter.pins),
             index=tuple(entry for chapter in chapters for entry in chapter.index),
+            left_out=tuple(sorted(list_left_out(chapters))),
         )
 
     @classmethod
@@ -68,6 +66,7 @@ class Chapter:
             tuple(map(Pin.from_list, data.get("pins", ()))),
             tuple(IndexEntry(*entry) for entry in data.get("index", ())),
             data.get("gap", False),
+            tuple(data.get("left_out", ())),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,6 +80,7 @@ class Chapter:
             "pins": [pin.as_list() for pin in self.pins],
             "index": [[entry.value, entry.number, entry.words] for entry in self.index],
             "gap": self.gap,
+            "left_out": list(self.left_out),
         }
 
 
@@ -152,50 +152,32 @@ def limit_chapters(
     return kept
 
 
-def forget_message(
-    chapters: Sequence[Chapter], gone: Message, *, before: int, after: int
-) -> list[Chapter]:
-    """The chapters without anything of a message that is deleted: those that rest on it become
-    gaps, and one that covered nothing else is left out. `before` and `after`: the numbers of the
-    messages beside it, whether they exist or not."""
-    standing = change_pins(chapters, lambda pin: _unretire(pin, gone.number))
-    left = [_forget(chapter, gone, before, after) for chapter in standing]
-    return [chapter for chapter in left if chapter.first <= chapter.through]
-
-
-def _unretire(pin: Pin, number: int) -> Pin:
-    """A pin that a message took back, as it was before that."""
-    return replace(pin, state=PinState.STANDING, by=0) if pin.by == number else pin
-
-
-def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
-    number = gone.number
-    covered = chapter.first <= number <= chapter.through
-    if not covered and not rests_on(chapter.text, gone):
-        return chapter
-    return replace(
-        chapter,
-        text=GAP,
-        gap=True,
-        first=after if chapter.first == number else chapter.first,
-        through=before if chapter.through == number else chapter.through,
-        pins=tuple(pin for pin in chapter.pins if pin.number != number),
-        index=tuple(entry for entry in chapter.index if entry.number != number),
-    )
-
-
 # --- The user's standing instructions -------------------------------------------------------------
+
+
+def list_left_out(chapters: Iterable[Chapter]) -> set[int]:
+    """Numbers of the messages that do not count."""
+    return {number for chapter in chapters for number in chapter.left_out}
 
 
 def list_pins(chapters: Sequence[Chapter]) -> list[Pin]:
     """All of them, the latest last; of those that say the same the latest, though an offer takes no
     other's place."""
     found: dict[str, Pin] = {}
+    left_out = list_left_out(chapters)
     for pin in (pin for chapter in chapters for pin in chapter.pins):
+        if pin.number in left_out:
+            continue
+        pin = unretire(pin, pin.by) if pin.by in left_out else pin
         if pin.state != PinState.OFFERED or pin.key not in found:
             found.pop(pin.key, None)
             found[pin.key] = pin
     return list(found.values())
+
+
+def unretire(pin: Pin, number: int) -> Pin:
+    """A pin without what a message did to it, which may have taken it back."""
+    return replace(pin, state=PinState.STANDING, by=0) if pin.by == number else pin
 
 
 def list_standing(chapters: Sequence[Chapter]) -> list[Pin]:
@@ -256,7 +238,9 @@ def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> l
 def _index(chapters: Sequence[Chapter], budget: int, counter: TokenCounter) -> list[str]:
     """Values in the order of their messages: as many as fit, names before plain numbers, new ones
     before old ones. Where not all would fit with their words, a line a message."""
-    entries = keep_newest([entry for chapter in chapters for entry in chapter.index])
+    left_out = list_left_out(chapters)
+    listed = (entry for chapter in chapters for entry in chapter.index)
+    entries = keep_newest([entry for entry in listed if entry.number not in left_out])
     full = [entry.render() for entry in entries]
     if counter.count("\n".join(full)) <= budget:
         return full

@@ -45,7 +45,8 @@ def plan_compaction(
     there. One that is not automatic and would find nothing keeps the last exchange only. Where the
     number of messages is limited, half of that are kept at most.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
-    too large, only its newest rounds are kept. None: fewer than two messages to summarise.
+    too large, only its newest rounds are kept. None: fewer than two messages to summarise, not
+    counting those of which nothing is sent.
     """
     room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits)
     if first:
@@ -67,7 +68,8 @@ def plan_compaction(
         cut = _start_of_tail(messages, limits, 0, 0, 0, most)
     if sum_sent_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
         cut = max(cut, _start_of_fitting_rounds(messages, policy, limits, room))
-    return Plan(messages[:cut], messages[cut:]) if cut >= 2 else None
+    enough = sum(bool(message.blocks) for message in messages[:cut]) >= 2
+    return Plan(messages[:cut], messages[cut:]) if enough else None
 
 
 def find_protected_first(context: Context, policy: Policy) -> Message | None:
@@ -81,7 +83,8 @@ def list_verbatim(context: Context, planned: Plan) -> set[int]:
     """Numbers of the messages that are sent word for word before a plan is carried out, with those
     that it takes from under a summary to be written again."""
     opening = [message for message in (context.first, context.prompt) if message]
-    return {message.number for message in (*opening, *planned.summarise, *planned.keep)}
+    sent = (message for message in (*planned.summarise, *planned.keep) if message.blocks)
+    return {message.number for message in (*opening, *sent)}
 
 
 def apply_compaction(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:

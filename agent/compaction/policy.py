@@ -24,11 +24,14 @@ class Trigger(StrEnum):
     TOOL = "tool"  # the model asked for it
     MODEL_SWITCH = "model_switch"
     EDIT = "edit"  # by the user's own hand
-    REBUILT = "rebuilt"  # in the background, a chapter whose message was deleted
+    REBUILT = "rebuilt"  # in the background, a chapter that lost its text
+    REWRITE = "rewrite"  # by an administrator, who then compares and decides
 
 
 # Begun where nobody waits.
 BACKGROUND = (Trigger.PREPARED, Trigger.IDLE, Trigger.REBUILT)
+# Those that make no room: no turn waits for them or swaps them in.
+APART = (Trigger.REBUILT, Trigger.REWRITE)
 
 
 class Extent(StrEnum):

@@ -111,6 +111,11 @@ def serialise(message: Message, limit: int = MESSAGE_CHARACTERS) -> str:
     return f"[#{message.number} {message.role}]\n{body}"
 
 
+def _serialise_all(messages: Sequence[Message]) -> str:
+    """The messages in order, without those of which nothing is sent."""
+    return "\n\n".join(serialise(message) for message in messages if message.blocks)
+
+
 def _shortened(message: Message, limit: int) -> str:
     return preview_text(_read_of(message.blocks), limit // 2, limit // 2)
 
@@ -142,7 +147,7 @@ def build_serialised_request(
     messages: Sequence[Message], previous: str, form: Form, *, model: str, max_tokens: int
 ) -> Request:
     """Instructions as system prompt, the material as text in one message."""
-    transcript = "\n\n".join(map(serialise, messages))
+    transcript = _serialise_all(messages)
     parts = [f"<transcript>\n{transcript}\n</transcript>", form.note()]
     if previous:
         parts.insert(0, f"<previous_summary>\n{defuse(previous)}\n</previous_summary>")
@@ -156,7 +161,7 @@ def build_merge_request(
     """Chapters, and where they fit the messages they were written from, to be written as one."""
     parts = [f"<previous_summary>\n{defuse(chapters)}\n</previous_summary>"]
     if originals:
-        transcript = "\n\n".join(map(serialise, originals))
+        transcript = _serialise_all(originals)
         parts.append(f"<transcript>\n{transcript}\n</transcript>")
     parts += [MERGE_NOTE, form.note()]
     return _request("\n\n".join(parts), form, model, max_tokens)
@@ -194,7 +199,7 @@ def build_warm_request(context: Context, covered: Sequence[Message], form: Form)
 def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
     """What is asked after the conversation's own request, with a line for each covered message."""
     first, last = covered[0].number, covered[-1].number
-    outline = "\n".join(render_outline_line(message) for message in covered)
+    outline = "\n".join(render_outline_line(message) for message in covered if message.blocks)
     return "\n\n".join(
         [
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "

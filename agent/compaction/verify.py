@@ -206,13 +206,14 @@ def _with_facts(lines: list[str], facts: Sequence[str]) -> list[str]:
     return [*lines[: at + 1], *facts, *rest]
 
 
-def rests_on(text: str, message: Message) -> bool:
-    """Whether a summary's text, written from other messages, may say what a message says: a line
+def rests_on(text: str, *messages: Message) -> bool:
+    """Whether a summary's text, written from others, may say what one of the messages says: a line
     cites it, or shares a value or content words with it and tells of what came earlier, or of what
     no message supports."""
+    numbers = {message.number for message in messages}
     return any(
-        message.number in find_citations(line)
-        or (_FROM_EARLIER.search(line) and may_tell(line, message))
+        not numbers.isdisjoint(find_citations(line))
+        or (_FROM_EARLIER.search(line) and any(may_tell(line, each) for each in messages))
         for line in text.splitlines()
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from agent.attachments import limit_files
+from agent.attachments import REQUEST_BYTES, count_sent_bytes, limit_files
 from agent.context.history import build_api_messages, merge_neighbours, text_block
 from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
 from agent.context.pruning import prune_message
@@ -64,6 +64,8 @@ class Context:
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
     memory: str = ""  # what the model is told about the user, in every conversation
+    project: str = ""  # what it is told in every conversation of a project
+    files: Message | None = None  # the project's, sent before all other messages
     thinking_from: int = 0  # thinking of older messages was written after another prompt
     show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
@@ -72,7 +74,12 @@ class Context:
     @property
     def message_count(self) -> int:
         """How many messages are sent as they are, not as part of the summary."""
-        return len(self.messages) + (self.first is not None) + (self.prompt is not None)
+        return self.tail_count + (self.first is not None) + (self.prompt is not None)
+
+    @property
+    def tail_count(self) -> int:
+        """How many of the messages after the summary are sent: of some nothing is."""
+        return sum(bool(message.blocks) for message in self.messages)
 
     @property
     def keeps_thinking(self) -> bool:
@@ -91,12 +98,13 @@ class Size:
     summary: RealTokens
     conversation: RealTokens
     tools: RealTokens = RealTokens(0)
+    project: RealTokens = RealTokens(0)  # its instructions and files
     uncertain: RealTokens = RealTokens(0)  # thinking, and see `Message.is_countable`
 
     @property
     def fixed(self) -> RealTokens:
         """What stands before the messages."""
-        return RealTokens(self.system + self.tools + self.summary)
+        return RealTokens(self.system + self.project + self.tools + self.summary)
 
     @property
     def total(self) -> RealTokens:
@@ -122,13 +130,17 @@ def measure(context: Context, counter: TokenCounter) -> Size:
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
     tools = sum(_count(counter, json.dumps(tool, ensure_ascii=False)) for tool in context.tools)
+    files = context.files
+    project = _count(counter, context.project) + (files.tokens if files else 0)
+    uncertain = 0 if files is None or files.is_countable else factor.apply(files.tokens)
     summary = sum(_count(counter, text) for text in render_summary_texts(context.summary))
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
         RealTokens(sum_sent_tokens(sent, context.limits) + thinking),
         tools=factor.apply(RawTokens(tools)),
-        uncertain=RealTokens(sum_sent_tokens(uncountable, context.limits) + thinking),
+        project=factor.apply(RawTokens(project)),
+        uncertain=RealTokens(sum_sent_tokens(uncountable, context.limits) + uncertain + thinking),
     )
 
 
@@ -182,20 +194,23 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     limits = context.limits
     declared = {tool["name"] for tool in context.tools}
     static = [BASE_PROMPT, SEARCH_PROMPT if "search_history" in declared else ""]
-    system = [text_block("\n\n".join(filter(None, [*static, context.system_prompt.strip()])))]
+    own = [context.project, context.system_prompt.strip()]
+    system = [text_block("\n\n".join(filter(None, [*static, *own])))]
     system += map(text_block, render_summary_texts(context.summary))
     if context.memory:
         system.append(text_block(context.memory))
     history = preview_messages(prune_messages(context), limits)
     first = preview_messages([context.first] if context.first else [], limits)
-    sent = limit_files([*first, *history])
+    files = [context.files] if context.files else []
+    room = REQUEST_BYTES - sum(count_sent_bytes(message.blocks) for message in files)
+    sent = limit_files([*first, *history], room)
     messages = build_api_messages(
         sent[len(first) :],
         declared,
         thinking_from=context.thinking_from,
         all_turns=context.keeps_thinking,
     )
-    opening = build_api_messages(sent[: len(first)], declared)
+    opening = build_api_messages([*files, *sent[: len(first)]], declared)
     if gap := _gap_note(context):
         opening.append({"role": "user", "content": [text_block(gap)]})
     if context.prompt and context.prompt != context.first:
@@ -223,6 +238,7 @@ def convert_to_text(context: Context) -> Context:
     """The context with nothing in its messages but text: it can be sent whatever they hold."""
     return replace(
         context,
+        files=context.files and _only_text(context.files),
         first=context.first and _only_text(context.first),
         prompt=context.prompt and _only_text(context.prompt),
         messages=[_only_text(message) for message in context.messages],

@@ -5,8 +5,9 @@ from agent.tools import Tool
 REMEMBER = Tool(
     name="remember",
     description=(
-        "Keep a fact about the user for all their conversations: preferences, names, standing "
-        "decisions. One short sentence, in the user's own words where possible. Not for what "
+        "Keep a fact about the user for their later conversations: preferences, names, standing "
+        "decisions. In a project it is kept for the conversations of that project. "
+        "One short sentence, in the user's own words where possible. Not for what "
         "matters only here. What the user did not say themselves in their last message is kept "
         "only if they agree in the page."
     ),

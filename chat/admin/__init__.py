@@ -13,6 +13,7 @@ from chat.admin import (
     mcp_servers,
     messages,
     model_profiles,
+    projects,
     providers,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "mcp_servers",
     "messages",
     "model_profiles",
+    "projects",
     "providers",
 ]
 

@@ -1,11 +1,10 @@
-"""Re-run and revert: actions of the list, to which a compaction's own page posts too."""
+"""Write again, use or discard what came of it, revert: actions of the list, to which a compaction's
+own page posts too."""
 
-import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
-from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -15,14 +14,15 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
 
+from chat import tasks
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
 from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_money, format_tokens
-from chat.live.runner import runner
+from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
-from chat.services import summaries
+from chat.services import compactions, rewrites, summaries
 
 log = structlog.get_logger(__name__)
 
@@ -53,17 +53,20 @@ def _describe_rewrite(compaction: Compaction) -> str:
 
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:
-    if runner.draining:
-        raise Refused(RefusalCode.SHUTTING_DOWN, "The server is restarting. Try again in a moment.")
-    begun = summaries.open_rerun(compaction.pk, owner=runner.owner, by=user_id)
-    # In a sync view, this runs in the event loop that serves the request: the runner's.
-    async_to_sync(_start)(begun)
-    return begun.compaction_id
+    begun = rewrites.begin_rewrite(compaction.pk, by=user_id)
+    if not put_in_queue(tasks.compact, begun):
+        compactions.fail(begun, compactions.NO_QUEUE)
+    return begun
 
 
-async def _start(begun: summaries.CompactionTurn) -> None:
-    # A context of its own: the turn outlives the request, and must not be bound to its threads.
-    contextvars.Context().run(runner.start, begun)
+def _replace(compaction: Compaction, user_id: int | None) -> int:
+    rewrites.use_rewrite(compaction.pk)
+    return compaction.pk
+
+
+def _discard(compaction: Compaction, user_id: int | None) -> int:
+    rewrites.discard_rewrite(compaction.pk)
+    return compaction.pk
 
 
 def _revert(compaction: Compaction, user_id: int | None) -> int:
@@ -74,12 +77,29 @@ def _revert(compaction: Compaction, user_id: int | None) -> int:
 RERUN = Action(
     name="rerun",
     question="Write the summary again?",
-    explanation="The model reads the same messages again and writes a new version of the summary. "
-    "The conversation is locked meanwhile. If it fails, the present summary stays.",
+    explanation="In the background, the model reads the same messages again and writes a new "
+    "version of the summary. Nothing is replaced: you compare the two first, and decide then.",
     button="Write again",
     run=_rerun,
-    done="The summary is being written again.",
+    done="The summary is being written again. Reload this page to compare the two.",
     describe=_describe_rewrite,
+)
+REPLACE = Action(
+    name="replace",
+    question="Use the summary that was written again?",
+    explanation="It takes the place of the present summary, which stays in this list: to revert "
+    "brings it back.",
+    button="Use it",
+    run=_replace,
+    done="It is the current summary now.",
+)
+DISCARD = Action(
+    name="discard",
+    question="Discard the summary that was written again?",
+    explanation="The present summary stays as it is.",
+    button="Discard",
+    run=_discard,
+    done="Discarded. Nothing was replaced.",
 )
 REVERT = Action(
     name="revert",

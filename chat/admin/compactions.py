@@ -9,9 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from agent.compaction.differences import compare_summaries, count_changes
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.policy import REASON_WORDS, Engine
-from chat.admin.actions import RERUN, REVERT, confirm_action
+from agent.compaction.policy import APART, REASON_WORDS, Engine
+from chat.admin.actions import DISCARD, REPLACE, RERUN, REVERT, confirm_action
 from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
@@ -108,7 +109,7 @@ def _tokens(row: Compaction) -> str:
 
 
 def _saved(row: Compaction) -> str:
-    frees_nothing = row.trigger in (Compaction.Trigger.EDIT, Compaction.Trigger.REBUILT)
+    frees_nothing = row.trigger in (Compaction.Trigger.EDIT, *APART)
     if row.status != Compaction.Status.COMPLETED or not row.tokens_before or frees_nothing:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
@@ -188,7 +189,7 @@ class CompactionAdmin(ReadOnlyAdmin):
     search_fields = ("conversation__title", "conversation__owner__username", "conversation__id")
     search_help_text = "Title, owner or id of the conversation."
     ordering = ("-created_at",)
-    actions = ("rerun", "revert")
+    actions = ("rerun", "replace", "discard", "revert")
     fieldsets = (
         (
             None,
@@ -217,12 +218,20 @@ class CompactionAdmin(ReadOnlyAdmin):
     )
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Who may rerun and revert: nothing else can be changed here."""
+        """Who may write again, decide on it and revert: nothing else can be changed here."""
         return request.user.has_perm("chat.change_compaction")
 
     @admin.action(description="Write selected summaries again…", permissions=["operate"])
     def rerun(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
         return confirm_action(self, request, queryset, RERUN)
+
+    @admin.action(description="Use selected summaries that wait…", permissions=["operate"])
+    def replace(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
+        return confirm_action(self, request, queryset, REPLACE)
+
+    @admin.action(description="Discard selected summaries that wait…", permissions=["operate"])
+    def discard(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
+        return confirm_action(self, request, queryset, DISCARD)
 
     @admin.action(description="Revert selected summaries…", permissions=["operate"])
     def revert(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
@@ -297,6 +306,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         context |= {
             "operate": self.has_operate_permission(request),
             "current": describe_state(obj, obj.conversation) == "current",
+            **_compare(obj),
             "checkbox": ACTION_CHECKBOX_NAME,
             "list_url": list_url(Compaction),
             "summary": render_summary_html(obj.conversation_id, obj.summary),
@@ -315,6 +325,25 @@ class CompactionAdmin(ReadOnlyAdmin):
             "audit": list_facts({k: v for k, v in obj.audit.items() if k not in FINDINGS}),
         }
         return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _compare(compaction: Compaction) -> dict[str, Any]:
+    """Of a summary that was written again and not decided on: that it is `waiting`, and once it is
+    written, what it says otherwise than the current one."""
+    states = (Compaction.Status.RUNNING, Compaction.Status.READY)
+    if compaction.trigger != Compaction.Trigger.REWRITE or compaction.status not in states:
+        return {}
+    current = compaction.conversation.compaction
+    if compaction.status == Compaction.Status.RUNNING:
+        return {"waiting": True}
+    sections = compare_summaries(current.summary if current else "", compaction.summary)
+    return {
+        "waiting": True,
+        "compared": current,
+        "moved_on": compaction.conversation.compaction_id != compaction.replaces_id,
+        "sections": sections,
+        "counts": count_changes(sections),
+    }
 
 
 def _covered(compaction: Compaction) -> QuerySet[Message]:

@@ -95,7 +95,7 @@ class ConversationAdmin(ReadOnlyAdmin):
                     ("title", "id"),
                     ("owner", "model"),
                     ("messages_link", "created_at", "updated_at"),
-                    ("pinned", "archived"),
+                    ("project", "pinned", "archived"),
                 )
             },
         ),
@@ -193,8 +193,8 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
         ),
         (
             "Of that",
-            f"system {size.system:,} · tools {size.tools:,} · summary {size.summary:,} · "
-            f"conversation {rest:,}",
+            f"system {size.system:,} · project {size.project:,} · tools {size.tools:,} · "
+            f"summary {size.summary:,} · conversation {rest:,}",
         ),
         ("Tokens in / out", f"{conversation.input_tokens:,} / {conversation.output_tokens:,}"),
         (

@@ -58,7 +58,7 @@ class MessageAdmin(ReadOnlyAdmin):
             None,
             {
                 "fields": (
-                    ("conversation", "number", "position", "active"),
+                    ("conversation", "number", "position", "active", "left_out"),
                     ("role", "status", "stop_reason"),
                     ("model", "tokens", "reply_cost"),
                     ("created_at", "turn", "parent"),

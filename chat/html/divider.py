@@ -82,6 +82,7 @@ TRIGGER_WORDS = {
     Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
     Trigger.EDIT: gettext_lazy("edited by you"),
     Trigger.REBUILT: gettext_lazy("a chapter written again"),
+    Trigger.REWRITE: gettext_lazy("written again by an administrator"),
 }
 
 

@@ -50,6 +50,17 @@ Part = dict[str, Any]
 def render_message(
     message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
 ) -> str:
+    """`_render_article`, marked where the message is left out: that is no part of what is cached,
+    and the page changes it without another article."""
+    html = _render_article(message, variants, facts)
+    if message.left_out:
+        html = mark_safe(html.replace("<article", "<article data-left-out", 1))
+    return html
+
+
+def _render_article(
+    message: Message, variants: Variants | None = None, facts: AnswerFacts | None = None
+) -> str:
     """The `<article>` of one message, with the way to its siblings where it has any. Assistant
     messages are read with `message.turn`. `facts`: of a page that it is a part of."""
     turn = message.turn if message.role == Message.Role.ASSISTANT else None

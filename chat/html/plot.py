@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 
+from agent.compaction.policy import APART
 from agent.messages import Usage
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
@@ -75,7 +76,7 @@ def _plot(conversation: Conversation, trigger: int) -> Plot | None:
         reverted=False,
         through__active=True,
         finished_at__isnull=False,
-    ).exclude(trigger__in=(Compaction.Trigger.EDIT, Compaction.Trigger.REBUILT))
+    ).exclude(trigger__in=(Compaction.Trigger.EDIT, *APART))
     ends = list(compacted.order_by("-pk").values_list("finished_at", flat=True)[:MOST])
     times = dict(rows.values_list("position", "created_at")[:MOST])
     marks = []

@@ -29,7 +29,9 @@ def write_title(conversation_id: UUID) -> None:
     conversation = wanted.first()
     if conversation is None or conversation.title_edited:
         return
-    opening = Message.objects.filter(conversation=conversation, active=True, position__lt=2)
+    opening = Message.objects.filter(
+        conversation=conversation, active=True, position__lt=2, left_out=False
+    )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
     spent: Spent = []
     model = settings.SUMMARY_MODEL or conversation.model

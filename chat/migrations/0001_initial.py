@@ -71,6 +71,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Project',
+            fields=[
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=100)),
+                ('instructions', models.TextField(blank=True)),
+                ('model', models.CharField(blank=True, help_text="Of its new conversations; empty: the site's default.", max_length=200)),
+                ('context_budget', models.PositiveIntegerField(blank=True, help_text="Tokens, of conversations without one of their own; empty: the site's default.", null=True)),
+                ('archived', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('changed_at', models.DateTimeField(auto_now=True)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='projects', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['name', 'created_at'],
+            },
+        ),
+        migrations.CreateModel(
             name='Message',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -83,6 +100,7 @@ class Migration(migrations.Migration):
                 ('pasted', models.JSONField(blank=True, help_text='Parts of its text that its author did not type: [start, end] in characters; null: unknown.', null=True)),
                 ('tokens', models.PositiveIntegerField(default=0, help_text="Raw cl100k_base count, before the model's factor.")),
                 ('sent_in_part', models.BooleanField(default=False, help_text='It was too long for a request, which held a preview of it.')),
+                ('left_out', models.BooleanField(default=False, help_text='The user keeps it out of the context; it is shown and kept.')),
                 ('calls', models.JSONField(blank=True, default=dict, help_text='How its tool calls ended, by id: {text, omitted, failed, seconds}.')),
                 ('status', models.CharField(choices=[('complete', 'Complete'), ('streaming', 'Streaming'), ('interrupted', 'Interrupted'), ('failed', 'Failed')], default='complete', max_length=12)),
                 ('stop_reason', models.CharField(blank=True, max_length=40)),
@@ -144,7 +162,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('messages', models.PositiveIntegerField(help_text='How many messages it read.')),
-                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt')], max_length=12)),
+                ('trigger', models.CharField(choices=[('auto', 'Auto'), ('manual', 'Manual'), ('prepared', 'Prepared'), ('idle', 'Idle'), ('overflow', 'Overflow'), ('iterations', 'Iterations'), ('messages', 'Messages'), ('tool', 'Tool'), ('model_switch', 'Model Switch'), ('edit', 'Edit'), ('rebuilt', 'Rebuilt'), ('rewrite', 'Rewrite')], max_length=12)),
                 ('focus', models.TextField(blank=True)),
                 ('engine', models.CharField(blank=True, help_text='The request builder.', max_length=40)),
                 ('engine_reason', models.CharField(blank=True, max_length=200)),
@@ -193,9 +211,10 @@ class Migration(migrations.Migration):
                 ('keep_first_message', models.BooleanField(default=True, help_text='The first user message is always sent verbatim.')),
                 ('compaction_settings', models.JSONField(blank=True, default=dict, help_text="Fields of agent.compaction.policy.Policy that differ from the site's.")),
                 ('pruned_through', models.PositiveIntegerField(default=0, help_text='Large tool results up to this number are sent as previews.')),
-                ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers]}: what the user has switched on.')),
+                ('tool_settings', models.JSONField(blank=True, default=dict, help_text='{web: bool, mcp: [names of servers], mcp_allowed: [names], off: [history, memory]}: what the user has switched.')),
                 ('reply_settings', models.JSONField(blank=True, default=dict, help_text='{effort, thinking: on or off, temperature, max_tokens}: what the user has chosen of them. Sent where the model has it; what is missing is left to the model.')),
                 ('memory_text', models.TextField(blank=True, help_text='What the model was told of the user when the last turn began.')),
+                ('project_parts', models.JSONField(blank=True, default=dict, help_text='{instructions, files, budget}: what it has of its project since its last turn began; see agent.attachments for the files.')),
                 ('next_number', models.PositiveIntegerField(default=1, help_text='Of the next message.')),
                 ('history_version', models.BigIntegerField(default=0, help_text='Changed by every write to its messages, so that a process knows whether what it keeps of them is current.')),
                 ('meter_valid_from', models.PositiveIntegerField(default=0, help_text='Usage reported by messages numbered below this no longer describes the context.')),
@@ -209,6 +228,7 @@ class Migration(migrations.Migration):
                 ('compaction_cost', models.FloatField(default=0.0, help_text='US dollars.')),
                 ('compaction', models.ForeignKey(blank=True, help_text='The current version; newer completed ones were reverted, older ones superseded.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chat.compaction')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='conversations', to='chat.project')),
             ],
         ),
         migrations.AddField(
@@ -226,8 +246,10 @@ class Migration(migrations.Migration):
                 ('message_number', models.PositiveIntegerField(blank=True, help_text="The user's message that was being answered.", null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
+                ('deleted_at', models.DateTimeField(blank=True, help_text='Deleted for now: it can be restored for some seconds.', null=True)),
                 ('conversation', models.ForeignKey(blank=True, help_text='The conversation where it was said; empty: none, or a deleted one.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chat.conversation')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='chat.project')),
             ],
             options={
                 'verbose_name_plural': 'memories',
@@ -245,6 +267,7 @@ class Migration(migrations.Migration):
                 ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memory_proposals', to='chat.conversation')),
                 ('memory', models.ForeignKey(blank=True, help_text='The fact to forget.', null=True, on_delete=django.db.models.deletion.CASCADE, to='chat.memory')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memory_proposals', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chat.project')),
             ],
         ),
         migrations.CreateModel(
@@ -302,6 +325,7 @@ class Migration(migrations.Migration):
                 ('original_size', models.PositiveIntegerField(default=0, help_text='Bytes.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(blank=True, help_text='It is sent with all conversations of this project, and belongs to no message.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='files', to='chat.project')),
                 ('messages', models.ManyToManyField(help_text='None: not sent yet. An edit shares them.', related_name='attachments', to='chat.message')),
             ],
         ),
@@ -337,11 +361,19 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='memory',
-            constraint=models.UniqueConstraint(fields=('owner', 'key'), name='memory_key'),
+            constraint=models.UniqueConstraint(condition=models.Q(('project', None)), fields=('owner', 'key'), name='memory_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='memory',
+            constraint=models.UniqueConstraint(fields=('project', 'key'), name='project_memory_key'),
         ),
         migrations.AddConstraint(
             model_name='memoryproposal',
-            constraint=models.UniqueConstraint(fields=('owner', 'kind', 'key'), name='memory_proposal_key'),
+            constraint=models.UniqueConstraint(condition=models.Q(('project', None)), fields=('owner', 'kind', 'key'), name='memory_proposal_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='memoryproposal',
+            constraint=models.UniqueConstraint(fields=('project', 'kind', 'key'), name='project_memory_proposal_key'),
         ),
         migrations.AddField(
             model_name='searchentry',

@@ -11,6 +11,7 @@ from chat.models.mcp_server import McpServer
 from chat.models.memory import Memory, MemoryProposal
 from chat.models.message import Message
 from chat.models.model_profile import ModelProfile
+from chat.models.project import Project
 from chat.models.provider import Provider
 from chat.models.search_entry import SearchEntry
 from chat.models.turn import Turn
@@ -24,6 +25,7 @@ __all__ = [
     "MemoryProposal",
     "Message",
     "ModelProfile",
+    "Project",
     "Provider",
     "SearchEntry",
     "Turn",

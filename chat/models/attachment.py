@@ -6,11 +6,12 @@ from django.conf import settings
 from django.db import models
 
 from chat.models.message import Message
+from chat.models.project import Project
 
 
 class Attachment(models.Model):
-    """A file that a user sends along. Messages refer to it from their blocks by its id; the bytes
-    are read only when a request goes out."""
+    """A file that a user sends along, or keeps with a project. Messages refer to it from their
+    blocks by its id; the bytes are read only when a request goes out."""
 
     class Kind(models.TextChoices):
         IMAGE = "image"
@@ -24,6 +25,14 @@ class Attachment(models.Model):
     )
     messages = models.ManyToManyField(
         Message, related_name="attachments", help_text="None: not sent yet. An edit shares them."
+    )
+    project = models.ForeignKey(
+        Project,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="files",
+        help_text="It is sent with all conversations of this project, and belongs to no message.",
     )
     kind = models.CharField(max_length=6, choices=Kind)
     name = models.CharField(max_length=200, help_text="As the user's file was called.")

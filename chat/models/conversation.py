@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
+from chat.models.project import Project
 
 
 class ConversationSet(models.QuerySet["Conversation"]):
@@ -23,6 +24,9 @@ class Conversation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations"
+    )
+    project = models.ForeignKey(
+        Project, null=True, blank=True, on_delete=models.SET_NULL, related_name="conversations"
     )
     title = models.CharField(max_length=200, blank=True)
     title_edited = models.BooleanField(
@@ -85,7 +89,8 @@ class Conversation(models.Model):
     tool_settings = models.JSONField(
         default=dict,
         blank=True,
-        help_text="{web: bool, mcp: [names of servers]}: what the user has switched on.",
+        help_text="{web: bool, mcp: [names of servers], mcp_allowed: [names], "
+        "off: [history, memory]}: what the user has switched.",
     )
     reply_settings = models.JSONField(
         default=dict,
@@ -95,6 +100,12 @@ class Conversation(models.Model):
     )
     memory_text = models.TextField(
         blank=True, help_text="What the model was told of the user when the last turn began."
+    )
+    project_parts = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="{instructions, files, budget}: what it has of its project since its last turn "
+        "began; see agent.attachments for the files.",
     )
     next_number = models.PositiveIntegerField(default=1, help_text="Of the next message.")
     history_version = models.BigIntegerField(

@@ -2,10 +2,21 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+
+from chat.models.project import Project
+
+
+class _Kept(models.Manager["Memory"]):
+    """Facts that are not deleted."""
+
+    def get_queryset(self) -> models.QuerySet["Memory"]:
+        return super().get_queryset().filter(deleted_at=None)
 
 
 class Memory(models.Model):
-    """One fact about a user, which every conversation of theirs is told."""
+    """One fact about a user, which every conversation of theirs is told, or with a project those of
+    that project."""
 
     class Source(models.TextChoices):
         AGENT = "agent"
@@ -13,6 +24,9 @@ class Memory(models.Model):
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memories"
+    )
+    project = models.ForeignKey(
+        Project, null=True, blank=True, on_delete=models.CASCADE, related_name="memories"
     )
     text = models.CharField(max_length=500)
     key = models.CharField(max_length=500, help_text="The text as duplicates are told by.")
@@ -30,10 +44,21 @@ class Memory(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Deleted for now: it can be restored for some seconds."
+    )
+
+    objects = _Kept()
+    everything: models.Manager["Memory"] = models.Manager()
 
     class Meta:
         verbose_name_plural = "memories"
-        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="memory_key")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "key"], condition=Q(project=None), name="memory_key"
+            ),
+            models.UniqueConstraint(fields=["project", "key"], name="project_memory_key"),
+        ]
 
     def __str__(self) -> str:
         return self.text
@@ -49,6 +74,9 @@ class MemoryProposal(models.Model):
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memory_proposals"
+    )
+    project = models.ForeignKey(
+        Project, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     kind = models.CharField(max_length=8, choices=Kind)
     text = models.CharField(max_length=500)
@@ -66,7 +94,14 @@ class MemoryProposal(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["owner", "kind", "key"], name="memory_proposal_key")
+            models.UniqueConstraint(
+                fields=["owner", "kind", "key"],
+                condition=Q(project=None),
+                name="memory_proposal_key",
+            ),
+            models.UniqueConstraint(
+                fields=["project", "kind", "key"], name="project_memory_proposal_key"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -53,6 +53,9 @@ class Message(models.Model):
     sent_in_part = models.BooleanField(
         default=False, help_text="It was too long for a request, which held a preview of it."
     )
+    left_out = models.BooleanField(
+        default=False, help_text="The user keeps it out of the context; it is shown and kept."
+    )
     calls = models.JSONField(
         default=dict,
         blank=True,

@@ -269,6 +269,15 @@ class MessageDeleted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MessagesLeftOut(Event):
+    """Messages that the context does without from now on, or that are put back into it."""
+
+    type = "messages.left_out"
+    ids: list[int]
+    left_out: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BranchChanged(Event):
     """Another branch is shown after the position `after`."""
 
@@ -287,6 +296,13 @@ class ConversationUpdated(Event):
 class ConversationDeleted(Event):
     type = "conversation.deleted"
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectsChanged(Event):
+    """One has come, gone, or has another name."""
+
+    type = "projects.changed"
 
 
 @dataclass(frozen=True, slots=True)

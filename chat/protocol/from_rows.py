@@ -141,6 +141,7 @@ def context_usage(state: RequestState) -> ContextUsage:
         note=_explain_estimate(state),
         breakdown={
             "system": state.size.system,
+            "project": state.size.project,
             "tools": state.size.tools,
             "summary": state.size.summary,
             "conversation": max(0, state.used - state.size.fixed),

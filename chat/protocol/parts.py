@@ -7,6 +7,7 @@ class Breakdown(TypedDict):
     """Tokens."""
 
     system: int
+    project: int
     tools: int
     summary: int
     conversation: int

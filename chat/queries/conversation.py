@@ -23,6 +23,7 @@ from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile, reply_settings_for
 from chat.queries.model_server import get_counter
+from chat.queries.projects import make_files_message
 from chat.queries.tails import Row, Tail, find_thinking, load_tail, read_tails
 from chat.queries.tools import declare_tools
 
@@ -112,7 +113,7 @@ class RequestState:
 
     def due(self) -> Trigger | None:
         """Why the next request needs a compaction; None where it needs none."""
-        load = ContextLoad(self.used, self.limits, self.rounds, len(self.context.messages))
+        load = ContextLoad(self.used, self.limits, self.rounds, self.context.tail_count)
         return find_trigger(load, self.policy)
 
 
@@ -161,6 +162,8 @@ def load_state_for(
         ),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
+        project=conversation.project_parts.get("instructions", ""),
+        files=make_files_message(conversation),
         thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
         reply=reply_settings_for(profile, conversation),

@@ -15,7 +15,9 @@ async def export_markdown(conversation: Conversation) -> AsyncIterator[str]:
     yield f"# {conversation}\n"
     async for row in _rows(conversation, active=True):
         who = "You" if row.role == Message.Role.USER else row.model or "Assistant"
-        yield f"\n## #{row.number} {who}, {row.created_at:%Y-%m-%d %H:%M} UTC\n\n{row.text}\n"
+        left_out = ", left out of the context" if row.left_out else ""
+        when = f"{row.created_at:%Y-%m-%d %H:%M} UTC{left_out}"
+        yield f"\n## #{row.number} {who}, {when}\n\n{row.text}\n"
 
 
 async def export_json(conversation: Conversation) -> AsyncIterator[str]:
@@ -41,6 +43,7 @@ def _message(row: Message) -> dict[str, Any]:
         "number": row.number,
         "parent": row.parent.number if row.parent else None,
         "shown": row.active,
+        "left_out": row.left_out,
         "role": row.role,
         "blocks": row.blocks,
         "status": row.status,

@@ -105,13 +105,19 @@ def does_model_think(model_id: str, base_url: str) -> bool:
 
 def limits_for(profile: ModelProfile, conversation: Conversation) -> Limits:
     """Sizes for a conversation with a model: the budget is never more than the window."""
-    budget = conversation.context_budget or settings.CONTEXT_BUDGET
+    budget = conversation.context_budget or default_budget(conversation)
     return Limits(
         window=profile.context_window,
         max_output=profile.max_output,
         budget=min(profile.context_window, budget),
         factor=Factor(profile.token_factor, profile.token_samples),
     )
+
+
+def default_budget(conversation: Conversation) -> int:
+    """Tokens of the budget that its project, or else the site, gives a conversation."""
+    of_project: int | None = conversation.project_parts.get("budget")
+    return of_project or settings.CONTEXT_BUDGET
 
 
 def reply_settings_for(profile: ModelProfile, conversation: Conversation) -> ReplySettings:

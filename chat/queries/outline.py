@@ -25,6 +25,7 @@ class OwnTurn:
 
     number: int
     words: str
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +55,20 @@ class ChapterEntry:
 @dataclass(frozen=True, slots=True)
 class Outline:
     """`length`: positions of the branch; `covered`: those of the chapters. `pinned`: positions of
-    the messages that the pins stand in."""
+    the messages that the pins stand in. `left_out`: runs of positions, as (start, length), of what
+    the context does without."""
 
     chapters: Sequence[ChapterEntry]
     recent: OwnTurns
     pins: Sequence[Pin]
     pinned: Sequence[int]
+    left_out: Sequence[tuple[int, int]]
     covered: int
     length: int
 
 
 def load_outline(conversation: Conversation) -> Outline:
-    """In four statements, whatever the conversation holds."""
+    """In five statements, whatever the conversation holds."""
     chapters = read_chapters(conversation.compaction)
     pins = list_standing(chapters)
     ends = [number for each in chapters for number in (each.first, each.through)]
@@ -77,6 +80,7 @@ def load_outline(conversation: Conversation) -> Outline:
         recent=list_own_turns(conversation, after=chapters[-1].through if chapters else 0),
         pins=pins,
         pinned=sorted({places[pin.number][0] for pin in pins if pin.number in places}),
+        left_out=_find_runs(_load_left_out(conversation)),
         covered=sum(each.length for each in entries),
         length=next(iter(head[:1]), -1) + 1,
     )
@@ -91,10 +95,11 @@ def list_own_turns(
         rows = rows.filter(number__lt=before)
     # The results of tools are messages of the user's too.
     said = rows.exclude(blocks__0__type="tool_result").order_by("-position")
-    found = list(said.values_list("number", Left("text", 4 * WORDS))[: PAGE + 1])
+    columns = said.values_list("number", Left("text", 4 * WORDS), "left_out")
+    found = list(columns[: PAGE + 1])
     turns = [
-        OwnTurn(number, shorten_text(" ".join(text.split()), WORDS))
-        for number, text in reversed(found[:PAGE])
+        OwnTurn(number, shorten_text(" ".join(text.split()), WORDS), left_out)
+        for number, text, left_out in reversed(found[:PAGE])
     ]
     return OwnTurns(turns, after, turns[0].number if len(found) > PAGE else 0)
 
@@ -108,6 +113,24 @@ def find_number_at(conversation: Conversation, position: int) -> int | None:
 
 def _load_branch(conversation: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=conversation, active=True)
+
+
+def _load_left_out(conversation: Conversation) -> Iterable[int]:
+    """Positions of the messages that are left out, in order."""
+    rows = _load_branch(conversation).filter(left_out=True).order_by("position")
+    return rows.values_list("position", flat=True)
+
+
+def _find_runs(positions: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbouring positions as (start, length)."""
+    runs: list[tuple[int, int]] = []
+    for position in positions:
+        start, length = runs[-1] if runs else (position, 0)
+        if position == start + length:
+            runs[-1:] = [(start, length + 1)]
+        else:
+            runs.append((position, 1))
+    return runs
 
 
 def _load_places(

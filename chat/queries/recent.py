@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Left
 
 from accounts.models import User
@@ -25,13 +25,14 @@ class Recent:
 
 
 def list_recent(user: User) -> list[Recent]:
-    """Newest first, without temporary and archived ones. One query, whatever they hold."""
+    """Newest first, without temporary and archived ones, and those of archived projects. One query,
+    whatever they hold."""
     answers = Message.objects.filter(
         conversation=OuterRef("pk"), active=True, role=Message.Role.ASSISTANT
     ).exclude(text="")
     rows = (
         Conversation.objects.of(user)
-        .filter(archived=False, temporary=False)
+        .filter(Q(project=None) | Q(project__archived=False), archived=False, temporary=False)
         .only("title", "updated_at", "compressed_context")
         .annotate(
             answer=Subquery(answers.order_by("-position").values(start=Left("text", OPENING))[:1])

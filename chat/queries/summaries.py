@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
 from agent.compaction.plan import Plan
-from agent.compaction.policy import Extent, Trigger
+from agent.compaction.policy import APART, Extent, Trigger
 from agent.engine import plan_next
 from agent.messages import Message as AgentMessage
 from agent.tokens import Model
@@ -77,9 +77,9 @@ def split_at(messages: Sequence[AgentMessage], through: int) -> Plan:
 
 
 def find_running(conversation: Conversation) -> Compaction | None:
-    """The compaction that is being written; not a rebuilt chapter, which frees nothing."""
+    """The compaction that is being written; not one that makes no room."""
     running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
-    return running.exclude(trigger=Trigger.REBUILT).first()
+    return running.exclude(trigger__in=APART).first()
 
 
 def find_ready(conversation: Conversation) -> Compaction | None:
@@ -90,6 +90,7 @@ def find_ready(conversation: Conversation) -> Compaction | None:
             status=Compaction.Status.READY,
             replaces=conversation.compaction_id,
         )
+        .exclude(trigger__in=APART)
         .select_related("first", "through")
         .order_by("-pk")
         .first()
@@ -98,10 +99,14 @@ def find_ready(conversation: Conversation) -> Compaction | None:
 
 def has_ready(conversation: Conversation) -> bool:
     """Whether there is one."""
-    found = read_values(
-        Compaction, ["replaces"], conversation=conversation.pk, status=Compaction.Status.READY
+    columns = ["replaces", "trigger"]
+    ready = read_values(
+        Compaction, columns, conversation=conversation.pk, status=Compaction.Status.READY
     )
-    return (conversation.compaction_id,) in found
+    return any(
+        replaces == conversation.compaction_id and trigger not in APART
+        for replaces, trigger in ready
+    )
 
 
 def find_ready_by_hand(

@@ -42,6 +42,7 @@ class Row:
     tokens: int
     pasted: Sequence[tuple[int, int]] | None
     sent_in_part: bool
+    left_out: bool
     status: str
     stop_reason: str
     model: str
@@ -193,9 +194,10 @@ def _make_tail(
     messages = [to_agent_message(row) for row in rows]
     first = next(map(to_agent_message, first_rows), None)
     prompt = None
-    if through and messages and not _holds_prompt(messages):
+    if through and any(m.blocks for m in messages) and not _holds_prompt(messages):
         branch = Message.objects.filter(conversation=conversation, active=True)
-        prompt = _read_prompt_before(branch, through[2])
+        row = find_prompt_before(branch, through[2])
+        prompt = to_agent_message(row) if row and not row.left_out else None
     return Tail(
         conversation.history_version,
         through,
@@ -204,7 +206,7 @@ def _make_tail(
         find_pauses(rows),
         _weigh(rows),
         _find_imported(rows),
-        first=first if first and first.role == "user" else None,
+        first=first if first and first.role == "user" and first.blocks else None,
         prompt=prompt,
     )
 
@@ -226,12 +228,11 @@ def _group(messages: QuerySet[Message]) -> dict[UUID, list[Row]]:
     return grouped
 
 
-def _read_prompt_before(branch: QuerySet[Message], position: int) -> AgentMessage | None:
+def find_prompt_before(branch: QuerySet[Message], position: int) -> Row | None:
     """The last message of a person up to a position; the rounds of its turn follow."""
     users = branch.filter(position__lte=position, role=Message.Role.USER)
     last = users.exclude(blocks__0__type="tool_result").order_by("-position")
-    rows = (Row(*values) for values in last.values_list(*_READ)[:1])
-    return next(map(to_agent_message, rows), None)
+    return next((Row(*values) for values in last.values_list(*_READ)[:1]), None)
 
 
 def _holds_prompt(messages: Sequence[AgentMessage]) -> bool:
@@ -259,21 +260,31 @@ def find_pauses(rows: Sequence[Row]) -> list[float]:
 
 
 def to_agent_message(row: Row | Message) -> AgentMessage:
-    """A message as requests see it: empty, where the model declined to write it."""
-    refused = row.stop_reason == Message.REFUSED
+    """A message as requests see it: empty, where the model declined to write it or the user has
+    left it out."""
+    message = read_original(row)
+    return replace(message, blocks=[], tokens=RawTokens(0)) if _is_unsent(row) else message
+
+
+def read_original(row: Row | Message) -> AgentMessage:
+    """A message as it was written, whatever requests hold of it."""
     return AgentMessage(
         row.number,
         cast(Role, row.role),
-        [] if refused else row.blocks,
-        RawTokens(0 if refused else row.tokens),
+        row.blocks,
+        RawTokens(row.tokens),
         row.pasted,
         find_thinking(row),
         row.created_at.timestamp(),
     )
 
 
+def _is_unsent(row: Row | Message) -> bool:
+    return row.left_out or row.stop_reason == Message.REFUSED
+
+
 def find_thinking(row: Row | Message) -> RealTokens:
     """What was reported of the thinking that is sent of a message."""
-    usage = (row.usage or {}) if row.stop_reason != Message.REFUSED else {}
+    usage = {} if _is_unsent(row) else row.usage or {}
     details = usage.get("output_tokens_details") or {}
     return RealTokens(int(details.get("thinking_tokens") or 0))

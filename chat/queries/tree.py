@@ -61,8 +61,14 @@ def find_newest_leaf(message: Message) -> Message:
 
 def leads_through(message: Message, tip: Message) -> bool:
     """Whether the way from the first message to `tip` goes through `message`, an active one."""
-    joint = tip if tip.active else load_path_to_active(tip)[-1]
+    joint = find_joint(tip)
     return joint.active and joint.position >= message.position
+
+
+def find_joint(tip: Message) -> Message:
+    """Where the way to `tip` leaves the active branch; its first message, where it never was on
+    it."""
+    return tip if tip.active else load_path_to_active(tip)[-1]
 
 
 def find_next_towards(message: Message, tip: Message) -> Message | None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from accounts.models import User
 from agent.messages import Block, sanitise_text
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment
+from chat.models import Attachment, Project
 from chat.services import files
 
 MOST_PER_MESSAGE = 20
@@ -26,8 +26,8 @@ UNSENT_KEPT = timedelta(days=1)
 
 def store(user: User, name: str, data: bytes) -> Attachment:
     """Keep a file of the user's that is about to be sent. Refused where it cannot be sent."""
-    name = sanitise_text(PurePath(name).name).strip()[:200] or "file"
-    if Attachment.objects.filter(owner=user, messages=None).count() >= MOST_UNSENT:
+    unsent = Attachment.objects.filter(owner=user, messages=None, project=None)
+    if unsent.count() >= MOST_UNSENT:
         raise Refused(
             RefusalCode.TOO_MANY_FILES,
             ngettext(
@@ -36,9 +36,26 @@ def store(user: User, name: str, data: bytes) -> Attachment:
                 MOST_UNSENT,
             ).format(count=MOST_UNSENT),
         )
-    found = files.inspect(name, data)
+    name = clean_name(name)
+    return keep(user, name, data, files.inspect(name, data))
+
+
+def clean_name(name: str) -> str:
+    """A file's name as it is kept."""
+    return sanitise_text(PurePath(name).name).strip()[:200] or "file"
+
+
+def keep(
+    user: User,
+    name: str,
+    data: bytes,
+    found: files.CheckedFile,
+    project: Project | None = None,
+) -> Attachment:
+    """Store a file, of a `project` or to be sent, as it was `found` to be."""
     attachment = Attachment(
         owner=user,
+        project=project,
         kind=found.kind,
         name=name,
         media_type=found.media_type,
@@ -75,7 +92,8 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
         found = Attachment.objects.in_bulk(wanted)
     except (ValueError, ValidationError):
         found, wanted = {}, [UUID(int=0)]
-    own = [found[pk] for pk in wanted if pk in found and found[pk].owner_id == user.pk]
+    known = (found[pk] for pk in wanted if pk in found)
+    own = [each for each in known if each.owner_id == user.pk and not each.project_id]
     if len(own) < len(wanted):
         raise Refused(
             RefusalCode.FILE_GONE,
@@ -104,8 +122,8 @@ def make_reference(attachment: Attachment) -> Block:
 
 
 def discard(attachments: QuerySet[Attachment]) -> int:
-    """Delete those that no message holds; their files go when this is committed."""
-    unused = list(attachments.filter(messages=None))
+    """Delete those that no message or project holds; their files go when this is committed."""
+    unused = list(attachments.filter(messages=None, project=None))
     with transaction.atomic():
         Attachment.objects.filter(pk__in=[each.pk for each in unused]).delete()
         delete_files(unused)

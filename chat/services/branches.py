@@ -21,9 +21,15 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import BranchChanged, Event, MessageDeleted
 from chat.queries import tree
 from chat.queries.conversation import load_state
-from chat.queries.tails import to_agent_message
+from chat.queries.tails import read_original
 from chat.services import attachments, compactions, gaps, requests, turns
-from chat.services.conversations import load_owned, refuse_if_busy
+from chat.services.conversations import (
+    load_owned,
+    lock_message,
+    refuse_if_busy,
+    refuse_if_hidden,
+    refuse_if_left_out,
+)
 from chat.services.history import change_history
 
 
@@ -45,8 +51,8 @@ def edit_message(
     kept = [block for block in old.blocks if block["type"] != "text"]
     prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()))
     with transaction.atomic():
-        conversation, old = _locked(user, conversation_id, message_id)
-        if not to_agent_message(old).is_prompt:
+        conversation, old = lock_message(user, conversation_id, message_id)
+        if not read_original(old).is_prompt:
             raise Refused(
                 RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
             )
@@ -61,7 +67,7 @@ def regenerate(
     """Answer again what an answer answers; the old one and what followed it stay as a branch.
     `model` answers this once, "": the conversation's own."""
     with transaction.atomic():
-        conversation, answer = _locked(user, conversation_id, message_id)
+        conversation, answer = lock_message(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
@@ -108,7 +114,7 @@ def send_as_branch(
 def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
     """Show the branch through a message, to where it was written on last."""
     with transaction.atomic():
-        conversation, message = _locked(user, conversation_id, message_id)
+        conversation, message = lock_message(user, conversation_id, message_id)
         _show(conversation, tree.find_newest_leaf(message))
         _settle(conversation)
         _tell_usage(conversation)
@@ -120,12 +126,8 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
     their text (`chat.services.gaps`). If it was the last message, its nearest sibling is shown:
     nothing else would lead there."""
     with transaction.atomic():
-        conversation, message = _locked(user, conversation_id, message_id)
-        if not message.active:
-            raise Refused(
-                RefusalCode.NOT_SHOWN,
-                gettext("The message is on another branch. Switch to it first."),
-            )
+        conversation, message = lock_message(user, conversation_id, message_id)
+        refuse_if_hidden(message)
         gone = _with_results(message)
         last = not conversation.messages.filter(
             active=True, position__gt=gone[-1].position
@@ -146,20 +148,13 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
         _tell_usage(conversation)
 
 
-def _locked(user: User, conversation_id: UUID, message_id: int) -> tuple[Conversation, Message]:
-    """A user's conversation, locked and idle, and one of its messages."""
-    conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
-    message = conversation.messages.select_related("parent").get(pk=message_id)
-    refuse_if_busy(conversation)
-    return conversation, message
-
-
 def _prompt_of(answer: Message) -> Message:
     """The user's message that an answer, perhaps after rounds of tools, goes back to."""
     row = answer
     while row.parent is not None:
         row = row.parent
-        if to_agent_message(row).is_prompt:
+        if read_original(row).is_prompt:
+            refuse_if_left_out(row)
             return row
     raise Refused(
         RefusalCode.NOTHING_TO_ANSWER, gettext("There is no message of yours before this answer.")
@@ -173,7 +168,7 @@ def _with_results(message: Message) -> list[Message]:
     results = [
         row
         for row in message.children.all()
-        if row.role == Message.Role.USER and not to_agent_message(row).is_prompt
+        if row.role == Message.Role.USER and not read_original(row).is_prompt
     ]
     return [message, *results]
 

@@ -69,7 +69,7 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
             pin
             for chapter in read_chapters(compaction.replaces)
             for pin in chapter.pins
-            if pin.edited
+            if pin.edited and pin.number not in chapter.left_out
         ],
     )
 

@@ -42,6 +42,7 @@ NO_QUEUE = gettext_noop(
     "The task queue cannot be reached. Nothing was lost; check that Redis is running."
 )
 CANCELLED = gettext_noop("Cancelled. Nothing was changed.")
+DISCARDED = "Discarded by an administrator."
 SUPERSEDED = "Superseded before it was used."  # only the admin shows it
 CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")
 
@@ -119,13 +120,8 @@ def commit_ready(state: RequestState) -> RequestState | None:
     compaction = find_ready(conversation)
     if compaction is None:
         return None
-    numbers = list(load_covered(compaction).values_list("number", flat=True))
-    # A message that took another's place since then has a newer number.
-    unchanged = (
-        len(numbers) == compaction.messages and max(numbers, default=0) == compaction.through.number
-    )
     with transaction.atomic():
-        if not unchanged:
+        if not covers_what_it_read(compaction):
             discard_preparations(conversation)
             return None
         if not end(compaction, Compaction.Status.COMPLETED, of=(Compaction.Status.READY,)):
@@ -142,6 +138,20 @@ def commit_ready(state: RequestState) -> RequestState | None:
         announce_end(compaction)
         emit(conversation_group(conversation.pk), from_rows.context_usage(after))
     return after
+
+
+def is_writing(conversation: Conversation) -> bool:
+    """Whether anything is being written: there is one at a time."""
+    running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
+    return running.exists()
+
+
+def covers_what_it_read(compaction: Compaction) -> bool:
+    """Whether a version's range still holds the messages that it was written from."""
+    numbers = list(load_covered(compaction).values_list("number", flat=True))
+    # A message that took another's place since then has a newer number.
+    newest = max(numbers, default=0)
+    return len(numbers) == compaction.messages and newest == compaction.through.number
 
 
 def discard_preparations(conversation: Conversation) -> None:

@@ -14,13 +14,14 @@ from accounts.models import User
 from agent.messages import Usage, sanitise_text
 from agent.model.client import Spent
 from chat.errors import RefusalCode, Refused
-from chat.models import Attachment, Conversation, Turn
+from chat.models import Attachment, Conversation, Message, Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.protocol.events import ConversationDeleted
 from chat.queries.conversation import load_state
 from chat.queries.model_profiles import find_default_name, is_offered, load_profile
-from chat.services import attachments
+from chat.queries.tails import Row
+from chat.services import attachments, projects
 from config.rows import read_values
 
 TITLE_LENGTH = 200
@@ -36,13 +37,26 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
     return Conversation.objects.of(user).get(pk=conversation_id)
 
 
-def create(user: User, model: str = "", *, temporary: bool = False) -> Conversation:
-    """An empty conversation with the given model, or the default one where it is not offered. A
-    temporary one is not listed."""
-    if not is_offered(model):
-        model = find_default_name()
+def create(
+    user: User,
+    model: str = "",
+    *,
+    temporary: bool = False,
+    project: Project | None = None,
+    tool_settings: Mapping[str, Any] | None = None,
+) -> Conversation:
+    """An empty conversation with the given model, or where that is not offered the project's or the
+    default one. A temporary one is not listed."""
+    wanted = [model, project.model if project else ""]
+    model = next(filter(is_offered, wanted), "") or find_default_name()
     with transaction.atomic():
-        conversation = Conversation.objects.create(owner=user, model=model, temporary=temporary)
+        conversation = Conversation.objects.create(
+            owner=user,
+            model=model,
+            temporary=temporary,
+            project=project,
+            tool_settings=dict(tool_settings or {}),
+        )
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation
 
@@ -171,6 +185,8 @@ def change_settings(conversation: Conversation, values: Mapping[str, Any]) -> No
             changed["meter_valid_from"] = row.next_number
         if changed:
             Conversation.objects.filter(pk=row.pk).update(**changed)
+            row.refresh_from_db()
+            projects.refresh_parts(row, load_profile(row.model))  # which files fit may have changed
             emit_later(
                 conversation_group(row.pk), lambda: from_rows.context_usage(load_state(row.pk))
             )
@@ -198,6 +214,31 @@ def _tell_deleted(conversation_id: UUID, owner_id: int) -> None:
     event = ConversationDeleted(str(conversation_id))
     emit(conversation_group(conversation_id), event)
     emit(user_group(owner_id), event)
+
+
+def lock_message(
+    user: User, conversation_id: UUID, message_id: int
+) -> tuple[Conversation, Message]:
+    """A user's conversation, locked and idle, and one of its messages."""
+    conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
+    message = conversation.messages.select_related("parent").get(pk=message_id)
+    refuse_if_busy(conversation)
+    return conversation, message
+
+
+def refuse_if_hidden(message: Message) -> None:
+    """Refused (`not_shown`) for a message of another branch than the one that is shown."""
+    if not message.active:
+        raise Refused(
+            RefusalCode.NOT_SHOWN, gettext("The message is on another branch. Switch to it first.")
+        )
+
+
+def refuse_if_left_out(prompt: Message | Row) -> None:
+    """Refused (`left_out`) for a message that the context does without: no answer could know it."""
+    if prompt.left_out:
+        words = gettext("Message #{number}, which this answers, is left out. Put it back first.")
+        raise Refused(RefusalCode.LEFT_OUT, words.format(number=prompt.number))
 
 
 def refuse_if_busy(conversation: Conversation | UUID) -> None:

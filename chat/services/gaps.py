@@ -1,23 +1,26 @@
-"""Chapters that lost their text with a deleted message: emptied in every version of the summary,
-and written again in the background from the messages that are left."""
+"""Chapters that lost their text, because a message was deleted, left out or put back: emptied in
+every version of the summary, and written again in the background from the messages that count."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from django.db import transaction
 
-from agent.compaction import chapters as state_of_summary
-from agent.compaction.chapters import GAP, Chapter
+from agent.compaction import gaps
+from agent.compaction.chapters import Chapter
+from agent.compaction.gaps import GAP, NOTHING_LEFT
 from agent.compaction.job import WrittenSummary
 from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Trigger
+from agent.messages import Message as AgentMessage
 from chat.models import Compaction, Conversation, Message
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries import model_server, summaries, tree
 from chat.queries.conversation import RequestState, load_state, policy_for
 from chat.queries.model_profiles import limits_for, load_profile
-from chat.queries.tails import to_agent_message
+from chat.queries.tails import read_original, to_agent_message
 from chat.services import compactions
 from chat.services.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.preparations import is_breaker_open, is_over_budget
@@ -46,13 +49,13 @@ def forget_message(conversation: Conversation, message: Message) -> bool:
 
 def _forget(version: Compaction, message: Message) -> None:
     next_one = tree.find_next_towards(message, version.through)
-    chapters = state_of_summary.forget_message(
+    chapters = gaps.forget_message(
         summaries.read_chapters(version),
-        to_agent_message(message),
+        read_original(message),
         before=message.parent.number if message.parent else message.number - 1,
         after=next_one.number if next_one else message.number + 1,
     )
-    version.chapters = [chapter.as_dict() for chapter in chapters]
+    _set_chapters(version, chapters)
     version.audit = {key: value for key, value in version.audit.items() if key not in _QUOTING}
     # It stays for its costs, though nothing may be left of it: the neighbours tell what it covered.
     left = message.parent or next_one or message.children.first()
@@ -60,6 +63,55 @@ def _forget(version: Compaction, message: Message) -> None:
         version.first = next_one or left
     if left and version.through_id == message.pk:
         version.through = left
+
+
+def leave_out(conversation: Conversation, messages: Sequence[Message]) -> bool:
+    """Take messages of the shown branch out of every version of the summary for as long as they are
+    left out: the chapters that rest on one of them lose their text. Whether the current version
+    changed."""
+
+    def change(chapters: list[Chapter], rows: Sequence[Message]) -> list[Chapter]:
+        return gaps.leave_out_messages(chapters, [read_original(row) for row in rows])
+
+    return _change_versions(conversation, messages, change)
+
+
+def put_back(conversation: Conversation, messages: Sequence[Message]) -> bool:
+    """The way back: what is written of the messages' ranges is written again with them. Whether the
+    current version changed."""
+
+    def change(chapters: list[Chapter], rows: Sequence[Message]) -> list[Chapter]:
+        return gaps.put_back_messages(chapters, {row.number for row in rows})
+
+    return _change_versions(conversation, messages, change)
+
+
+def _change_versions(
+    conversation: Conversation,
+    messages: Sequence[Message],
+    change: Callable[[list[Chapter], Sequence[Message]], list[Chapter]],
+) -> bool:
+    """Change the chapters of all versions whose branch leads through some of the messages, given
+    those, and say again what the conversation's summary is."""
+    compactions.discard_preparations(conversation)
+    changed = []
+    for version in conversation.compactions.select_related("through"):
+        joint = tree.find_joint(version.through)
+        through = [row for row in messages if joint.active and row.position <= joint.position]
+        before = summaries.read_chapters(version)
+        if through and (after := change(before, through)) != before:
+            _set_chapters(version, after)
+            changed.append(version)
+    _restate(conversation, changed)
+    current = compactions.restate_current(conversation)
+    affected = current is not None and current in changed
+    if current and affected:
+        redraw(current)
+    return affected
+
+
+def _set_chapters(version: Compaction, chapters: Sequence[Chapter]) -> None:
+    version.chapters = [chapter.as_dict() for chapter in chapters]
 
 
 def _restate(conversation: Conversation, versions: list[Compaction], *fields: str) -> None:
@@ -98,33 +150,44 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         if conversation is None:  # deleted while the task waited
             return None
         current = conversation.compaction
-        gap = next((c for c in summaries.read_chapters(current) if c.gap), None)
-        if gap is None or not conversation.owner.is_active or _is_occupied(conversation):
+        gap = _next_gap(conversation, current)
+        if gap is None or not conversation.owner.is_active or compactions.is_writing(conversation):
             return None
         state = load_state(conversation_id)
         if is_breaker_open(state, unseen=True) or is_over_budget(state):
             return None
-        covered = summaries.load_numbered(conversation, gap.first, gap.through)
-        planned = Plan([to_agent_message(row) for row in covered], state.context.messages)
+        planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(state, planned, Trigger.REBUILT, turn_id=None, previous=current).pk
 
 
-def _is_occupied(conversation: Conversation) -> bool:
-    running = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.RUNNING)
-    return running.exists()
+def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
+    """The oldest chapter without text of which a model can read anything. One whose messages are
+    all left out says just that."""
+    for chapter in summaries.read_chapters(current):
+        if not chapter.gap:
+            continue
+        if any(message.blocks for message in _read_covered(conversation, chapter)):
+            return chapter
+        empty = replace(chapter, text=NOTHING_LEFT)
+        _store_filled(conversation, _fill_all(conversation, [empty]))
+    return None
+
+
+def _read_covered(conversation: Conversation, chapter: Chapter) -> list[AgentMessage]:
+    rows = summaries.load_numbered(conversation, chapter.first, chapter.through)
+    return [to_agent_message(row) for row in rows]
 
 
 def fill(task: SummaryTask, written: WrittenSummary) -> bool:
     """Store a chapter that was written again, in every version that lacks it. Where none does any
     more, or its messages changed meanwhile, the compaction fails instead: False."""
-    chapter = written.chapters[-1]
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update(no_key=True).get(
             pk=task.compaction.conversation_id
         )
-        lacking = [v for v in conversation.compactions.all() if _fill(v, chapter)]
+        filled = _fill_all(conversation, written.chapters)
         if (
-            lacking
+            filled
             and covers_the_same(task)
             and compactions.end(
                 task.compaction,
@@ -134,11 +197,7 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
                 audit=written.audit,
             )
         ):
-            _restate(conversation, lacking)
-            if current := compactions.restate_current(conversation):
-                redraw(current)
-            state = load_state(conversation.pk)
-            emit(conversation_group(conversation.pk), from_rows.context_usage(state))
+            state = _store_filled(conversation, filled)
             task.compaction.tokens_after = state.used
             task.compaction.save(update_fields=["tokens_after"])
             compactions.announce_end(task.compaction)
@@ -147,13 +206,22 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
     return False
 
 
-def _fill(version: Compaction, written: Chapter) -> bool:
-    """Put a chapter's new text into its gap; False where the version has no such gap."""
-    chapters = summaries.read_chapters(version)
-    ends = (written.first, written.through)
-    gaps = [i for i, c in enumerate(chapters) if c.gap and (c.first, c.through) == ends]
-    for index in gaps:
-        # Written from the originals, whatever it was before; pins and values were kept.
-        chapters[index] = replace(chapters[index], text=written.text, gap=False, depth=1)
-    version.chapters = [chapter.as_dict() for chapter in chapters]
-    return bool(gaps)
+def _fill_all(conversation: Conversation, written: Sequence[Chapter]) -> list[Compaction]:
+    """The versions that lack the last of some chapters, with it; not stored yet."""
+    filled = []
+    for version in conversation.compactions.all():
+        chapters = gaps.fill_gap(summaries.read_chapters(version), written)
+        if chapters is not None:
+            _set_chapters(version, chapters)
+            filled.append(version)
+    return filled
+
+
+def _store_filled(conversation: Conversation, filled: list[Compaction]) -> RequestState:
+    """Store them and tell the page. The conversation as it is then."""
+    _restate(conversation, filled)
+    if current := compactions.restate_current(conversation):
+        redraw(current)
+    state = load_state(conversation.pk)
+    emit(conversation_group(conversation.pk), from_rows.context_usage(state))
+    return state

@@ -55,7 +55,12 @@ def _set_state(compaction_id: int, pin: Pin, state: PinState) -> Compaction:
 
 def _replace(chapters: list[Chapter], pin: Pin, changed: Pin) -> list[Chapter]:
     """The latest that says it gets its new words beside it; all that say it are removed."""
-    *_, latest = (chapter for chapter in chapters if pin in chapter.pins)
+    *_, (place, at) = (
+        (place, at)
+        for place, chapter in enumerate(chapters)
+        for at, each in enumerate(chapter.pins, 1)
+        if (each.number, each.key) == (pin.number, pin.key)
+    )
     removed = change_pins(
         chapters,
         lambda each: (
@@ -64,8 +69,6 @@ def _replace(chapters: list[Chapter], pin: Pin, changed: Pin) -> list[Chapter]:
             else each
         ),
     )
-    place = chapters.index(latest)
-    at = latest.pins.index(pin) + 1
     pins = removed[place].pins
     removed[place] = replace(removed[place], pins=(*pins[:at], changed, *pins[at:]))
     return removed

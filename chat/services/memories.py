@@ -1,13 +1,15 @@
-"""What is remembered about a user: facts of one sentence, sent with every conversation of
-theirs."""
+"""What is remembered about a user: facts of one sentence, sent with every conversation of theirs,
+or with those of one project."""
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
@@ -20,12 +22,14 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
+from chat.queries.tools import is_off
 from config.rows import read_values
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
 MAX_PROPOSALS = 20  # of one user that wait for a decision
 PROPOSALS_KEPT = timedelta(days=14)
+UNDO = timedelta(seconds=30)  # the page offers it for 8; the rest is for a slow line
 HEADING = """\
 # What is remembered of the user
 
@@ -41,19 +45,21 @@ def remember(
     text: str,
     source: Memory.Source,
     *,
+    project_id: UUID | None = None,
     conversation_id: UUID | None = None,
     message_number: int | None = None,
 ) -> tuple[Memory, bool]:
-    """Keep a fact; one that is known already is found by its words. With it, whether it is new.
-    The place where it was said is stored too.
+    """Keep a fact, of a project or in general; one that is known there already is found by its
+    words. With it, whether it is new. The place where it was said is stored too.
 
     Refused where it is empty or too long, or there are too many.
     """
     text, key = _checked(text)
     with transaction.atomic():
-        known = Memory.objects.filter(owner=owner_id, key=key).first()
+        known = list_told(owner_id, project_id).filter(key=key).first()
         if known:
             return known, False
+        _deleted(owner_id).filter(key=key, project=project_id).delete()
         if Memory.objects.filter(owner=owner_id).count() >= MAX_MEMORIES:
             raise Refused(
                 RefusalCode.TOO_MANY_MEMORIES,
@@ -69,25 +75,40 @@ def remember(
             "conversation_id": conversation_id,
             "message_number": message_number,
         }
-        return Memory.objects.get_or_create(owner_id=owner_id, key=key, defaults=values)
+        place = {"owner_id": owner_id, "project_id": project_id, "key": key}
+        return Memory.objects.get_or_create(**place, defaults=values)
 
 
 def edit(memory: Memory, text: str) -> None:
     """Change a fact; where another says the same already, this one gives way to it."""
     text, key = _checked(text)
     with transaction.atomic():
-        if Memory.objects.filter(owner=memory.owner_id, key=key).exclude(pk=memory.pk).exists():
+        told = list_told(memory.owner_id, memory.project_id)
+        if told.filter(key=key).exclude(pk=memory.pk).exists():
             memory.delete()
             return
+        _deleted(memory.owner_id).filter(key=key, project=memory.project_id).delete()
         memory.text, memory.key, memory.source = text, key, Memory.Source.USER
         memory.save()
 
 
-def recall(owner_id: int, query: str = "") -> list[Memory]:
-    """All facts of a user, oldest first; with a query those that share a word with it, best
-    first."""
-    mine = Memory.objects.filter(owner=owner_id)
-    rows = list(mine.select_related("conversation").order_by("pk"))
+def list_told(owner_id: int, project_id: UUID | None) -> QuerySet[Memory]:
+    """What the conversations of a project, or those of none, are told: general facts, and those of
+    the project."""
+    places = Q(project=None) | Q(project=project_id) if project_id else Q(project=None)
+    return Memory.objects.filter(places, owner=owner_id)
+
+
+def list_all(owner_id: int) -> QuerySet[Memory]:
+    """All facts of a user, oldest first, with where they were said and belong."""
+    rows = Memory.objects.filter(owner=owner_id)
+    return rows.select_related("conversation", "project").order_by("pk")
+
+
+def recall(owner_id: int, query: str = "", project_id: UUID | None = None) -> list[Memory]:
+    """The facts that a conversation is told, oldest first; with a query those that share a word
+    with it, best first."""
+    rows = list(list_told(owner_id, project_id).order_by("pk"))
     words = set(re.findall(r"\w+", query.casefold()))
     if not words:
         return rows
@@ -96,10 +117,26 @@ def recall(owner_id: int, query: str = "") -> list[Memory]:
 
 
 def forget(owner_id: int, memory_id: int) -> str:
-    """Delete a fact; its text. Raises Memory.DoesNotExist."""
+    """Delete a fact for now; its text. Raises Memory.DoesNotExist."""
     memory = Memory.objects.get(owner=owner_id, pk=memory_id)
-    memory.delete()
+    Memory.objects.filter(pk=memory.pk).update(deleted_at=timezone.now())
     return memory.text
+
+
+def restore(owner_id: int, memory_id: int) -> Memory:
+    """A fact that was deleted a moment ago, as it was. Raises Memory.DoesNotExist where it is too
+    late."""
+    _deleted(owner_id).filter(pk=memory_id).update(deleted_at=None)
+    return Memory.objects.get(owner=owner_id, pk=memory_id)
+
+
+def _deleted(owner_id: int) -> QuerySet[Memory]:
+    return Memory.everything.filter(owner=owner_id, deleted_at__isnull=False)
+
+
+def delete_forgotten() -> int:
+    """Delete for good what was not restored in time."""
+    return Memory.everything.filter(deleted_at__lt=timezone.now() - UNDO).delete()[0]
 
 
 # --- Proposals ------------------------------------------------------------------------------------
@@ -108,28 +145,41 @@ def forget(owner_id: int, memory_id: int) -> str:
 def propose_fact(
     owner_id: int, text: str, conversation_id: UUID, message_number: int
 ) -> MemoryProposal | None:
-    """Ask the user whether to keep a fact; None where it is known already. Refused as by
-    `remember`, and where too many proposals wait."""
+    """Ask the user whether to keep a fact, of the conversation's project if it has one; None where
+    it is known already. Refused as by `remember`, and where too many proposals wait."""
     text, key = _checked(text)
-    if Memory.objects.filter(owner=owner_id, key=key).exists():
+    project_id = find_project(conversation_id)
+    if list_told(owner_id, project_id).filter(key=key).exists():
         return None
     place = {"conversation_id": conversation_id, "message_number": message_number}
-    return _propose(owner_id, MemoryProposal.Kind.REMEMBER, key, text=text, **place)
+    same = {"owner_id": owner_id, "project_id": project_id, "key": key}
+    return _propose({"kind": MemoryProposal.Kind.REMEMBER} | same, text=text, **place)
+
+
+def find_project(conversation_id: UUID) -> UUID | None:
+    """The id of the project that a conversation belongs to."""
+    row = Conversation.objects.filter(pk=conversation_id).values_list("project", flat=True).first()
+    assert row is None or isinstance(row, UUID)
+    return row
 
 
 def propose_to_forget(memory: Memory, conversation_id: UUID, message_number: int) -> MemoryProposal:
     """Ask the user whether to delete a fact. Refused where too many proposals wait."""
     place = {"conversation_id": conversation_id, "message_number": message_number}
-    kind = MemoryProposal.Kind.FORGET
-    return _propose(memory.owner_id, kind, memory.key, text=memory.text, memory=memory, **place)
+    same = {
+        "kind": MemoryProposal.Kind.FORGET,
+        "owner_id": memory.owner_id,
+        "project_id": memory.project_id,
+        "key": memory.key,
+    }
+    return _propose(same, text=memory.text, memory=memory, **place)
 
 
-def _propose(
-    owner_id: int, kind: MemoryProposal.Kind, key: str, **values: object
-) -> MemoryProposal:
+def _propose(same: dict[str, Any], **values: object) -> MemoryProposal:
+    """The proposal by what tells it from others: kind, owner, project and key."""
     with transaction.atomic():
-        waiting = list_proposals(owner_id)
-        if known := waiting.filter(kind=kind, key=key).first():
+        waiting = list_proposals(same["owner_id"])
+        if known := waiting.filter(**same).first():
             return known
         if waiting.count() >= MAX_PROPOSALS:
             raise Refused(
@@ -138,7 +188,6 @@ def _propose(
                     "Too many changes already wait for the user's decision: see the memory page."
                 ),
             )
-        same = {"owner_id": owner_id, "kind": kind, "key": key}
         MemoryProposal.objects.filter(**same).delete()  # one that has expired
         proposal, new = MemoryProposal.objects.get_or_create(**same, defaults=values)
         if new:
@@ -151,7 +200,7 @@ def list_proposals(owner_id: int) -> QuerySet[MemoryProposal]:
     """What waits for a user's decision, oldest first."""
     since = timezone.now() - PROPOSALS_KEPT
     rows = MemoryProposal.objects.filter(owner=owner_id, created_at__gte=since)
-    return rows.select_related("conversation").order_by("pk")
+    return rows.select_related("conversation", "project").order_by("pk")
 
 
 def list_proposals_of(conversation: Conversation) -> QuerySet[MemoryProposal]:
@@ -172,6 +221,7 @@ def decide_proposal(proposal: MemoryProposal, *, accept: bool) -> None:
                 proposal.owner_id,
                 proposal.text,
                 Memory.Source.AGENT,
+                project_id=proposal.project_id,
                 conversation_id=proposal.conversation_id,
                 message_number=proposal.message_number,
             )
@@ -193,7 +243,10 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
     the text stays, so that the prompt cache holds and thinking stays valid."""
     factor = limits_for(profile, conversation).factor
-    text = render_prompt_text(conversation.owner_id, factor) if settings.MEMORY_TOKENS else ""
+    told = settings.MEMORY_TOKENS and not is_off(conversation, "memory")
+    text = ""
+    if told:
+        text = render_prompt_text(conversation.owner_id, factor, conversation.project_id)
     if text == conversation.memory_text:
         return
     # What was cached, and reported, was of a request with the old text.
@@ -201,10 +254,10 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     conversation.save(update_fields=["memory_text", "meter_valid_from"])
 
 
-def render_prompt_text(owner_id: int, factor: Factor) -> str:
-    """The facts as a system block, by id; the newest where not all fit the budget of real tokens.
-    "" for none."""
-    rows = sorted(read_values(Memory, ("pk", "text"), owner=owner_id), reverse=True)
+def render_prompt_text(owner_id: int, factor: Factor, project_id: UUID | None = None) -> str:
+    """The facts that a conversation is told as a system block, by id; the newest where not all fit
+    the budget of real tokens. "" for none."""
+    rows = sorted(_read_told(owner_id, project_id), reverse=True)
     if not rows:
         return ""
     lines: list[str] = []
@@ -218,6 +271,14 @@ def render_prompt_text(owner_id: int, factor: Factor) -> str:
         lines.insert(0, line)
     more = [MORE.format(len(rows) - len(lines))] if len(lines) < len(rows) else []
     return "\n".join([HEADING, "<memories>", *lines, *more, "</memories>"])
+
+
+def _read_told(owner_id: int, project_id: UUID | None) -> Iterable[tuple[int, str]]:
+    """`list_told` as ids and texts."""
+    if project_id:
+        return list_told(owner_id, project_id).values_list("pk", "text")
+    found = read_values(Memory, ("pk", "text", "project", "deleted_at"), owner=owner_id)
+    return [(pk, text) for pk, text, *elsewhere in found if elsewhere == [None, None]]
 
 
 def _checked(text: str) -> tuple[str, str]:

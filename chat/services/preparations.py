@@ -35,7 +35,7 @@ def prepare_within(turn_id: int, state: RequestState) -> int | None:
 
 
 def _is_near(state: RequestState) -> bool:
-    messages = len(state.context.messages)
+    messages = state.context.tail_count
     return wants_preparation(state.used, state.limits, state.policy, messages)
 
 
@@ -69,7 +69,7 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
             or not conversation.owner.is_active
             or not state.policy.enabled
             or state.policy.held
-            or summaries.find_running(conversation)
+            or compactions.is_writing(conversation)
             or summaries.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
             or is_over_budget(state)
@@ -165,7 +165,7 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
     worst."""
     conversation = state.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
-        trigger__in=(Trigger.MANUAL, Trigger.EDIT)
+        trigger__in=(Trigger.MANUAL, Trigger.EDIT, Trigger.REWRITE)
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
     ended = ended.exclude(trigger=Trigger.REBUILT, status=Compaction.Status.COMPLETED)

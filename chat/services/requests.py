@@ -1,7 +1,8 @@
 """How an answer begins: its turn, what its request consists of, and the row that it goes into."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -20,9 +21,14 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later, user_g
 from chat.queries import model_server
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
-from chat.queries.tails import Row
-from chat.services import attachments, compactions, memories, preparations
-from chat.services.conversations import create, make_first_title, refuse_if_busy
+from chat.queries.tails import Row, find_prompt_before
+from chat.services import attachments, compactions, memories, preparations, projects
+from chat.services.conversations import (
+    create,
+    make_first_title,
+    refuse_if_busy,
+    refuse_if_left_out,
+)
 from chat.services.history import change_history
 from chat.services.rows import save_row, update_row
 from chat.services.turns import (
@@ -135,11 +141,17 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
+    tool_settings: Mapping[str, Any] | None = None,
+    project: str = "",
 ) -> AnswerStart:
-    """A new conversation with its first message and the beginning of the answer, or neither."""
+    """A new conversation, in the project with the id `project` if any, with its first message and
+    the beginning of the answer, or neither. Refused where the project is gone too."""
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
-        conversation = create(user, model, temporary=temporary)
+        place = projects.load_for_new(user, project) if project else None
+        conversation = create(
+            user, model, temporary=temporary, project=place, tool_settings=tool_settings
+        )
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening
@@ -159,6 +171,9 @@ def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
             raise Refused(
                 RefusalCode.NOTHING_TO_RETRY, gettext("There is no unfinished answer to retry.")
             )
+        branch = Message.objects.filter(conversation=row, active=True)
+        if prompt := find_prompt_before(branch, head.position):
+            refuse_if_left_out(prompt)
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
             change_history(row)
@@ -194,6 +209,7 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
 def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     profile = load_profile(turn.answering_model)
     if turn.status == Turn.Status.QUEUED:
+        projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)
     state = load_state_for(turn.conversation, profile)
     if may_compact:

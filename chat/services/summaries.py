@@ -1,4 +1,5 @@
-"""What people do with summaries: compact now, write again, edit, go back."""
+"""What people do with summaries: compact now, edit, go back. `chat.services.rewrites` writes one
+again."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -105,31 +106,6 @@ def open_model_switch(
     return CompactionTurn(turn, compaction.pk)
 
 
-def open_rerun(compaction_id: int, *, owner: str, by: int | None = None) -> CompactionTurn:
-    """Write the current summary's newest version again, from the same messages; `by` is the id of
-    the user who wants it, if not the conversation's owner.
-
-    Refused for versions that are not current.
-    """
-    with transaction.atomic():
-        old, conversation = _current(compaction_id)
-        state = load_state(conversation.pk)
-        planned = summaries.plan_rewrite(state, old)
-        # The new version is measured against the context without the old one.
-        freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
-        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=old.focus, by=by)
-        compaction = compactions.begin(
-            state,
-            planned,
-            Trigger.MANUAL,
-            turn_id=turn.pk,
-            previous=summaries.find_written(old).previous,
-            focus=old.focus,
-            tokens_before=state.used + freed,
-        )
-    return CompactionTurn(turn, compaction.pk)
-
-
 def edit_summary(compaction_id: int, text: str) -> Compaction:
     """A new version of the current summary in the user's own words. Code checks it against the
     messages and reports, but does not change it.
@@ -149,7 +125,7 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
             gettext("A summary has at most {count:,} characters.").format(count=MAX_SUMMARY),
         )
     with transaction.atomic():
-        old, _ = _current(compaction_id)
+        old, _ = lock_current(compaction_id)
     chapters = _edited(summaries.read_chapters(old), text)
     # Not while others wait for the database. The messages that a version covers stay the same for
     # as long as it is the current one.
@@ -167,7 +143,7 @@ def store_edit(
     """The current summary with its chapters changed by its user, as a new version. Refused for
     versions that are not current."""
     with transaction.atomic():
-        old, conversation = _current(compaction_id)
+        old, conversation = lock_current(compaction_id)
         chapters = change(summaries.read_chapters(old))
         state = load_state(conversation.pk)
         summary = render_chapters(chapters, state.policy, state.limits, model_server.get_counter())
@@ -229,11 +205,12 @@ def revert(compaction_id: int) -> None:
     itself is full.
     """
     with transaction.atomic():
-        current, conversation = _current(compaction_id)
+        current, conversation = lock_current(compaction_id)
         compactions.discard_preparations(conversation)
         Compaction.objects.filter(pk=current.pk).update(reverted=True)
         compactions.make_current(conversation, _find_unblanked(current.replaces))
-        if current.trigger != Trigger.EDIT:  # to undo one's own edit asks for no other summary
+        # To undo an edit or a rewrite asks for no other summary.
+        if current.trigger not in (Trigger.EDIT, Trigger.REWRITE):
             Conversation.objects.filter(pk=conversation.pk).update(compaction_held=True)
         state = load_state(conversation.pk)
         if not state.fits:
@@ -255,7 +232,7 @@ def _find_unblanked(version: Compaction | None) -> Compaction | None:
     return version
 
 
-def _current(compaction_id: int) -> tuple[Compaction, Conversation]:
+def lock_current(compaction_id: int) -> tuple[Compaction, Conversation]:
     """A conversation's current version, locked and idle; Refused for any other version."""
     compaction = Compaction.objects.select_related("first", "through", "replaces__through").get(
         pk=compaction_id

@@ -1,5 +1,6 @@
 """`search_history` and `read_messages`: the conversation's originals, for the model."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ EXCERPT = 500  # characters of each hit
 MOST_HITS = 80
 LONGEST_QUERY = 4_000  # characters that are looked at
 CRUMBS = 20  # no message is begun in the last twentieth of a page
+LEFT_OUT = "left out by the user"  # in place of a text
 CHARACTERS_PER_TOKEN = 4  # what a page is cut to before it is counted
 
 
@@ -43,13 +45,21 @@ def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
     within = None if everywhere else scope.conversation_id
     hits = find_messages(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
     seen = _in_sight(scope)
-    hits = [hit for hit in hits if hit.message_id not in seen]
-    if not hits:
+    hidden = _find_left_out(hits)
+    hits = [hit for hit in hits if hit.message_id not in seen | hidden]
+    left_out = [f"Something that fits was {LEFT_OUT}: do not ask for it."] if hidden else []
+    if not hits and not hidden:
         return "Nothing was found. Try other or fewer words" + (
             "." if everywhere else ", or all_conversations."
         )
     told = (_told(scope, hit, query) for hit in hits)
-    return "\n\n".join(scope.fit(told, SEARCH_TOKENS))
+    return "\n\n".join([*scope.fit(told, SEARCH_TOKENS), *left_out])
+
+
+def _find_left_out(hits: Sequence[Hit]) -> set[int]:
+    """The ids of those whose text is not shown."""
+    rows = Message.objects.filter(pk__in=[hit.message_id for hit in hits], left_out=True)
+    return set(rows.values_list("pk", flat=True))
 
 
 def _in_sight(scope: Scope) -> set[int]:
@@ -121,12 +131,13 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
         conversation__in=owned, active=True, number__range=(first, last)
     ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))
     files = find_text_file_ids(rows)
-    rows = rows.only("number", "role", "text", "created_at").order_by("number")
+    rows = rows.only("number", "role", "text", "left_out", "created_at").order_by("number")
     room = left = min(READ_TOKENS, scope.room)
     parts: list[str] = []
     for row in rows.iterator(chunk_size=20):
         start = offset if row.number == first else 0
-        text = append_file_texts(row.text, files.get(row.pk, ()))[start:]
+        whole = append_file_texts(row.text, files.get(row.pk, ()))
+        text = f"({LEFT_OUT})" if row.left_out else whole[start:]
         page = _page(text, left) if left >= room // CRUMBS else None
         if page is None:
             parts.append(_continues(scope, conversation_id, row.number, last, 0))

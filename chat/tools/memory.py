@@ -35,6 +35,7 @@ def _remember(scope: Scope, text: str) -> str:
         scope.owner_id,
         text,
         Memory.Source.AGENT,
+        project_id=memories.find_project(scope.conversation_id),
         conversation_id=scope.conversation_id,
         message_number=said.number,
     )
@@ -42,11 +43,16 @@ def _remember(scope: Scope, text: str) -> str:
 
 
 async def recall(scope: Scope, input: dict[str, Any]) -> str:
-    rows = await in_db(memories.recall, scope.owner_id, str(input.get("query", "")))
+    rows = await in_db(_recall, scope, str(input.get("query", "")))
     told = scope.fit((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
     if len(told) < len(rows):
         told.append(f"[{len(rows) - len(told)} more: recall with a query finds them]")
     return "\n".join(told) or "Nothing is remembered about this."
+
+
+def _recall(scope: Scope, query: str) -> list[Memory]:
+    project_id = memories.find_project(scope.conversation_id)
+    return memories.recall(scope.owner_id, query, project_id)
 
 
 async def forget(scope: Scope, input: dict[str, Any]) -> str:
@@ -63,7 +69,8 @@ async def forget(scope: Scope, input: dict[str, Any]) -> str:
 
 
 def _forget(scope: Scope, number: int) -> str:
-    memory = Memory.objects.get(owner=scope.owner_id, pk=number)
+    project_id = memories.find_project(scope.conversation_id)
+    memory = memories.list_told(scope.owner_id, project_id).get(pk=number)
     said = load_user_words(scope.conversation_id)
     if said.mention(memory.text):
         return f"Forgotten: {memories.forget(scope.owner_id, number)}"

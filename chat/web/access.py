@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from chat.errors import RefusalCode, Refused
-from chat.models import Conversation
-from chat.services import conversations
+from chat.models import Conversation, Project
+from chat.services import conversations, projects
 
 NOT_OFFERED = gettext_lazy("This model is no longer offered. Reload the page.")
 # Not the user's doing, and soon over.
@@ -21,6 +21,14 @@ def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
     try:
         return conversations.load_owned(request.user, pk)
     except Conversation.DoesNotExist:
+        raise Http404 from None
+
+
+def find_project(user: User, pk: UUID | str) -> Project:
+    """The user's project, or 404."""
+    try:
+        return projects.load_owned(user, UUID(str(pk)))
+    except (Project.DoesNotExist, ValueError):
         raise Http404 from None
 
 

@@ -16,22 +16,24 @@ from chat.db import in_db
 from chat.errors import Refused
 from chat.live.admission import Sender
 from chat.live.runner import runner
-from chat.models import Turn
+from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_head_number, load_state_for, policy_for
 from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
 from chat.queries.recent import list_recent
-from chat.services import conversations, requests, summaries
+from chat.services import conversations, projects, requests, summaries
 from chat.services.files import MAX_BYTES
 from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,
     find_conversation,
+    find_project,
     limit_response,
     load_user,
     refusal_response,
 )
+from chat.web.composer import read_choices
 from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
@@ -42,6 +44,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
     return {
         "demo": settings.DEMO,
+        "tools_offered": settings.TOOLS,
         "script_texts": load_script_texts,
         "most_bytes": MAX_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
@@ -52,14 +55,15 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 @require_GET
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
-    """A new chat; with `q` the sidebar has what was searched for."""
+    """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
     return render(request, "chat/page.html", _start(request, request.user))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
-    name = request.POST.get("model") or find_default_name()
+    project = _find_project(request, user)
+    name = request.POST.get("model") or (project and project.model) or find_default_name()
     return {
         "conversation": None,
         "demo": is_demo(name),
@@ -68,9 +72,20 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "model_label": str(load_profile(name)),
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
-        "recent": [] if "q" in request.GET else list_recent(user),
-        **load_listed(request, user),
+        "project": project,
+        "recent": [] if "q" in request.GET or project else list_recent(user),
+        **load_listed(request, user, project.pk if project else None),
     }
+
+
+def _find_project(request: HttpRequest, user: User) -> Project | None:
+    """Where the new chat will be. A posted project that is gone is told by the refusal."""
+    if given := request.GET.get("project"):
+        return find_project(user, given)
+    try:
+        return projects.load_owned(user, UUID(request.POST.get("project", "")))
+    except (Project.DoesNotExist, ValueError):
+        return None
 
 
 @login_required
@@ -82,15 +97,17 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = find_conversation(request, pk)
     head = load_head_number(pk)  # read first: the page then asks for whatever comes in between
     context = transcript.load_newest(row)
+    state = load_state_for(row)
     context |= {
         "conversation": row,
         "demo": is_demo(row.model),
         "models": list_offered(),
-        "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
+        "model_label": str(state.profile),
+        "usage": from_rows.context_usage(state).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
-        **load_listed(request, request.user),
+        **load_listed(request, request.user, row.project_id),
     }
     return render(request, "chat/page.html", context)
 
@@ -153,6 +170,8 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             files=request.POST.getlist("attachments"),
             pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
+            tool_settings=await in_db(_read_tools, request),
+            project=request.POST.get("project", ""),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)
@@ -161,6 +180,14 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     if _scripted(request):
         return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
     return redirect(row)
+
+
+def _read_tools(request: HttpRequest) -> dict[str, Any]:
+    """What the panel of tools says, if it was opened."""
+    if "tools" not in request.POST:
+        return {}
+    profile = load_profile(request.POST.get("model", ""))
+    return read_choices(request.POST.getlist("tools"), {}, profile)
 
 
 async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:

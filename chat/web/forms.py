@@ -7,19 +7,15 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from agent.compaction.policy import PRESETS, SHORT_TOKENS, ChapterForm, Policy
+from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Policy
 from chat.models import Conversation, McpServer, ModelProfile
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries.conversation import policy_for
 from chat.queries.model_profiles import load_profile
 from chat.services.summaries import MAX_SUMMARY
+from chat.web.budgets import budget_choices
 from chat.web.reply_form import NAMES, ReplyFields
 
-BUDGETS = {
-    "economy": gettext_lazy("Economy: {tokens:,}"),
-    "balanced": gettext_lazy("Balanced: {tokens:,}"),
-    "full": gettext_lazy("Full: the model's window"),
-}
 SUMMARY_SIZES = {
     500: pgettext_lazy("size", "Compact"),
     2_000: pgettext_lazy("size", "Normal"),
@@ -222,36 +218,6 @@ class SettingsForm(ReplyFields, forms.ModelForm):
             "reply_settings": self.reply_changes(self.instance),
             "tool_settings": self.instance.tool_settings | tools,
         }
-
-
-def budget_choices(conversation: Conversation) -> list[tuple[str, str]]:
-    """The presets of the context budget, and the conversation's own where it is not one of them.
-    Each is shown as it holds for the model: no budget is larger than the window, and a preset that
-    would be is left out, because the full window is the same."""
-    window = load_profile(conversation.model).context_window
-    default = gettext("Default: {tokens:,}").format(tokens=min(settings.CONTEXT_BUDGET, window))
-    presets = {
-        str(PRESETS[name]): words.format(tokens=PRESETS[name])
-        for name, words in BUDGETS.items()
-        if name == "full" or PRESETS[name] < window
-    }
-    budgets = {"": default} | presets
-    if budget := conversation.context_budget:
-        as_it_is = gettext("As it is: {tokens:,}").format(tokens=min(budget, window))
-        budgets.setdefault(str(budget), as_it_is)
-    return list(budgets.items())
-
-
-class BudgetForm(forms.Form):
-    """The panel's choice of the context budget."""
-
-    context_budget = forms.TypedChoiceField(coerce=int, empty_value=None, required=False)
-
-    def __init__(self, conversation: Conversation, *args: Any) -> None:
-        super().__init__(*args)
-        field = self.fields["context_budget"]
-        assert isinstance(field, forms.TypedChoiceField)
-        field.choices = budget_choices(conversation)
 
 
 def _site(name: str) -> Any:

@@ -1,7 +1,7 @@
 """HTTP: what people do with one message. A refusal is its words, with 409 or 422."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -27,11 +27,12 @@ from chat.models import Conversation, Message
 from chat.protocol import pasted
 from chat.queries import export
 from chat.queries.conversation import find_number_since, load_state
+from chat.queries.exchanges import load_exchange, select_paired
 from chat.queries.model_profiles import list_offered
-from chat.services import branches, conversations
+from chat.services import branches, conversations, leaving_out
 from chat.services.requests import AnswerStart
 from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
-from chat.web.forms import BudgetForm, budget_choices
+from chat.web.budgets import BudgetForm, budget_choices
 from chat.web.summary import explain_refusal
 
 PEEK_SHOWN = 300  # characters
@@ -161,6 +162,48 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     if context["summarised"]:  # if the queue is away, the next reply asks again
         put_in_queue(tasks.rebuild, str(pk))
     return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def message_leave_out(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
+    """Ask first, then keep a message out of the context, or put it back with `change` = `put-back`;
+    `whole`: with its exchange."""
+    row = find_message(request, pk, message)
+    if request.method == "GET":
+        return _show_leave_out(request, row)
+    back = request.POST.get("change") == "put-back"
+    change = leaving_out.put_back if back else leaving_out.leave_out
+    try:
+        rebuilt = change(row.conversation.owner, pk, message, whole="whole" in request.POST)
+    except Refused as refusal:
+        return _show_leave_out(request, row, refusal)
+    if rebuilt:  # if the queue is away, the next reply asks again
+        put_in_queue(tasks.rebuild, str(pk))
+    done = "message-put-back" if back else "message-left-out"
+    return HttpResponse(status=204, headers={"HX-Trigger": done})
+
+
+def _show_leave_out(
+    request: HttpRequest, row: Message, refusal: Refused | None = None
+) -> HttpResponse:
+    """The dialog, with how many messages each choice would change."""
+    exchange = load_exchange(row) if row.active else [row]
+    through = row.conversation.compressed_through
+    context = {
+        "message": row,
+        "alone": _count_changed(select_paired(exchange, row), row),
+        "whole": _count_changed(exchange, row),
+        "summarised": through is not None and row.position <= through.position,
+        "refusal": explain_refusal(refusal) if refusal else "",
+    }
+    status = 422 if refusal else 200
+    return render(request, "chat/dialogs/message_leave_out.html", context, status=status)
+
+
+def _count_changed(rows: Sequence[Message], row: Message) -> int:
+    """Of some messages, those that are in the context as little, or as much, as `row` is."""
+    return sum(each.left_out == row.left_out for each in rows)
 
 
 @login_required

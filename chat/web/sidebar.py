@@ -14,10 +14,11 @@ from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
-from chat.models import Turn
-from chat.services import conversations
+from chat.models import Conversation, Turn
+from chat.queries.projects import find_projects
+from chat.services import conversations, projects
 from chat.web import transcript
-from chat.web.access import load_user
+from chat.web.access import find_project, load_user
 
 CHANGES = ("pinned", "archived", "deleted")
 SEARCH_CHARACTERS = 500  # of a search box
@@ -25,14 +26,16 @@ PALETTE_TITLES = 8
 PALETTE_FILTER = re.compile(r"(?:^|\s)in:(title|here)(?!\S)")
 
 
-def load_listed(request: HttpRequest, user: User) -> dict[str, Any]:
-    """What the sidebar lists by the request's `q`, `archived` and `count`."""
+def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None) -> dict[str, Any]:
+    """What the sidebar lists by the request's `q`, `archived` and `count`; the project with the id
+    `project_id` is unfolded."""
     query = _query(request)
     given = request.GET.get("count", "")
     count = int(given) if given.isdecimal() and len(given) < 6 else 0
     context = transcript.load_sidebar(user, query, archived="archived" in request.GET, count=count)
     hits, more_hits = transcript.find_text_hits(user, query) if query else ([], False)
-    return context | {"count": count, "hits": hits, "more_hits": more_hits}
+    more = {"hits": hits, "more_hits": more_hits, "unfolded": project_id}
+    return context | {"count": count} | more
 
 
 def _query(request: HttpRequest) -> str:
@@ -45,30 +48,36 @@ def sidebar(request: HttpRequest) -> HttpResponse:
     """The conversation list; with `q` those that have it in their titles, and messages that do."""
     assert request.user.is_authenticated
     current = _uuid(request.GET.get("current", ""))
-    context = {"current": current, **load_listed(request, request.user)}
+    mine = Conversation.objects.of(request.user)
+    shown = mine.filter(pk=current).values_list("project", flat=True) if current else []
+    unfolded = next(iter(shown), None)
+    context = {"current": current, **load_listed(request, request.user, unfolded)}
     return render(request, "chat/sidebar/conversations.html", context)
 
 
 @login_required
 @require_GET
 def palette(request: HttpRequest) -> HttpResponse:
-    """Conversations by title and messages that have `q`; without words the newest conversations.
+    """Projects by name, conversations by title and messages that have `q`; without words the newest
+    conversations.
     `in:title` leaves out the messages; `in:here` all but messages of `current`, in their order."""
     assert request.user.is_authenticated
     query = _query(request)
     filters = set(PALETTE_FILTER.findall(query))
     words = PALETTE_FILTER.sub(" ", query).strip()
+    found: list[Any] = []
     titles: list[Any] = []
     hits: list[Any] = []
     if "here" not in filters:
         groups = transcript.load_sidebar(request.user, words)["groups"]
-        titles = [row for _, rows in groups for row in rows][:PALETTE_TITLES]
+        titles = [row for group in groups for row in group.rows][:PALETTE_TITLES]
+        found = find_projects(request.user, words) if words else []
     if words and "here" in filters:
         current = _uuid(request.GET.get("current", ""))
         hits = transcript.find_hits_in(request.user, words, current) if current else []
     elif words and "title" not in filters:
         hits, _ = transcript.find_text_hits(request.user, words)
-    context = {"titles": titles, "hits": hits}
+    context = {"projects": found, "titles": titles, "hits": hits}
     return render(request, "chat/sidebar/palette.html", context)
 
 
@@ -76,9 +85,12 @@ def palette(request: HttpRequest) -> HttpResponse:
 @require_POST
 async def conversations_change(request: HttpRequest) -> HttpResponse:
     """Pin, archive or delete the conversations with these `id`s, or undo that: `pinned`, `archived`
-    or `deleted` is 1 or empty."""
+    or `deleted` is 1 or empty. Or move them: `project` is an id, or empty for none."""
     user = await load_user(request)
     ids = [pk for text in request.POST.getlist("id") if (pk := _uuid(text))]
+    if "project" in request.POST:
+        count = await in_db(_move, user, ids, request.POST["project"])
+        return HttpResponse(status=204 if count else 404)
     match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
         case [("pinned", on)]:
             count = await in_db(conversations.set_pinned, user, ids, pinned=on)
@@ -91,6 +103,11 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
         case _:
             return HttpResponse("One of pinned, archived and deleted is needed.", status=400)
     return HttpResponse(status=204 if count else 404)
+
+
+def _move(user: User, ids: list[UUID], given: str) -> int:
+    """Move into the project with that id, or into none; how many."""
+    return projects.move(user, ids, find_project(user, given) if given else None)
 
 
 async def _discard(user: User, ids: list[UUID]) -> int:

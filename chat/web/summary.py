@@ -11,13 +11,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import trigger_client_event
 
 from agent.compaction.evidence import UNVERIFIED
+from agent.compaction.judge import LONGEST
 from agent.compaction.policy import Extent
+from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_money, format_tokens
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
+from chat.queries.sources import propose_sources
 from chat.services import summaries
 from chat.web.access import find_conversation
 from chat.web.forms import CompactForm, SummaryForm
@@ -95,6 +98,12 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         "conversation": row.conversation,
         "version": row,
         "first": row.chapters[0]["first"] if row.chapters else row.first.number,
+        "chapters": [
+            gettext("Messages #{first} to #{last}").format(
+                first=each["first"], last=each["through"]
+            )
+            for each in row.chapters
+        ],
     }
     if request.method == "GET":
         return render(request, "chat/dialogs/summary_edit.html", context)
@@ -102,10 +111,29 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         try:
             saved = summaries.edit_summary(version, form.cleaned_data["text"])
         except Refused as refusal:
-            form.add_error(None, explain_refusal(refusal))
+            form.add_error(None, _explain_edit(refusal))
         else:
             return _edited(request, saved)
     return render(request, "chat/dialogs/summary_edit.html", context, status=422)
+
+
+@login_required
+@require_GET
+def summary_sources(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """Messages that a statement (`said`) may be cited from: a fragment."""
+    row = find_version(request, pk, version)
+    said = sanitise_text(request.GET.get("said", ""))[:LONGEST]
+    proposals = propose_sources(row, said, row.conversation.owner_id)
+    return render(request, "chat/dialogs/summary_sources.html", {"proposals": proposals})
+
+
+def _explain_edit(refusal: Refused) -> str:
+    if refusal.code == RefusalCode.NOT_CURRENT:
+        return gettext(
+            "This is not saved: another summary counts by now, because the conversation went on or "
+            "it was edited elsewhere. Copy what you want to keep, close this, and edit the newest."
+        )
+    return explain_refusal(refusal)
 
 
 def explain_refusal(refusal: Refused) -> str:

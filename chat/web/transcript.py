@@ -1,11 +1,12 @@
 """What the pages show: transcript items and sidebar groups."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -18,7 +19,8 @@ from chat.html.answer_facts import AnswerFacts
 from chat.html.divider import render_divider
 from chat.html.message import render_message
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
-from chat.models import Compaction, Conversation, Message
+from chat.models import Compaction, Conversation, Message, Project
+from chat.queries.projects import list_sections
 from chat.queries.search import Hit, find_messages
 from chat.queries.tree import find_variants
 
@@ -110,7 +112,7 @@ def _list_summarised(conversation: Conversation) -> list[Summarised]:
     through = conversation.compressed_through
     if through is None:
         return []
-    first = load_branch(conversation).filter(position=0, role=Message.Role.USER)
+    first = load_branch(conversation).filter(position=0, role=Message.Role.USER, left_out=False)
     kept = first.values_list("number", flat=True) if conversation.keep_first_message else []
     summary = Summary.from_text(conversation.compressed_context or "")
     return list_summarised(summary, through.number, next(iter(kept), 0))
@@ -138,6 +140,16 @@ def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[i
     return {row.through_id: row for row in rows.order_by("pk")}
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A heading of the list with its conversations; of a project the newest of `count`."""
+
+    label: str
+    rows: Sequence[Conversation]
+    project: Project | None = None
+    count: int = 0
+
+
 def load_sidebar(user: User, query: str = "", *, archived: bool = False, count: int = 0) -> Context:
     """The list beside the chat: its `groups`, how many conversations to ask for to see `more` (0
     where these are all), and whether it leads on to archived ones."""
@@ -148,12 +160,13 @@ def load_sidebar(user: User, query: str = "", *, archived: bool = False, count: 
     return {"groups": groups, "more": more, "archived": archived, "has_archived": has_archived}
 
 
-def _groups(
-    user: User, query: str, *, archived: bool, count: int
-) -> tuple[list[tuple[str, list[Conversation]]], int]:
-    """The newest `count` conversations by age, pinned ones first, or the archived ones, and how
-    many to ask for to see more. Empty groups are left out, and so are temporary conversations."""
+def _groups(user: User, query: str, *, archived: bool, count: int) -> tuple[list[Group], int]:
+    """The newest `count` conversations by age, pinned ones and projects first, or the archived
+    ones, and how many to ask for to see more. Empty groups are left out, and so are temporary
+    conversations. What a search finds is listed by age alone."""
     rows = Conversation.objects.of(user).filter(archived=archived, temporary=False)
+    if not (query or archived):
+        rows = rows.filter(Q(project=None) | Q(pinned=True, project__archived=False))
     if query:
         titles = rows.order_by("-updated_at").values_list("pk", "title")
         rows = rows.filter(
@@ -170,14 +183,20 @@ def _groups(
         (gettext("Previous 7 days"), today - timedelta(days=7)),
     ]
     if archived:
-        return [(gettext("Archived"), listed)], more
+        return [Group(gettext("Archived"), listed)], more
     pinned, older = gettext("Pinned"), gettext("Older")
     groups: dict[str, list[Conversation]] = {pinned: []}
     groups |= {label: [] for label, _ in bounds} | {older: []}
     for row in listed:
         age = next((label for label, start in bounds if row.updated_at >= start), older)
         groups[pinned if row.pinned else age].append(row)
-    return [(label, group) for label, group in groups.items() if group], more
+    by_age = [Group(label, group) for label, group in groups.items() if group]
+    at = 1 if groups[pinned] else 0
+    return [*by_age[:at], *([] if query else _list_projects(user)), *by_age[at:]], more
+
+
+def _list_projects(user: User) -> list[Group]:
+    return [Group(row.name, row.listed, row, row.count) for row in list_sections(user)]
 
 
 def find_text_hits(user: User, query: str) -> tuple[list[Item], bool]:

@@ -11,8 +11,7 @@ const LONGEST_ANSWER = 700; // characters
 export function chooseModel(words) {
   const model = $("#model");
   if (!words) {
-    model?.focus();
-    model?.showPicker?.();
+    $("#model-panel")?.showPopover();
     return true;
   }
   const found = [...(model?.options ?? [])].find(
@@ -38,7 +37,8 @@ export function remember(text, done) {
 }
 
 async function store(text, done) {
-  const response = await post($("#memories-link").href, { text });
+  const conversation = $("#chat").dataset.conversationId ?? "";
+  const response = await post($("#memories-link").href, { text, conversation });
   if (!response)
     return showNotice(gettext("The fact could not be saved. Your text is kept; try again."));
   showNotice((await response.text()).slice(0, LONGEST_ANSWER), { info: response.ok });

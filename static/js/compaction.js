@@ -106,7 +106,7 @@ export class Compaction {
   completed(frame) {
     const redrawn = frame.trigger === "rebuilt"; // perhaps while a compaction runs
     if (!redrawn) this.#unlock();
-    if (frame.success && (redrawn || frame.trigger === "edit")) {
+    if (frame.success && (redrawn || ["edit", "rewrite"].includes(frame.trigger))) {
       announce(gettext("Summary changed"));
       this.transcript.putDivider(frame.html, frame.after_message_id);
     } else if (frame.success) this.#showSuccess(frame);

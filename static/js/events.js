@@ -69,6 +69,12 @@ function messageDeleted(chat, frame) {
   return chat.transcript.remove(frame.id);
 }
 
+function messagesLeftOut(chat, frame) {
+  for (const id of frame.ids)
+    chat.transcript.article(id)?.toggleAttribute("data-left-out", frame.left_out);
+  chat.outline.refresh();
+}
+
 async function branchChanged(chat, frame) {
   chat.outline.refresh();
   chat.compaction.forgetOutcome();
@@ -181,6 +187,7 @@ const HANDLERS = {
   "send.waiting": (chat, frame) => chat.composer.waits(frame),
   "message.created": messageCreated,
   "message.deleted": messageDeleted,
+  "messages.left_out": messagesLeftOut,
   "branch.changed": branchChanged,
   "turn.started": turnStarted,
   "turn.delta": answerWritten,
@@ -200,6 +207,7 @@ const HANDLERS = {
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,
   "conversation.deleted": conversationDeleted,
+  "projects.changed": refreshSidebar,
   "site.state": (_, frame) => showBanner(frame.text),
 };
 

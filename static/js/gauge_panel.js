@@ -7,6 +7,7 @@ import { gettext, ngettext } from "./gettext.js";
 
 const PARTS = [
   ["system", gettext("System")],
+  ["project", gettext("Project")],
   ["tools", gettext("Tools")],
   ["summary", gettext("Summary")],
   ["conversation", gettext("Conversation")],
@@ -39,7 +40,7 @@ function drawBar(usage, percent) {
   legend.replaceChildren();
   for (const [key, label] of PARTS) {
     const count = usage.breakdown?.[key];
-    if (count == null) continue;
+    if (count == null || (key === "project" && !count)) continue;
     const piece = make("span", { className: `part-${key}` });
     piece.style.width = `${Math.min(100, (count / usage.budget) * 100)}%`;
     if (count) bar.append(piece);

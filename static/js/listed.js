@@ -4,10 +4,10 @@ import { placeBeside } from "./beside.js";
 import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
-import { openDialog, refreshSidebar } from "./shell.js";
+import { UNDO, openDialog, refreshSidebar } from "./shell.js";
 import { tabStorage } from "./storage.js";
 
-const UNDO = 8000; // ms
+const AGAIN = 14_000; // ms more on the next page, which may load slowly; after 30 s the server deletes
 const KEY = "undo"; // in this tab, for its next page: what is offered to be undone
 const TOLD = {
   archived: (count) =>
@@ -16,9 +16,10 @@ const TOLD = {
     ngettext("{count} conversation deleted.", "{count} conversations deleted.", count),
 };
 
-let offered = []; // {ids, change, until: ms, back: the page that was left for it}
+let offered = []; // {ids, change, was: its value before, told: in words, until: ms, back: the page that was left for it}
 
-/** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "". null: not reached. */
+/** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "", or `change` is project and
+    `value` the id of one or "". null: not reached. */
 export const sendChange = (ids, change, value, options) =>
   post(
     $("#sidebar-list").dataset.changeUrl,
@@ -38,7 +39,14 @@ export async function changeListed(ids, change, value) {
   if (!value || change === "pinned") return true;
   const leaving = ids.includes(conversationId);
   if (!(leaving && temporary != null))
-    offer({ ids, change, until: Date.now() + UNDO, back: leaving && location.href });
+    offer({
+      ids,
+      change,
+      was: "",
+      told: TOLD[change](ids.length),
+      until: Date.now() + UNDO,
+      back: leaving && location.href,
+    });
   if (leaving) location.assign($("#new-chat").href);
   return true;
 }
@@ -61,16 +69,18 @@ function keep(entries) {
   tabStorage.set(KEY, entries.length ? JSON.stringify(entries) : "");
 }
 
+const withdraw = (entry) => keep(offered.filter((each) => each !== entry));
+
 function offer(entry) {
-  keep([...offered.filter(({ until }) => until > Date.now()), entry]);
+  keep([...offered, entry]);
   show(entry);
   if (hasKeyboard) $("#undo p:last-child button").focus();
 }
 
-function show(entry) {
-  const seconds = Math.ceil((entry.until - Date.now()) / 1000);
+function show(entry, until = entry.until) {
+  const seconds = Math.ceil((until - Date.now()) / 1000);
   const words = [
-    TOLD[entry.change](entry.ids.length),
+    entry.told,
     ngettext("Undo within {count} second.", "Undo within {count} seconds.", seconds),
   ];
   const onclick = () => undo(entry, line);
@@ -79,22 +89,46 @@ function show(entry) {
     { type: "button", className: "button small", onclick },
     gettext("Undo"),
   );
-  const line = tell(words.join(" "), button, entry.until);
+  const line = tell(words.join(" "), button, until);
+  setTimeout(() => withdraw(entry), until - Date.now());
 }
 
 async function undo(entry, line) {
-  const response = await sendChange(entry.ids, entry.change, "");
+  const response = await sendChange(entry.ids, entry.change, entry.was);
   if (!response?.ok)
     return tell(
       response?.status === 404
         ? gettext("It is too late: that is deleted for good.")
         : gettext("That could not be undone. Try again."),
     );
-  keep(offered.filter((each) => each !== entry));
+  withdraw(entry);
   close(line);
   announce(gettext("Undone"));
-  if (entry.back) location.assign(entry.back);
-  else refreshSidebar();
+  if (entry.back) return location.assign(entry.back);
+  refreshSidebar();
+  if (entry.change === "project") showProject(entry.ids);
+}
+
+/** Move a conversation: what its dialog's buttons do. */
+async function move({ dataset, textContent }, { conversation, was }) {
+  $("#dialog").close();
+  const ids = [conversation];
+  const response = await sendChange(ids, "project", dataset.move);
+  if (!response?.ok)
+    return tell(await refusal(response, gettext("That did not work. Try again in a moment.")));
+  const told = dataset.move
+    ? gettext("Moved to “{name}”.", { name: textContent.trim() })
+    : gettext("Moved out of the project.");
+  offer({ ids, change: "project", was, told, until: Date.now() + UNDO });
+  refreshSidebar();
+  showProject(ids);
+}
+
+/** Tell on the conversation's own page which project it belongs to now. */
+function showProject(ids) {
+  if (!ids.includes($("#chat").dataset.conversationId)) return;
+  const line = "#topbar-project";
+  window.htmx.ajax("GET", location.pathname, { target: line, select: line, swap: "outerHTML" });
 }
 
 /** The menu that all conversations of the list share. */
@@ -117,14 +151,20 @@ function startItemMenu() {
     if (!change) return;
     menu.hidePopover();
     if (change === "title") openDialog(`${link.pathname}rename/`);
+    else if (change === "project") openDialog(`${link.pathname}move/`);
     else changeListed([link.dataset.conversationId], change, value);
   });
 }
 
 export function startListed() {
   startItemMenu();
+  $("#dialog").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-move]");
+    if (button) move(button, button.closest(".dialog-form").dataset);
+  });
   document.addEventListener("conversation-renamed", refreshSidebar);
   const kept = JSON.parse(tabStorage.get(KEY) || "[]");
-  keep(kept.filter(({ until }) => until > Date.now()));
-  offered.forEach(show);
+  keep(kept.filter(({ until }) => until + AGAIN > Date.now()));
+  // What was offered while this page loaded was hardly seen.
+  for (const entry of offered) show(entry, Math.min(Date.now() + UNDO, entry.until + AGAIN));
 }

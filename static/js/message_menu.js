@@ -5,13 +5,19 @@ import { placeBeside } from "./beside.js";
 import { $, $$, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 
-/** `rewrite(model)` asks another model for an answer, `remove()` whether the message shall go. */
-export function openMessageMenu(button, { rewrite, remove }) {
+/** `rewrite(model)` asks another model for an answer, `leaveOut()` whether the context shall do without the message, or
+ * have it again, `remove()` whether it shall go. */
+export function openMessageMenu(button, { rewrite, leaveOut, remove }) {
+  const isLeftOut = "leftOut" in button.closest("article").dataset;
   const entries = [
     ...findOtherModels(button.dataset.model).map(({ value, label }) => ({
       words: gettext("Answer again with {model}", { model: label.trim() }),
       act: () => rewrite(value),
     })),
+    {
+      words: isLeftOut ? gettext("Put back into the context") : gettext("Leave out of the context"),
+      act: leaveOut,
+    },
     { words: gettext("Delete message"), act: remove, danger: true },
   ];
   const facts = $(".facts", button.parentNode);

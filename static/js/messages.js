@@ -1,4 +1,5 @@
-// What can be done with one message: copy, edit and send again, answer again, switch, delete.
+// What can be done with one message: copy, edit and send again, answer again, switch, leave
+// out, delete.
 
 import { copyFor } from "./clipboard.js";
 import { $, announce, refocus } from "./dom.js";
@@ -39,6 +40,7 @@ export class Messages {
       this.#wanted = { id, side: button.matches(":first-child") ? "first" : "last" };
       return this.switchTo(id);
     },
+    "leave-out": (_, { dataset }) => this.#leaveOut(dataset.messageId),
   };
 
   async #edit(article, button) {
@@ -55,8 +57,12 @@ export class Messages {
     const module = await load(() => import("./message_menu.js"));
     const rewrite = (model) => this.#act(id, "regenerate", { model });
     const remove = () => openDialog(this.#address(id, "delete"));
-    module?.openMessageMenu(button, { rewrite, remove });
+    const leaveOut = () => this.#leaveOut(id);
+    module?.openMessageMenu(button, { rewrite, leaveOut, remove });
   }
+
+  /** Ask whether to leave a message out, or to put it back. */
+  #leaveOut = (id) => openDialog(this.#address(id, "leave-out"));
 
   #address = (id, action) => `${this.url}${id}/${action}/`;
 

@@ -41,7 +41,7 @@ export class Summarised {
   /** The first summarised message on the screen says it. */
   #drawLine() {
     const { top, bottom } = this.scroller.getBoundingClientRect();
-    const shown = $$("article[data-summarised]", this.log).find((node) => {
+    const shown = $$("article[data-summarised]:not([data-left-out])", this.log).find((node) => {
       const box = node.getBoundingClientRect();
       return box.bottom > top && box.top < bottom;
     });

@@ -187,8 +187,8 @@ summaries = st.builds(
 
 @st.composite
 def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
-    """Any state of a conversation: with and without a summary, system prompt, protected message,
-    previews of old results."""
+    """Any state of a conversation: with and without a summary, system prompt, project, protected
+    message, previews of old results."""
     messages = draw(histories)
     summarised = draw(st.integers(0, len(messages)))
     first = messages[0] if summarised and draw(st.booleans()) else None
@@ -198,6 +198,8 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
         model=draw(st.sampled_from(["claude-test", "claude-sonnet-5-5"])),
         limits=draw(limits(smallest)),
         system_prompt=draw(texts),
+        project=draw(texts),
+        files=message(0, "user", [text("Files:"), image()]) if draw(st.booleans()) else None,
         summary=draw(summaries) if summarised else Summary(),
         summary_through=summarised,
         first=first,

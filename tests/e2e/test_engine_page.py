@@ -1,6 +1,8 @@
 """What people do with summaries in the page: look before compacting, follow the numbers, edit,
 revert, and switch compaction off."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -88,7 +90,25 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     first = chat.locator(".divider").get_attribute("id")
 
     chat.get_by_role("button", name="Edit", exact=True).click()
-    chat.fill("#dialog textarea", "## Overview\n- It runs on db-prod-9.example.org [#1]")
+    statement = chat.locator("#dialog .statement").first
+    area = statement.get_by_label("Statement")
+    before = area.input_value()
+    area.fill("It runs on db-prod-9.example.org [#1]")
+    statement.get_by_role("button", name="Undo").click()
+    expect(area).to_have_value(before)
+    for row in chat.locator("#dialog .statement").all()[:2]:
+        row.get_by_role("button", name="Drop").click()
+    chat.get_by_role("button", name="Edit as text").click()
+    text = chat.locator("#summary-text textarea")
+    assert text.input_value().startswith("## Overview\nNone.\n\n## Current work")
+    text.fill(text.input_value().replace("None.", "The words were counted (unverified)", 1))
+    chat.get_by_role("button", name="Edit by statement").click()
+    expect(statement.locator(".unverified-mark")).to_be_visible()
+    statement.get_by_role("button", name="Find a source").click()
+    statement.locator("[data-cite]").first.click()
+    expect(area).to_have_value(re.compile(r"The words were counted \[#\d\]"))
+    chat.get_by_role("button", name="Add a statement").first.click()
+    chat.keyboard.type("It runs on db-prod-9.example.org [#1]")
     chat.get_by_role("button", name="Save").click()
     expect(chat.locator("#summary-findings")).to_contain_text("1 statement is unverified")
     chat.get_by_role("button", name="Done").click()

@@ -61,21 +61,6 @@ def test_an_answer_that_was_cut_is_continued_and_the_draft_stays(
     assert "The first half" in str(scripted.script.requests[-1].messages)
 
 
-def test_after_a_failed_compaction_one_goes_on_without(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
-) -> None:
-    set_up(page, start_everlong(**small_window, COMPACTION_EXTRACT="0"))
-    chat = talk(page, model)
-    model.script.error(401, when=is_summary, always=True)
-    say(chat, "/compact")
-    row = chat.locator("#compaction-row.failed")
-    expect(row).to_contain_text("Nothing was lost")
-    row.get_by_role("button", name="Continue without").click()
-    expect(row).to_have_count(0)
-    expect(composer(chat)).to_be_focused()
-    expect(composer(chat)).to_be_editable()
-
-
 def test_the_chip_of_a_text_shows_how_it_begins(tab: Page) -> None:
     source = b"\nimport antigravity\nprint(1)\n"
     tab.set_input_files(
@@ -88,7 +73,7 @@ def test_the_chip_of_a_text_shows_how_it_begins(tab: Page) -> None:
     expect(chip).to_contain_text("import antigravity")
 
 
-def test_after_failures_automatic_compaction_is_paused_and_the_page_says_so(
+def test_a_failed_compaction_loses_nothing_and_automatic_ones_pause(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
     rests = {"COMPACTION_EXTRACT": "0", "COMPACTION_BREAKER_FAILURES": "1"}
@@ -100,3 +85,10 @@ def test_after_failures_automatic_compaction_is_paused_and_the_page_says_so(
     say(chat, "And now?")
     expect(answers(chat).last).to_contain_text("Still here.")
     expect(chat.locator("#transcript")).to_contain_text("Automatic compaction is paused")
+    say(chat, "/compact")
+    row = chat.locator("#compaction-row.failed")
+    expect(row).to_contain_text("Nothing was lost")
+    row.get_by_role("button", name="Continue without").click()
+    expect(row).to_have_count(0)
+    expect(composer(chat)).to_be_focused()
+    expect(composer(chat)).to_be_editable()

@@ -126,8 +126,25 @@ def test_after_edit_and_answer_again_the_keyboard_is_in_the_message_box(
     expect(composer(chat)).to_be_focused()
 
 
-def test_a_deleted_message_is_gone_in_every_tab(chat: Page, second_window: SecondWindow) -> None:
+def test_what_is_left_out_or_deleted_is_so_in_every_tab(
+    chat: Page, second_window: SecondWindow
+) -> None:
     other = second_window(chat)
+    press(chat, answers(chat).nth(1), "More about this message")
+    chat.get_by_role("button", name="Leave out of the context").click()
+    chat.locator("#dialog").get_by_role("button", name="Whole exchange").click()
+    for tab in (chat, other):
+        expect(tab.locator("article[data-left-out]")).to_have_count(2)
+    more = answers(chat).nth(1).get_by_role("button", name="More about this message")
+    expect(more).to_be_focused()
+    other.reload()
+    back = answers(other).nth(1).get_by_role("button", name="Put back")
+    back.focus()
+    back.press("Enter")
+    other.locator("#dialog").get_by_role("button", name="Put back").press("Enter")
+    for tab in (chat, other):
+        expect(tab.locator("article[data-left-out]")).to_have_count(1)
+
     delete(chat, user_message(chat, "What is a queue?"))
     for tab in (chat, other):
         expect(user_message(tab, "What is a queue?")).to_have_count(0)

@@ -136,7 +136,8 @@ def test_chapters_are_folded_but_the_newest_and_stay_as_they_were_left(
     chapters.first.locator("summary").click()
 
     divider.get_by_role("button", name="Edit", exact=True).click()
-    text = chat.locator("#dialog textarea")
+    chat.get_by_role("button", name="Edit as text").click()
+    text = chat.locator("#summary-text textarea")
     text.fill(text.input_value().replace("They counted words", "They counted", 1))
     chat.locator("#dialog button[type=submit]").click()
     expect(chapters.first).to_contain_text("They counted.")

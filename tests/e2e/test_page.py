@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, answers, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
@@ -50,15 +50,79 @@ def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
     assert response.status == 404
 
 
-def test_model_and_system_prompt_are_those_of_the_next_request(
-    tab: Page, scripted: DemoServer
+def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoServer) -> None:
+    home = tab.url
+    scripted.script.reply("Hi!", when=is_chat)
+    say(tab, "Hello")
+    wait_for_answer(tab, 1)
+    talk = tab.url
+    tab.get_by_label("Conversation menu").click()
+    tab.get_by_role("button", name="Move to a project…").click()
+    tab.get_by_label("New project").fill("Sea trip")
+    tab.get_by_label("New project").press("Enter")
+    tab.wait_for_url("**/projects/*-*/")
+    tab.get_by_label("Instructions").fill("Distances in nautical miles.")
+    tab.get_by_role("button", name="Save").click()
+    tab.get_by_label("Add files").set_input_files(
+        {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The wind came from the west."}
+    )
+    tab.get_by_role("button", name="Add", exact=True).click()
+    expect(tab.locator("#files li")).to_contain_text("log.txt")
+
+    tab.goto(talk)
+    scripted.script.reply("Forty.", when=is_chat)
+    say(tab, "How far is it?")
+    wait_for_answer(tab, 2)
+    sent = scripted.script.requests[-1].body
+    assert "nautical miles" in sent["system"][0]["text"]
+    assert "The wind came from the west" in json.dumps(sent["messages"][0])
+    toggle = tab.locator(".project-toggle")
+    link = tab.locator("[data-project] a[aria-current=page]")
+    expect(link).to_be_visible()  # its project is unfolded
+    toggle.click()
+    tab.reload()
+    expect(link).to_be_hidden()  # as it was left
+    toggle.click()
+
+    link.hover()
+    tab.locator("[data-project] [aria-current=page] + button").click()
+    tab.get_by_role("button", name="Move to a project…").click()
+    tab.get_by_role("button", name="No project").click()
+    expect(tab.locator("#topbar-project")).to_be_hidden()
+    expect(link).to_have_count(0)
+    tab.locator("#undo").get_by_role("button", name="Undo").click()
+    expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
+    expect(link).to_be_visible()
+
+    tab.goto(home)
+    tab.locator(".project-heading .item-more").click(force=True)
+    scripted.script.reply("Gladly.", when=is_chat)
+    say(tab, "Plan the second day.")
+    wait_for_answer(tab, 1)
+    expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
+
+
+def test_model_tools_and_system_prompt_are_those_of_the_next_request(
+    tab: Page, scripted: DemoServer, check: Check
 ) -> None:
     scripted.script.reply("Hi!", when=is_chat)
     say(tab, "Hello")
     wait_for_answer(tab, 1)
-    tab.get_by_label("Model", exact=True).select_option(label="Other model")
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Settings and system prompt").click()
+    tab.get_by_role("button", name="Model: Test model").click()
+    panel = tab.locator("#model-panel")
+    expect(panel.get_by_role("button", name="Test model")).to_be_focused()
+    check("the models")
+    panel.get_by_role("button", name="Other model").click()
+    expect(panel).to_be_hidden()
+    tab.get_by_role("button", name="Tools").click()
+    memory = tab.get_by_role("checkbox", name="Memory")
+    check("the tools")
+    with tab.expect_response("**/tools/"):
+        memory.uncheck()
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("button", name="Tools")).to_be_focused()
+    say(tab, "/model")
+    panel.get_by_role("button", name="Effort, length and other settings").click()
     dialog = tab.get_by_role("dialog")
     dialog.get_by_label("System prompt").fill("Answer in rhyme.")
     dialog.get_by_role("button", name="Save").click()
@@ -69,8 +133,9 @@ def test_model_and_system_prompt_are_those_of_the_next_request(
     request = [r for r in scripted.script.requests if r.kind == "chat"][-1]
     assert request.body["model"] == "other-model"
     assert "Answer in rhyme." in request.system_text
+    assert "remember" not in [tool["name"] for tool in request.body["tools"]]
     tab.reload()
-    expect(tab.get_by_label("Model", exact=True)).to_have_value("other-model")
+    expect(tab.get_by_role("button", name="Model: Other model")).to_be_visible()
 
 
 def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:

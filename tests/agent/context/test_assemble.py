@@ -157,6 +157,33 @@ def test_without_system_prompt_and_summary_there_is_one_block() -> None:
     assert assemble(context(user(1), system_prompt="  ")).system == [text(BASE_PROMPT)]
 
 
+def test_what_a_project_sends_comes_before_what_belongs_to_the_conversation() -> None:
+    files = message(0, "user", [text("Files:"), image()], tokens=1_500)
+    plain = context(
+        user(9), system_prompt="Be brief.", summary=RECORD, summary_through=8, first=user(1, "Hi.")
+    )
+    made = replace(plain, project="In miles.", files=files)
+    request = assemble(made)
+    assert request.system[0]["text"] == f"{BASE_PROMPT}\n\nIn miles.\n\nBe brief."
+    assert request.messages[0]["content"][:3] == [*files.blocks, text("Hi.")]
+    assert find_violations(request.body()) == []
+    before, after = measure(plain, COUNTER), measure(made, COUNTER)
+    assert after.project == after.fixed - before.fixed > 1_500
+    assert after.certain - before.certain < 10  # only the server knows what an image takes
+
+
+def test_the_files_of_a_project_leave_less_room_for_those_of_messages() -> None:
+    def sent_files(size: int) -> Message:
+        source = {"type": "attachment", "id": "x", "media_type": "image/png", "bytes": size}
+        return message(0, "user", [{"type": "image", "source": source | {"tokens": 10}}], 10)
+
+    old = replace(sent_files(12_000_000), number=1)
+    made = context(old, assistant(2), user(3))
+    assert any(block["type"] == "image" for _, blocks in sent(made) for block in blocks)
+    (_, opening), *_ = sent(replace(made, files=sent_files(10_000_000)))
+    assert [block["type"] for block in opening] == ["image", "text"]
+
+
 def test_the_summary_is_headed_and_each_of_its_parts_fenced_as_a_record() -> None:
     heading, *parts = render_summary_texts(RECORD)
     assert heading.startswith(f"{SUMMARY_HEADING}\n\n")

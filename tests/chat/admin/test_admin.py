@@ -1,6 +1,5 @@
 """The admin panel through its URLs: what it shows, who may, what it costs, re-run and revert."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -21,15 +20,13 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
-from chat.admin import actions
 from chat.admin import conversations as conversations_admin
 from chat.db import in_db
 from chat.html.figures import format_tokens
-from chat.live.runner import Runner
-from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
+from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
 from chat.queries import model_server
 from chat.queries.conversation import load_state
-from chat.services import compaction_jobs, summaries
+from chat.services import compaction_jobs, memories, projects, summaries
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import (
@@ -43,11 +40,10 @@ from tests.chat.factories import (
     make_turn,
     make_user,
 )
-from tests.support.patience import PATIENCE
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 BIG = ("compressed_context", "system_prompt", '"blocks"', '"chapters"', '"audit"')
-LISTS = ("conversation", "message", "compaction", "turn", "modelprofile")
+LISTS = ("conversation", "project", "message", "compaction", "turn", "modelprofile")
 
 pytestmark = pytest.mark.django_db
 
@@ -125,6 +121,20 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
         assert staff.post(reverse(f"{name}_delete", args=[row.pk])).status_code == 403
     conversation.refresh_from_db()
     assert conversation.title == "Before"
+
+
+def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
+    owner = make_user("ada")
+    project = projects.create(owner, "Sea trip")
+    make_conversation(owner, project=project, title="Day 1")
+    memories.remember(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
+    (row,) = listed(staff, "project")
+    assert row.members == 1
+    page = html(staff.get(page_url(project)))
+    assert "Hidden fact" not in page
+    members = list_url("conversation") + f"?project__id__exact={project.pk}"
+    assert members in page
+    assert "Day 1" in html(staff.get(members))
 
 
 def test_viewing_does_not_include_revert_or_rerun(client: Client) -> None:
@@ -542,19 +552,6 @@ def test_rerun_of_a_model_without_prices_says_that_its_price_is_unknown(staff: C
 
 
 @pytest.fixture
-async def runner(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Runner]:
-    """The admin's runner, for this test's loop alone."""
-    runner = Runner()
-    monkeypatch.setattr(actions, "runner", runner)
-    yield runner
-    tasks = [runner._keeper, runner._control]
-    for task in tasks:
-        if task:
-            task.cancel()
-    await asyncio.gather(*filter(None, tasks), return_exceptions=True)
-
-
-@pytest.fixture
 async def staff_in_server(transactional_db: None) -> AsyncIterator[AsyncClient]:
     """The same on the ASGI handler, as the web process has it."""
     client = AsyncClient()
@@ -563,47 +560,62 @@ async def staff_in_server(transactional_db: None) -> AsyncIterator[AsyncClient]:
     await sync_to_async(connections.close_all)()  # of the thread that the views ran in
 
 
-async def test_rerun_starts_a_turn_in_the_servers_loop(
-    staff_in_server: AsyncClient, runner: Runner
-) -> None:
-    def prepare() -> Compaction:
-        return make_compaction(make_conversation(messages=6), "## Overview\n\n- Old [#1]")
-
-    old = await in_db(prepare)
-    data = {"action": "rerun", "_selected_action": old.pk, "confirmed": "yes"}
-    response = await staff_in_server.post(list_url("compaction"), data)
-    new = await Compaction.objects.aget(pk__gt=old.pk)
-    assert (response.status_code, response["Location"]) == (302, page_url(new))
+def written_again(staff: Client, old: Compaction, text: str) -> Compaction:
+    """What an administrator had written again, and a worker has written."""
+    response = ask(staff, "rerun", old, confirmed="yes")
+    new = Compaction.objects.get(pk__gt=old.pk)
+    assert response["Location"] == page_url(new)
     assert (new.first_id, new.through_id, new.status) == (old.first_id, old.through_id, "running")
-    live = runner.find_live(old.conversation_id)
-    assert live is not None
-    assert live.task is not None
-
-    def work() -> None:
-        job = compaction_jobs.claim(new.pk, pid=1)
-        assert job is not None
-        chapters = [Chapter("## Overview\n\n- New [#1]", 1, 4)]
-        assert hand_in(job, WrittenSummary(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
-
-    await in_db(work)
-    await asyncio.wait_for(live.task, timeout=PATIENCE)
-    conversation = await Conversation.objects.aget(pk=old.conversation_id)
-    assert conversation.compaction_id == new.pk
-    assert "New" in (conversation.compressed_context or "")
-    turn = await Turn.objects.aget(pk=new.turn_id)
-    assert turn.status == Turn.Status.COMPLETED
+    assert "It is being written." in html(staff.get(page_url(new)))
+    job = compaction_jobs.claim(new.pk, pid=1)
+    assert job is not None
+    chapters = [Chapter(text, old.first.number, old.through.number)]
+    assert hand_in(job, WrittenSummary(chapters, Engine.SERIALISED, Reason.NOT_CACHED))
+    return new
 
 
-async def test_rerun_waits_while_the_server_is_restarting(
-    staff_in_server: AsyncClient, runner: Runner
-) -> None:
-    old = await in_db(lambda: make_compaction(make_conversation(messages=4)))
-    runner.draining = True
-    data = {"action": "rerun", "_selected_action": old.pk, "confirmed": "yes"}
-    response = await staff_in_server.post(list_url("compaction"), data)
-    page = await staff_in_server.get(response["Location"])
-    assert "The server is restarting." in page.content.decode()
-    assert not await Turn.objects.filter(status__in=Turn.ACTIVE).aexists()
+OLD = "## Overview\n\n- The queue is Redis [#1]\n- Bookings wait [#2]"
+NEW = "## Overview\n\n- The queue is <b>PostgreSQL</b> [#1]\n- Ada owns it [#3]"
+
+
+def test_a_rewrite_is_compared_before_it_replaces_anything(staff: Client) -> None:
+    conversation = make_conversation(messages=6)
+    old = make_compaction(conversation, OLD)
+    new = written_again(staff, old, NEW)
+    page = html(staff.get(page_url(new)))
+    assert "0 kept, 1 changed, 1 added, 1 dropped." in " ".join(page.split())
+    assertInHTML("<ins>&lt;b&gt;PostgreSQL&lt;/b&gt; </ins>", page)
+    assertInHTML("<del>Bookings wait [#2]</del>", page)
+    conversation.refresh_from_db()
+    assert conversation.compaction == old
+    for action in ("replace", "discard"):
+        staff.get(list_url("compaction"), {"action": action, "_selected_action": new.pk})
+    conversation.refresh_from_db()
+    assert conversation.compaction == old
+    ask(staff, "replace", new, confirmed="yes")
+    conversation.refresh_from_db()
+    assert conversation.compaction == new
+    assert "PostgreSQL" in (conversation.compressed_context or "")
+    assert "what is different" not in html(staff.get(page_url(new)))
+
+
+def test_a_rewrite_that_is_discarded_leaves_the_summary(staff: Client) -> None:
+    conversation = make_conversation(messages=6)
+    old = make_compaction(conversation, OLD)
+    new = written_again(staff, old, NEW)
+    ask(staff, "discard", new, confirmed="yes")
+    conversation.refresh_from_db()
+    assert conversation.compaction == old
+    assert "waits can be used" in said(ask(staff, "replace", old, confirmed="yes"))
+
+
+def test_a_rewrite_of_a_conversation_that_has_moved_on_is_not_used(staff: Client) -> None:
+    conversation = make_conversation(messages=12)
+    new = written_again(staff, make_compaction(conversation, OLD, through=4), NEW)
+    later = make_compaction(conversation, "- More [#5]", through=8)
+    assert "has moved on" in said(ask(staff, "replace", new, confirmed="yes"))
+    conversation.refresh_from_db()
+    assert conversation.compaction == later
 
 
 # --- Model profiles -------------------------------------------------------------------------------

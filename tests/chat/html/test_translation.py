@@ -21,7 +21,7 @@ from agent.errors import AgentError, ErrorCode
 from agent.model.api_errors import REFUSED
 from chat.errors import translate_error
 from chat.models import Compaction, Conversation, Memory, Message, Turn
-from chat.services import memories
+from chat.services import memories, projects
 from chat.web.script_texts import _catalogue
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_turn
 from tests.chat.pseudo import LANGUAGE, Reader, pseudo_language
@@ -154,6 +154,14 @@ def test_the_dialog_that_deletes_a_message(browser: Client, talk: Conversation) 
         assert unmarked(browser, reverse("message_delete", args=[talk.pk, message.pk])) == []
 
 
+def test_the_dialog_that_leaves_a_message_out(browser: Client, talk: Conversation) -> None:
+    make_compaction(talk, SUMMARY, through=4)
+    address = reverse("message_leave_out", args=[talk.pk, talk.messages.get(number=1).pk])
+    assert unmarked(browser, address) == []
+    browser.post(address)
+    assert unmarked(browser, address) == []
+
+
 def test_nothing_to_compact(browser: Client, owner: User) -> None:
     empty = make_conversation(owner=owner, title="Άδεια", model="μοντέλο")
     assert unmarked(browser, reverse("compact_preview", args=[empty.pk])) == []
@@ -166,6 +174,32 @@ def test_the_memory_page(browser: Client, owner: User) -> None:
         memories.remember(owner.pk, f"Γεγονός {len(source)}", source)
     assert unmarked(browser, address, {"text": ""}) == []
     assert unmarked(browser, address, {"text": "α" * 5_000}) == []
+
+
+def test_the_pages_of_a_project(
+    browser: Client, owner: User, talk: Conversation, settings: Any, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    assert unmarked(browser, reverse("projects")) == []
+    assert unmarked(browser, reverse("projects"), {"name": ""}) == []
+    project = projects.create(owner, "Έργο")
+    address = project.get_absolute_url()
+    assert unmarked(browser, address) == []
+    projects.add_file(project, "Ένα", "Κείμενο".encode())
+    memories.remember(owner.pk, "Γεγονός", Memory.Source.USER, project_id=project.pk)
+    assert unmarked(browser, reverse("conversation_move", args=[talk.pk])) == []
+    projects.move(owner, [talk.pk], project)
+    for page in "", "delete/":
+        assert unmarked(browser, f"{address}{page}") == [], page
+    assert unmarked(browser, address, {"name": "", "model": "x"}) == []
+    assert unmarked(browser, f"{address}files/", {}) == []
+    for page in talk.get_absolute_url(), f"/?project={project.pk}", reverse("memories"):
+        assert unmarked(browser, page) == [], page
+    assert unmarked(browser, reverse("palette") + "?q=Έργο") == []
+    assert unmarked(browser, reverse("conversation_move", args=[talk.pk])) == []
+    projects.set_archived(project, archived=True)
+    assert unmarked(browser, address) == []
+    assert unmarked(browser, reverse("projects")) == []
 
 
 ACCOUNT_PAGES = (

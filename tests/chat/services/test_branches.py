@@ -17,7 +17,7 @@ from chat.html.message import render_message
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.queries import tree
 from chat.queries.conversation import load_state
-from chat.services import branches, endings, requests, summaries
+from chat.services import branches, endings, leaving_out, requests, summaries
 from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
@@ -380,7 +380,9 @@ def test_the_only_message_can_be_deleted(user: User) -> None:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["edit", "regenerate", "switch", "delete", "compact", "post"]),
+        st.sampled_from(
+            ["edit", "regenerate", "switch", "delete", "compact", "post", "leave out", "put back"]
+        ),
         st.integers(0, 10_000),
     ),
     max_size=12,
@@ -420,6 +422,9 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                     make_compaction(talk, "So far.")
             elif chosen is not None and step in ("edit", "regenerate"):
                 answer({"edit": edit, "regenerate": regenerate}[step](talk, chosen.number))
+            elif chosen is not None and step in ("leave out", "put back"):
+                change = leaving_out.leave_out if step == "leave out" else leaving_out.put_back
+                change(user, talk.pk, chosen.pk, whole=choice % 2 == 1)
             elif chosen is not None:
                 {"switch": switch, "delete": delete}[step](talk, chosen.number)
         except Refused:

@@ -19,13 +19,14 @@ from agent.messages import Usage
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
 from chat.queries.conversation import load_state
-from chat.queries.summaries import plan_for
+from chat.queries.summaries import has_ready, plan_for
 from chat.services import (
     branches,
     compaction_jobs,
     compactions,
     endings,
     requests,
+    rewrites,
     summaries,
     sweep,
     turns,
@@ -590,7 +591,7 @@ def test_only_the_current_version_can_be_reverted_or_written_again(user: User) -
     before = stored(conversation)
     for refused in (
         lambda: summaries.revert(first.pk),
-        lambda: summaries.open_rerun(first.pk, owner=OWNER),
+        lambda: rewrites.begin_rewrite(first.pk),
     ):
         with pytest.raises(Refused) as refusal:
             refused()
@@ -606,7 +607,7 @@ def test_a_busy_conversation_is_neither_reverted_nor_written_again(
     before = stored(conversation)
     for refused in (
         lambda: summaries.revert(compaction.pk),
-        lambda: summaries.open_rerun(compaction.pk, owner=OWNER),
+        lambda: rewrites.begin_rewrite(compaction.pk),
     ):
         with pytest.raises(Refused) as refusal:
             refused()
@@ -643,29 +644,36 @@ def test_writing_again_replaces_the_version_from_the_same_messages(user: User) -
     first = make_compaction(conversation, "First.", through=2)
     second = make_compaction(conversation, "Second.", through=6, focus="the bill")
     add_messages(conversation, ["More", "Yes."])
-    turn, pk = summaries.open_rerun(second.pk, owner=OWNER)
+    pk = rewrites.begin_rewrite(second.pk)
     job = compaction_jobs.claim(pk, PID)
     assert job is not None
     assert [m.number for m in job.plan.summarise] == [3, 4, 5, 6]
     assert [m.number for m in job.plan.keep] == [7, 8, 9, 10, 11, 12]
     assert job.compaction.focus == "the bill"
+    before = stored(conversation)
     assert complete(job, "Second, better.")
+    assert stored(conversation) == before, "nothing is replaced before somebody decides"
+    rewrites.use_rewrite(pk)
     conversation.refresh_from_db()
     assert conversation.compaction_id == pk
     assert conversation.compaction is not None
     assert conversation.compaction.previous == first
     assert [c["text"] for c in conversation.compaction.chapters] == ["First.", "Second, better."]
-    assert turn.kind == Turn.Kind.COMPACT
 
 
 def rewritten(compaction: Compaction, text: str) -> Compaction:
-    _, pk = summaries.open_rerun(compaction.pk, owner=OWNER)
+    made = waiting(compaction, text)
+    rewrites.use_rewrite(made.pk)
+    return made
+
+
+def waiting(compaction: Compaction, text: str) -> Compaction:
+    """Written again, and not decided on."""
+    pk = rewrites.begin_rewrite(compaction.pk)
     job = compaction_jobs.claim(pk, PID)
     assert job is not None
     assert complete(job, text)
-    made = Compaction.objects.get(pk=pk)
-    end_turn(made)
-    return made
+    return Compaction.objects.get(pk=pk)
 
 
 def test_writing_an_edited_version_again_replaces_its_chapter(user: User) -> None:
@@ -700,6 +708,46 @@ def test_reverting_a_rewrite_brings_back_what_it_replaced_and_a_switch_leaves_it
 def test_a_failed_rewrite_leaves_the_current_version(conversation: Conversation) -> None:
     compaction = make_compaction(conversation)
     before = stored(conversation)
-    _, pk = summaries.open_rerun(compaction.pk, owner=OWNER)
+    pk = rewrites.begin_rewrite(compaction.pk)
     assert compactions.fail(pk, "Refused.")
+    assert stored(conversation) == before
+
+
+def test_a_discarded_rewrite_leaves_everything_as_it_was(conversation: Conversation) -> None:
+    compaction = make_compaction(conversation)
+    before = stored(conversation)
+    made = waiting(compaction, "Better.")
+    rewrites.discard_rewrite(made.pk)
+    with pytest.raises(Refused):
+        rewrites.use_rewrite(made.pk)
+    with pytest.raises(Refused):
+        rewrites.discard_rewrite(made.pk)
+    assert stored(conversation) == before
+    made.refresh_from_db()
+    assert made.status == Compaction.Status.CANCELLED
+
+
+def test_no_turn_uses_a_rewrite_that_waits(conversation: Conversation) -> None:
+    made = waiting(make_compaction(conversation), "Better.")
+    assert not has_ready(conversation)
+    assert compactions.commit_ready(load_state(conversation.pk)) is None
+    made.refresh_from_db()
+    assert made.status == Compaction.Status.READY
+
+
+@pytest.mark.parametrize("change", ["edit", "delete", "compact"])
+def test_a_rewrite_is_not_used_after_the_conversation_has_moved_on(user: User, change: str) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    compaction = make_compaction(conversation, "First.", through=4)
+    made = waiting(compaction, "Better.")
+    if change == "edit":
+        summaries.edit_summary(compaction.pk, "First, edited.")
+    elif change == "delete":
+        branches.delete_message(user, conversation.pk, conversation.messages.get(number=2).pk)
+    else:
+        make_compaction(conversation, "More.", through=8)
+    before = stored(conversation)
+    with pytest.raises(Refused, match="moved on") as refusal:
+        rewrites.use_rewrite(made.pk)
+    assert refusal.value.code == "not_current"
     assert stored(conversation) == before

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from agent.compaction.chapters import GAP, Chapter
+from agent.compaction.chapters import Chapter
+from agent.compaction.gaps import GAP
 from agent.compaction.pins import Pin
 from agent.compaction.policy import Trigger
 from agent.search.values import IndexEntry

@@ -8,7 +8,7 @@ from agent.compaction.pins import Pin, PinState
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries.summaries import read_chapters
-from chat.services import compaction_jobs, summaries
+from chat.services import compaction_jobs, rewrites
 from chat.services.instructions import (
     add_instruction,
     edit_instruction,
@@ -52,8 +52,7 @@ def test_other_marks_are_an_edit_too(version: Compaction) -> None:
 
 def test_a_summary_that_is_written_again_is_told_of_them(version: Compaction) -> None:
     changed = add_instruction(remove_instruction(version.pk, BRIEF).pk, "Be kind.")
-    turn = summaries.open_rerun(changed.pk, owner="test")
-    task = compaction_jobs.claim(turn.compaction_id, 1)
+    task = compaction_jobs.claim(rewrites.begin_rewrite(changed.pk), 1)
     assert task
     assert task.chapters == []
     assert task.edited == [

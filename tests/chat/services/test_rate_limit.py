@@ -7,11 +7,12 @@ import pytest
 from django.test import AsyncClient
 
 from accounts.models import User
+from agent.compaction.policy import Trigger
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Message, Turn
 from chat.protocol.frames import Frame, parse_frame
-from chat.services import rate_limit, summaries
+from chat.services import rate_limit, rewrites
 from tests.chat.addresses import templates
 from tests.chat.factories import (
     OWNER,
@@ -76,6 +77,12 @@ class Site:
             .replace("<str:token>", "guess")
         )
 
+    def has_begun(self) -> bool:
+        """Whether anything was begun that asks a model, since it was made."""
+        turns = Turn.objects.filter(conversation__owner=self.user).exclude(owner=OWNER)
+        again = self.talk.compactions.filter(trigger=Trigger.REWRITE)
+        return turns.exists() or again.exists()
+
     @property
     def form(self) -> dict[str, Any]:
         chosen = {"action": "rerun", "_selected_action": str(self.version.pk), "confirmed": "1"}
@@ -96,8 +103,7 @@ async def starting(chat: Chat) -> tuple[set[str], set[str]]:
             if response.status_code == 429:
                 assert int(response["Retry-After"]) > 0
                 limited.add(name)
-            made = Turn.objects.filter(conversation__owner=site.user).exclude(owner=OWNER)
-            if await in_db(made.exists):
+            if await in_db(site.has_begun):
                 begun.add(name)
             if method == "post" and response.status_code < 400:
                 site = await in_db(Site)  # nobody knows what this one has changed
@@ -195,5 +201,5 @@ def test_an_administrator_is_counted_for_what_they_have_written_again(
     administrator = make_user(admin=True)
     rate_limit.count_turn(administrator.pk)
     with pytest.raises(Refused):
-        summaries.open_rerun(version.pk, owner="p", by=administrator.pk)
-    assert summaries.open_rerun(version.pk, owner="p")
+        rewrites.begin_rewrite(version.pk, by=administrator.pk)
+    assert rewrites.begin_rewrite(version.pk)

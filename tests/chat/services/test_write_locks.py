@@ -26,7 +26,16 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted, Event, MessageDeleted, QuestionClosed
 from chat.protocol.local_layer import RESYNC
 from chat.queries import model_server
-from chat.services import branches, endings, memories, preparations, requests, rounds, summaries
+from chat.services import (
+    branches,
+    endings,
+    memories,
+    preparations,
+    requests,
+    rewrites,
+    rounds,
+    summaries,
+)
 from chat.services.endings import TurnOutcome
 from tests.chat.factories import (
     OWNER,
@@ -131,8 +140,7 @@ def summarised_edited_and_reverted(conversation: Conversation) -> None:
     add_messages(conversation, ["More.", "Yes."] * 4)
     make_compaction(conversation, status=Compaction.Status.FAILED)
     version = summaries.edit_summary(conversation.compaction_id, "## Overview\n\n- **All** [#1]")
-    turn, _ = summaries.open_rerun(version.pk, owner=OWNER)
-    endings.end_turn(turn.pk, TurnOutcome(Turn.Status.CANCELLED))
+    rewrites.discard_rewrite(rewrites.begin_rewrite(version.pk))
     summaries.revert(version.pk)
     make_compaction(conversation, status=Compaction.Status.READY, turn=None)
     turn, _ = summaries.open_compaction_turn(

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.db import in_db
 from chat.errors import Refused
 from chat.models import Conversation, Memory, MemoryProposal
-from chat.services import memories
+from chat.services import memories, projects
 from chat.services.sweep import sweep
 from demo.api.protocol import tool_use
 from tests.chat.factories import make_user
@@ -52,6 +52,44 @@ def result(chat: Chat) -> str:
 
 
 # --- What the model may keep by itself ------------------------------------------------------------
+
+
+async def test_in_a_project_facts_are_kept_and_recalled_for_it_alone(chat: Chat) -> None:
+    mine = await in_db(projects.create, chat.user, "Sea trip")
+    other = await in_db(projects.create, chat.user, "Kitchen")
+    for text, place in (("Lives in Graz", None), ("Wants oak", other.pk)):
+        await in_db(memories.remember, chat.user.pk, text, Memory.Source.USER, project_id=place)
+    oak = await in_db(Memory.objects.get, text="Wants oak")
+    await in_db(projects.move, chat.user, [chat.conversation.pk], mine)
+    chat.script.reply(remember("The user likes short answers.")).reply("Noted.")
+    await said(chat, "Remember: I like SHORT answers!")
+    kept = await in_db(Memory.objects.select_related("project").get, source="agent")
+    assert kept.project == mine
+
+    chat.script.reply(tool_use("recall", {}, "toolu_all")).reply("Those.")
+    await said(chat, "What do you know?")
+    assert "Graz" in result(chat)
+    assert "short answers" in result(chat)
+    assert "oak" not in result(chat)
+    system = str(chat.script.requests[-1].body["system"])
+    assert "short answers" in system
+    assert "oak" not in system
+
+    chat.script.reply(tool_use("forget", {"id": oak.pk}, "toolu_f")).reply("I cannot.")
+    await said(chat, "Forget that I want oak.")
+    assert "Nothing is remembered under" in result(chat)
+    assert await in_db(Memory.objects.filter(pk=oak.pk).exists)
+
+
+async def test_a_proposal_of_a_project_is_decided_for_it(chat: Chat) -> None:
+    mine = await in_db(projects.create, chat.user, "Sea trip")
+    await in_db(projects.move, chat.user, [chat.conversation.pk], mine)
+    chat.script.reply(remember()).reply("I asked.")
+    await said(chat, "What should I do with invoices?")
+    proposal = await in_db(MemoryProposal.objects.get)
+    await in_db(projects.move, chat.user, [chat.conversation.pk], None)
+    await in_db(lambda: memories.decide_proposal(proposal, accept=True))
+    assert (await in_db(Memory.objects.get)).project_id == mine.pk
 
 
 async def test_what_the_user_typed_is_kept_at_once_with_its_source(chat: Chat) -> None:

@@ -17,7 +17,7 @@ from tests.chat.factories import OWNER, add_messages, make_conversation, make_tu
 from tests.chat.sockets import Chat
 
 DAY = 24 * 3600  # seconds
-ACTIONS = ["markdown", "row", "edit", "regenerate", "switch", "delete"]
+ACTIONS = ["markdown", "row", "edit", "regenerate", "switch", "leave-out", "delete"]
 
 
 @pytest.fixture
@@ -216,6 +216,29 @@ def test_deleting_asks_first_and_says_what_goes_with_it(
     response = client.post(url)
     assert response["HX-Trigger"] == "message-deleted"
     assert conversation.messages.count() == 3
+
+
+def test_leaving_out_asks_first_for_a_message_or_its_exchange(
+    client: Client, conversation: Conversation
+) -> None:
+    url = address(conversation, 2, "leave-out")
+    asked = client.get(url).content.decode()
+    assert "Leave this message out?" in asked
+    assert "is 2 messages" in " ".join(asked.split())
+    assert not conversation.messages.filter(left_out=True).exists()
+    assert client.post(url, {"whole": "1"})["HX-Trigger"] == "message-left-out"
+    marked = client.get(f"/c/{conversation.pk}/messages/").content.decode()
+    assert marked.count("data-left-out") == 2
+    assert "Put this message back?" in client.get(url).content.decode()
+    assert client.post(url, {"change": "put-back"})["HX-Trigger"] == "message-put-back"
+    assert [m.number for m in conversation.messages.filter(left_out=True)] == [1]
+
+
+def test_what_cannot_be_left_out_now_says_why(client: Client, conversation: Conversation) -> None:
+    make_turn(conversation)
+    response = client.post(address(conversation, 2, "leave-out"))
+    assert response.status_code == 422
+    assert "An answer or a compaction is running" in response.content.decode()
 
 
 # --- Any part of a long conversation --------------------------------------------------------------

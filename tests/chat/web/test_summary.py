@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +73,11 @@ def event(response: HttpResponse) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["compact_preview", "summary", "summary_edit", "summary_instructions", "summary_revert"]
+    "name",
+    [
+        *("compact_preview", "summary", "summary_edit", "summary_instructions", "summary_revert"),
+        "summary_sources",
+    ],
 )
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_stranger_finds_nothing(
@@ -87,13 +92,16 @@ def test_a_stranger_finds_nothing(
     assert talk.compaction == version
 
 
-@pytest.mark.parametrize("name", ["summary_edit", "summary_instructions", "summary_revert"])
+@pytest.mark.parametrize(
+    "name", ["summary_edit", "summary_instructions", "summary_revert", "summary_sources"]
+)
 def test_a_version_of_another_conversation_is_not_found(
     browser: Client, user: User, talk: Conversation, name: str
 ) -> None:
     elsewhere = make_compaction(make_conversation(owner=make_user("eve"), messages=6))
     for method in (browser.get, browser.post):
-        assert method(url(name, talk, elsewhere), {"text": "Mine."}).status_code == 404
+        answer = method(url(name, talk, elsewhere), {"text": "Mine."})
+        assert answer.status_code in (404, 405)
     elsewhere.conversation.refresh_from_db()
     assert elsewhere.conversation.compaction == elsewhere
 
@@ -224,15 +232,33 @@ def test_only_the_current_version_is_edited_and_not_while_an_answer_runs(
 ) -> None:
     old = make_compaction(talk, SUMMARY, through=4)
     current = make_compaction(talk, SUMMARY, through=8)
-    for name in ("summary_edit", "summary_revert"):
-        shown = words(browser.post(url(name, talk, old), {"text": "Mine."}), 422)
-        assert "Only the current summary can be changed." in shown
+    shown = words(browser.post(url("summary_edit", talk, old), {"text": "- Mine, long typed"}), 422)
+    assert "another summary counts by now" in shown
+    assert "- Mine, long typed</textarea>" in shown
+    shown = words(browser.post(url("summary_revert", talk, old)), 422)
+    assert "Only the current summary can be changed." in shown
     make_turn(talk)
     for name in ("summary_edit", "summary_revert"):
         shown = words(browser.post(url(name, talk, current), {"text": "Mine."}), 422)
         assert "An answer or a compaction is running." in shown
     talk.refresh_from_db()
     assert talk.compaction == current
+
+
+def test_a_source_is_proposed_among_the_messages_that_the_summary_covers(
+    browser: Client, user: User
+) -> None:
+    said = ["The backup goes to disk B.", "Photos, photos, photos.", "Put the photos on disk A."]
+    talk = make_conversation(owner=user, messages=[*said, "Photos on disk A it is."])
+    version = make_compaction(talk, SUMMARY, through=3)
+    asked = {"said": "The photos go to disk A [#2] (unverified)"}
+    shown = words(browser.get(url("summary_sources", talk, version), asked))
+    numbers = re.findall(r'data-cite="(\d)" ?(data-supports)?', shown)
+    assert numbers[0] == ("3", "data-supports")
+    assert {number for number, _ in numbers} == {"1", "2", "3"}
+    assert "<mark>photos</mark>" in shown
+    nothing = words(browser.get(url("summary_sources", talk, version), {"said": "[#1]"}))
+    assert "No covered message was found." in nothing
 
 
 def test_hostile_summaries_are_text(browser: Client, talk: Conversation) -> None:

@@ -1,0 +1,121 @@
+"""Chapters that lose their text, because what they rest on was deleted, left out of the context or
+put back, and get it again. Pure; `chat.services.gaps` stores it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agent.compaction.chapters import Chapter, change_pins, unretire
+from agent.compaction.pins import Pin, PinState
+from agent.compaction.verify import rests_on
+from agent.messages import Message
+
+# In place of a gap's text, under the line with the numbers of its messages.
+GAP = (
+    "These messages are being summarised again, because the user deleted, left out or put back one "
+    "of them. Until then, search has them."
+)
+# In place of the text of a chapter whose messages are all left out.
+NOTHING_LEFT = "Nothing is left of these messages that could be summarised."
+
+
+def forget_message(
+    chapters: Sequence[Chapter], gone: Message, *, before: int, after: int
+) -> list[Chapter]:
+    """The chapters without anything of a message that is deleted: those that rest on it become
+    gaps, and one that covered nothing else is left out. `before` and `after`: the numbers of the
+    messages beside it, whether they exist or not."""
+    standing = change_pins(chapters, lambda pin: unretire(pin, gone.number))
+    left = [_forget(chapter, gone, before, after) for chapter in standing]
+    return [chapter for chapter in left if chapter.first <= chapter.through]
+
+
+def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
+    number = gone.number
+    covered = chapter.first <= number <= chapter.through
+    if not covered and not rests_on(chapter.text, gone):
+        return chapter
+    return replace(
+        chapter,
+        text=GAP,
+        gap=True,
+        first=after if chapter.first == number else chapter.first,
+        through=before if chapter.through == number else chapter.through,
+        pins=tuple(pin for pin in chapter.pins if pin.number != number),
+        index=tuple(entry for entry in chapter.index if entry.number != number),
+        left_out=tuple(each for each in chapter.left_out if each != number),
+    )
+
+
+def leave_out_messages(chapters: Sequence[Chapter], gone: Sequence[Message]) -> list[Chapter]:
+    """The chapters while messages are left out: those that rest on one of them become gaps, and no
+    pin and no value of theirs counts. All of them are kept, for when a message is put back."""
+    numbers = {message.number for message in gone}
+
+    def leave_out(chapter: Chapter) -> Chapter:
+        covered = _select_covered(chapter, numbers)
+        if not covered and not rests_on(chapter.text, *gone):
+            return chapter
+        return replace(_empty(chapter), left_out=tuple(sorted(covered.union(chapter.left_out))))
+
+    return [leave_out(chapter) for chapter in chapters]
+
+
+def put_back_messages(chapters: Sequence[Chapter], numbers: set[int]) -> list[Chapter]:
+    """The chapters after messages are put back: those of their range become gaps, because they were
+    written without them, and their pins and values count again."""
+
+    def put_back(chapter: Chapter) -> Chapter:
+        if not _select_covered(chapter, numbers):
+            return chapter
+        still = tuple(each for each in chapter.left_out if each not in numbers)
+        return replace(_empty(chapter), left_out=still)
+
+    return [put_back(chapter) for chapter in chapters]
+
+
+def _select_covered(chapter: Chapter, numbers: Iterable[int]) -> set[int]:
+    return {number for number in numbers if chapter.first <= number <= chapter.through}
+
+
+def _empty(chapter: Chapter) -> Chapter:
+    return replace(chapter, text=GAP, gap=True)
+
+
+def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Chapter] | None:
+    """The chapters with the last of the `written` ones in the place of the gap of its range; None
+    where there is no such gap. Pins and values that the chapter has are kept. It gets those of
+    messages that it has none of, and their force over earlier pins: they were left out when it was
+    written first."""
+    *_, new = written
+    places = (i for i, c in enumerate(chapters) if c.gap and _range(c) == _range(new))
+    place = next(places, None)
+    if place is None:
+        return None
+    gap = chapters[place]
+    pinned = {pin.number for pin in gap.pins}
+    entered = {entry.number for entry in gap.index}
+    retired = {
+        (pin.number, pin.key): pin
+        for chapter in written
+        for pin in chapter.pins
+        if pin.state == PinState.RETIRED and new.first <= pin.by <= new.through
+    }
+
+    def retire(pin: Pin) -> Pin:
+        holds = pin.edited or pin.state != PinState.STANDING
+        return pin if holds else retired.get((pin.number, pin.key), pin)
+
+    filled = list(chapters)
+    filled[place] = replace(
+        gap,
+        text=new.text,
+        gap=False,
+        depth=1,  # written from the originals, whatever it was before
+        pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
+        index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
+    )
+    return change_pins(filled, retire)
+
+
+def _range(chapter: Chapter) -> tuple[int, int]:
+    return chapter.first, chapter.through

@@ -1,0 +1,67 @@
+"""Projects in the admin panel: whose they are and how large, as the conversations' pages are."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from chat.admin.base import OwnerFilter, ReadOnlyAdmin, format_time, list_url
+from chat.models import Conversation, Project
+
+
+@admin.register(Project)
+class ProjectAdmin(ReadOnlyAdmin):
+    list_display = ("name", "owner_name", "conversations_count", "archived", "changed")
+    list_select_related = ("owner",)
+    list_only = ("name", "owner__username", "archived", "changed_at")
+    list_filter = ("changed_at", "archived", OwnerFilter)
+    search_fields = ("name", "owner__username", "id")
+    search_help_text = "Name, owner or id."
+    ordering = ("-changed_at",)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("name", "id"),
+                    ("owner", "conversations_link", "files_count", "facts_count"),
+                    ("model", "context_budget", "archived"),
+                    ("created_at", "changed_at"),
+                )
+            },
+        ),
+        ("Instructions", {"fields": ("instructions",), "classes": ("collapse",)}),
+    )
+
+    def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+        return super().for_list(queryset).annotate(members=Count("conversations"))
+
+    @admin.display(description="Owner", ordering="owner__username")
+    def owner_name(self, row: Project) -> SafeString:
+        name = row.owner.get_username()
+        return format_html('<a href="{}">{}</a>', list_url(Project, owner=name), name)
+
+    @admin.display(description="Conversations")
+    def conversations_count(self, row: Any) -> int:
+        return int(row.members)
+
+    @admin.display(description="Changed", ordering="changed_at")
+    def changed(self, row: Project) -> str:
+        return format_time(row.changed_at)
+
+    # --- One project ------------------------------------------------------------------------------
+
+    @admin.display(description="Conversations")
+    def conversations_link(self, row: Project) -> SafeString:
+        url = list_url(Conversation, project__id__exact=row.pk)
+        return format_html('<a href="{}">{}</a>', url, f"{row.conversations.count():,}")
+
+    @admin.display(description="Files")
+    def files_count(self, row: Project) -> int:
+        return row.files.count()
+
+    @admin.display(description="Remembered facts")
+    def facts_count(self, row: Project) -> int:
+        return row.memories.count()

@@ -1,0 +1,99 @@
+"""A summary that an administrator has written again: it waits beside the current one until somebody
+has compared the two and decided."""
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from agent.compaction.policy import Trigger
+from chat.errors import RefusalCode, Refused
+from chat.models import Compaction, Conversation
+from chat.protocol import from_rows
+from chat.protocol.broadcast import conversation_group, emit
+from chat.queries import summaries
+from chat.queries.conversation import load_state
+from chat.services import compactions
+from chat.services.conversations import refuse_if_busy
+from chat.services.rate_limit import count_turn
+from chat.services.summaries import lock_current
+
+_Status = Compaction.Status
+
+
+def begin_rewrite(compaction_id: int, *, by: int | None = None) -> int:
+    """Begin to write the current summary's newest version again, from the same messages, in the
+    background: the id of the new one. It counts for `by`, the id of the user who wants it, or else
+    for the conversation's owner.
+
+    Refused for versions that are not current, while a turn runs, and above the limits.
+    """
+    with transaction.atomic():
+        old, conversation = lock_current(compaction_id)
+        count_turn(by or conversation.owner_id)
+        compactions.discard_preparations(conversation)  # one is written at a time
+        state = load_state(conversation.pk)
+        planned = summaries.plan_rewrite(state, old)
+        # The new version is measured against the context without the old one.
+        freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
+        return compactions.begin(
+            state,
+            planned,
+            Trigger.REWRITE,
+            turn_id=None,
+            previous=summaries.find_written(old).previous,
+            focus=old.focus,
+            tokens_before=state.used + freed,
+        ).pk
+
+
+def use_rewrite(compaction_id: int) -> None:
+    """Put a summary that was written again in the place of the one that it was compared with.
+
+    Refused while a turn runs, for what is no such summary, and where the conversation has moved on.
+    """
+    with transaction.atomic():
+        rewrite, conversation = _lock_rewrite(compaction_id)
+        refuse_if_busy(conversation)
+        state = load_state(conversation.pk)
+        if (
+            conversation.compaction_id != rewrite.replaces_id
+            or not compactions.covers_what_it_read(rewrite)
+            or not compactions.end(rewrite, _Status.COMPLETED, of=(_Status.READY,))
+        ):
+            raise Refused(
+                RefusalCode.NOT_CURRENT,
+                gettext(
+                    "The conversation has moved on since this was written: its summary or its "
+                    "messages have changed. Nothing was replaced; write the summary again."
+                ),
+            )
+        compactions.make_current(conversation, rewrite, written_for=state)
+        compactions.discard_preparations(conversation)  # they extend the old one
+        compactions.announce_end(rewrite)
+        usage = from_rows.context_usage(load_state(conversation.pk))
+        emit(conversation_group(conversation.pk), usage)
+
+
+def discard_rewrite(compaction_id: int) -> None:
+    """Give it up, also while it is written. Refused for what does not wait any more."""
+    with transaction.atomic():
+        rewrite, _ = _lock_rewrite(compaction_id)
+        waiting = (_Status.RUNNING, _Status.READY)
+        error = compactions.DISCARDED
+        if not compactions.end(rewrite, _Status.CANCELLED, of=waiting, error=error):
+            _refuse()
+        compactions.announce_end(rewrite)
+
+
+def _lock_rewrite(compaction_id: int) -> tuple[Compaction, Conversation]:
+    rows = Compaction.objects.select_related("first", "through")
+    rewrite = rows.get(pk=compaction_id)
+    if rewrite.trigger != Trigger.REWRITE:
+        _refuse()
+    return rewrite, Conversation.objects.select_for_update().get(pk=rewrite.conversation_id)
+
+
+def _refuse() -> None:
+    raise Refused(
+        RefusalCode.NOT_CURRENT,
+        gettext("Only a summary that was written again and waits can be used or discarded."),
+    )

@@ -1,0 +1,38 @@
+"""The typeface's files hold what the stylesheet says, and always the same."""
+
+import io
+from pathlib import Path
+
+from fontTools.ttLib import TTFont
+
+from config.typeface import build_typeface
+
+STYLES = Path(__file__).parents[2] / "static/css/base.css"
+TWO = """
+@font-face {
+  src: url("../fonts/few.woff2") format("woff2");
+  unicode-range: U+41-43, U+E9;
+}
+@font-face {
+  src: url("../fonts/other.woff2") format("woff2");
+  unicode-range: U+416;
+}
+"""
+
+
+def test_each_file_has_the_characters_of_its_range_and_the_weights_of_the_page() -> None:
+    made = build_typeface(TWO)
+    assert list(made) == ["fonts/few.woff2", "fonts/other.woff2", "fonts/LICENSE.txt"]
+    fonts = [TTFont(io.BytesIO(made[f"fonts/{name}.woff2"])) for name in ("few", "other")]
+    assert [set(font.getBestCmap()) for font in fonts] == [{0x41, 0x42, 0x43, 0xE9}, {0x416}]
+    (axis,) = fonts[0]["fvar"].axes
+    assert (axis.axisTag, axis.minValue, axis.maxValue) == ("wght", 400, 700)
+    assert b"SIL OPEN FONT LICENSE" in made["fonts/LICENSE.txt"]
+
+
+def test_it_is_cut_the_same_each_time_and_small_for_english() -> None:
+    styles = STYLES.read_text()
+    made = build_typeface(styles)
+    assert made == build_typeface(styles)
+    assert len(made["fonts/english.woff2"]) < 12_500
+    assert max(map(len, made.values())) < 25_000
