@@ -13,9 +13,9 @@ from agent.model_names import find_id
 
 Ttl = Literal["5m", "1h"]
 CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
-# Of the trigger: tokens between two pauses. The surcharge is 0.75 of the input price for all that is
-# written, after compactions too; it saves 1.2 for the context of a pause, of which a summary that
-# is prepared in the pause leaves about a quarter of the trigger.
+# Of the trigger: tokens between two pauses. The surcharge is 0.75 of the input price for all that
+# is written, after compactions too; it saves 1.2 for the context of a pause, of which a summary
+# that is prepared in the pause leaves about a quarter of the trigger.
 HOUR_WORTH = 0.3
 
 
