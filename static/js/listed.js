@@ -97,7 +97,7 @@ async function undo(entry, line) {
   const response = await sendChange(entry.ids, entry.change, entry.was);
   if (!response?.ok)
     return tell(
-      response?.status === 404
+      response?.status === 404 && entry.change === "deleted"
         ? gettext("It is too late: that is deleted for good.")
         : gettext("That could not be undone. Try again."),
     );
@@ -136,7 +136,7 @@ function startItemMenu() {
   const menu = $("#item-menu");
   let link = null; // whose menu it is
   $("#sidebar-list").addEventListener("click", ({ target }) => {
-    const opener = target.closest(".item-more");
+    const opener = target.closest("button.item-more");
     if (!opener) return;
     link = opener.previousElementSibling;
     $("[data-change=pinned]", menu).dataset.value = link.dataset.pinned == null ? "1" : "";
