@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.context.assemble import Context, Size
-from agent.context.request import CACHE_SECONDS, choose_cache_ttl
+from agent.context.request import CACHE_SECONDS, Ttl, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import MeteredContext, UsageReport, meter
-from agent.messages import RealTokens, Usage
+from agent.messages import RawTokens, RealTokens, Usage
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile, reply_settings_for
@@ -168,9 +168,7 @@ def load_state_for(
         thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
         reply=reply_settings_for(profile, conversation),
-        cache_ttl=choose_cache_ttl(_list_pauses(conversation, tail))
-        if settings.CACHE_FOR_AN_HOUR
-        else "5m",
+        cache_ttl=_choose_cache_ttl(conversation, tail, policy, limits_for(profile, conversation)),
     )
     reply = _last_reply(tail.rows, conversation, profile.name)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
@@ -181,6 +179,18 @@ def _find_own_thinking(conversation: Conversation, tail: Tail) -> int:
     """The number from which on thinking was written after what is sent now. That of an imported
     message the API took from another account, after another system prompt."""
     return max(conversation.meter_valid_from, tail.imported_through + 1)
+
+
+def _choose_cache_ttl(
+    conversation: Conversation, tail: Tail, policy: Policy, limits: Limits
+) -> Ttl:
+    if not settings.CACHE_FOR_AN_HOUR:
+        return "5m"
+    newest = sum(message.tokens for message in tail.messages)
+    written = limits.factor.apply(RawTokens(conversation.tokens_covered + newest))
+    bridged = conversation.pauses_covered + count_bridged(tail.pauses)
+    pauses, trigger = _list_pauses(conversation, tail), policy.trigger_tokens(limits)
+    return choose_cache_ttl(pauses, written, bridged, trigger)
 
 
 def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:

@@ -152,7 +152,7 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
             version=conversation.history_version,
             rows=[*tail.rows, row],
             messages=tail.messages.followed_by(new),
-            pauses=[*tail.pauses, *_find_pauses([*tail.rows[-1:], row])],
+            pauses=[*tail.pauses, *find_pauses([*tail.rows[-1:], row])],
             weight=tail.weight + _weigh([row]),
             prompt=None if new.is_prompt else tail.prompt,
         ),
@@ -204,7 +204,7 @@ def _make_tail(
         through,
         rows,
         messages,
-        _find_pauses(rows),
+        find_pauses(rows),
         _weigh(rows),
         _find_imported(rows),
         first=first if first and first.role == "user" and first.blocks else None,
@@ -250,7 +250,7 @@ def _find_imported(rows: Sequence[Row]) -> int:
     return max(imported, default=-1)
 
 
-def _find_pauses(rows: Sequence[Row]) -> list[float]:
+def find_pauses(rows: Sequence[Row]) -> list[float]:
     """Seconds from the end of each turn to what the user said next; imported messages have no
     turn."""
     return [
