@@ -76,7 +76,10 @@ def meter(
     size = measure(context, counter)
     if report is None:
         return MeteredContext(context, size, size.total, estimated=True)
-    after = [m for m in context.messages if m.number >= report.number]
+    start = len(context.messages)
+    while start and context.messages[start - 1].number >= report.number:
+        start -= 1
+    after = context.messages[start:]
     certain = _certain_before(context, size, after)
     if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)

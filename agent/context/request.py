@@ -82,6 +82,10 @@ class Request:
         megabyte."""
         return encode_body(self.body())
 
+    @property
+    def is_encoded(self) -> bool:
+        return "data" in self.__dict__
+
     def body(self) -> dict[str, Any]:
         """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
         static system prompt, the last chapter, the end of the request before this one, and the
@@ -127,7 +131,7 @@ class Request:
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent, to be streamed."""
     # Those that stay the same were encoded for an earlier request.
-    messages = (m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"])
+    messages = [m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"]]
     rest = encode_json({name: value for name, value in body.items() if name != "messages"})
     return b'{"stream":true,"messages":[%b],%b' % (b",".join(messages), rest[1:])
 

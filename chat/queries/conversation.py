@@ -105,10 +105,11 @@ class RequestState:
     def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
+        messages = self.tail.messages
         return sum(
-            message.plain is None and any(b.get("type") == "tool_use" for b in message.blocks)
-            for row, message in zip(self.rows, self.context.messages, strict=True)
-            if since is None or row.created_at > since
+            any(block.get("type") == "tool_use" for block in messages[index].blocks)
+            for index in messages.facts.mixed
+            if since is None or self.rows[index].created_at > since
         )
 
     def due(self) -> Trigger | None:
@@ -190,7 +191,8 @@ def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
 
 
 def _last_reply(rows: Sequence[Row], conversation: Conversation, model: str) -> Row | None:
-    return next((row for row in reversed(rows) if _reports(row, conversation, model)), None)
+    reported = (row for row in reversed(rows) if row.usage)
+    return next((row for row in reported if _reports(row, conversation, model)), None)
 
 
 def _report(row: Row) -> UsageReport:
@@ -205,8 +207,7 @@ def _report(row: Row) -> UsageReport:
 def _reports(row: Row, conversation: Conversation, model: str) -> bool:
     """Whether a message's usage tells the size of the context as a model gets it."""
     return (
-        bool(row.usage)
-        and row.model == model
+        row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )
