@@ -197,7 +197,8 @@ function start() {
   const form = $("#summary-form");
   if (!form || form.dataset.started) return;
   form.dataset.started = "";
-  setMode(form, false);
+  // The browser sends no empty text, and cannot say so where the text is hidden.
+  setMode(form, !$("[name=text]", form).value.trim());
   $("#summary-as").addEventListener("click", () => {
     if (isList()) $("[name=text]", form).value = compose();
     setMode(form, isList());
