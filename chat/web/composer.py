@@ -47,12 +47,13 @@ def describe(profile: ModelProfile) -> str:
     """A model's window and prices in words."""
     window = gettext("{tokens:,} tokens").format(tokens=profile.context_window)
     if not has_prices(profile):
-        return f"{window} · {gettext('price unknown')}"
-    if not (profile.input_price or profile.output_price):
-        return f"{window} · {gettext('free')}"
-    price = gettext("${input:g} in, ${output:g} out per million").format(
-        input=profile.input_price, output=profile.output_price
-    )
+        price = gettext("price unknown")
+    elif not (profile.input_price or profile.output_price):
+        price = gettext("free")
+    else:
+        price = gettext("${input:g} in, ${output:g} out per million").format(
+            input=profile.input_price, output=profile.output_price
+        )
     return f"{window} · {price}"
 
 
