@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from chat.web import (
     attachment,
+    composer,
     conversation,
     instructions,
     memory,
@@ -62,6 +63,10 @@ urlpatterns = [
     path("c/<uuid:pk>/move/", project.conversation_move, name="conversation_move"),
     path("c/<uuid:pk>/settings/", conversation.conversation_settings, name="conversation_settings"),
     path("c/<uuid:pk>/model/", conversation.conversation_model, name="conversation_model"),
+    path("c/<uuid:pk>/models/", composer.model_panel, name="model_panel"),
+    path("c/<uuid:pk>/tools/", composer.tool_panel, name="tool_panel"),
+    path("models/", composer.model_panel, name="first_model_panel"),
+    path("tools/", composer.tool_panel, name="first_tool_panel"),
     path("c/<uuid:pk>/retry/", conversation.conversation_retry, name="conversation_retry"),
     path("c/<uuid:pk>/compact/", summary.compact_preview, name="compact_preview"),
     path("c/<uuid:pk>/summary/", summary.summary, name="summary"),

@@ -89,7 +89,8 @@ class Conversation(models.Model):
     tool_settings = models.JSONField(
         default=dict,
         blank=True,
-        help_text="{web: bool, mcp: [names of servers]}: what the user has switched on.",
+        help_text="{web: bool, mcp: [names of servers], mcp_allowed: [names], "
+        "off: [history, memory]}: what the user has switched.",
     )
     reply_settings = models.JSONField(
         default=dict,

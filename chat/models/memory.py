@@ -7,6 +7,13 @@ from django.db.models import Q
 from chat.models.project import Project
 
 
+class _Kept(models.Manager["Memory"]):
+    """Facts that are not deleted."""
+
+    def get_queryset(self) -> models.QuerySet["Memory"]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
 class Memory(models.Model):
     """One fact about a user, which every conversation of theirs is told, or with a project those of
     that project."""
@@ -37,6 +44,12 @@ class Memory(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Deleted for now: it can be restored for some seconds."
+    )
+
+    objects = _Kept()
+    everything: models.Manager["Memory"] = models.Manager()
 
     class Meta:
         verbose_name_plural = "memories"

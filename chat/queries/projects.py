@@ -4,6 +4,7 @@ projects. Writes nothing."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, F, Max, Q, QuerySet, Sum, Window
@@ -127,27 +128,43 @@ def list_projects(user: User, *, archived: bool = False) -> list[Any]:
     return list(rows.order_by("-used_at", "pk"))
 
 
-def list_sections(user: User) -> list[Any]:
-    """`list_projects` with the newest `conversations` of each as `listed`: two queries, one where
-    there is no project."""
-    projects = list_projects(user)
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A project with the newest of its `count` conversations that are listed, without pinned
+    ones."""
+
+    project: Project
+    rows: Sequence[Conversation]
+    count: int
+
+
+def list_sections(user: User) -> list[Section]:
+    """A user's projects for the list beside the chat, the last used first: two queries, one where
+    there is none."""
+    projects = list(Project.objects.of(user).filter(archived=False))
     if not projects:
         return []
-    place = Window(RowNumber(), partition_by=F("project"), order_by=F("updated_at").desc())
+    order = ["pinned", "-updated_at"]  # the pinned ones stand elsewhere
+    place = Window(RowNumber(), partition_by=F("project"), order_by=order)
     rows = (
         Conversation.objects.of(user)
-        .filter(project__in=projects, archived=False, temporary=False, pinned=False)
-        .annotate(place=place)
+        .filter(project__in=projects, archived=False, temporary=False)
+        .annotate(place=place, total=Window(Count("pk"), partition_by=F("project")))
         .filter(place__lte=LISTED)
-        .only("title", "pinned", "project")
+        .only("title", "pinned", "project", "updated_at")
         .order_by("place")
     )
-    newest: dict[Any, list[Conversation]] = {}
+    newest: dict[UUID | None, list[Any]] = {project.pk: [] for project in projects}
     for row in rows:
-        newest.setdefault(row.project_id, []).append(row)
-    for project in projects:
-        project.listed = newest.get(project.pk, [])
-    return projects
+        newest[row.project_id].append(row)
+    used = {pk: found[0].updated_at for pk, found in newest.items() if found}
+    projects.sort(key=lambda project: used.get(project.pk, project.created_at), reverse=True)
+    return [_make_section(project, newest[project.pk]) for project in projects]
+
+
+def _make_section(project: Project, newest: Sequence[Any]) -> Section:
+    shown = [row for row in newest if not row.pinned]
+    return Section(project, shown, newest[0].total if newest else 0)
 
 
 def find_projects(user: User, query: str) -> list[Project]:

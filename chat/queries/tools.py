@@ -15,6 +15,11 @@ from agent.tools.names import declare_name
 from chat.models import Conversation, McpServer, ModelProfile
 
 BUILT_IN = (SEARCH_HISTORY, READ_MESSAGES, COMPACT_CONTEXT, REMEMBER, RECALL, FORGET)
+# What a user can switch off in a conversation.
+GROUPS: dict[str, tuple[Tool, ...]] = {
+    "history": (SEARCH_HISTORY, READ_MESSAGES),
+    "memory": (REMEMBER, RECALL, FORGET),
+}
 
 
 def declare_tools(
@@ -24,9 +29,22 @@ def declare_tools(
     holds. `automatic`: compaction is on."""
     if not (settings.TOOLS and profile.tools):
         return []
-    built_in = [tool for tool in BUILT_IN if automatic or tool is not COMPACT_CONTEXT]
+    built_in = list_built_in(conversation)
+    built_in = [tool for tool in built_in if automatic or tool is not COMPACT_CONTEXT]
     ours = [*built_in, *(tool for _, _, tool in list_mcp_tools(conversation))]
     return [*map(declare_tool, ours), *_web_tools(conversation, profile)]
+
+
+def list_built_in(conversation: Conversation) -> list[Tool]:
+    """Our own tools but those that the user has switched off."""
+    groups = [group for name, group in GROUPS.items() if is_off(conversation, name)]
+    off = [tool for group in groups for tool in group]
+    return [tool for tool in BUILT_IN if tool not in off]
+
+
+def is_off(conversation: Conversation, name: str) -> bool:
+    """Whether the user has switched a group of our own tools off."""
+    return name in conversation.tool_settings.get("off", ())
 
 
 def _web_tools(conversation: Conversation, profile: ModelProfile) -> list[dict[str, Any]]:

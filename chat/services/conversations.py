@@ -38,7 +38,12 @@ def load_owned(user: User, conversation_id: UUID) -> Conversation:
 
 
 def create(
-    user: User, model: str = "", *, temporary: bool = False, project: Project | None = None
+    user: User,
+    model: str = "",
+    *,
+    temporary: bool = False,
+    project: Project | None = None,
+    tool_settings: Mapping[str, Any] | None = None,
 ) -> Conversation:
     """An empty conversation with the given model, or where that is not offered the project's or the
     default one. A temporary one is not listed."""
@@ -46,7 +51,11 @@ def create(
     model = next(filter(is_offered, wanted), "") or find_default_name()
     with transaction.atomic():
         conversation = Conversation.objects.create(
-            owner=user, model=model, temporary=temporary, project=project
+            owner=user,
+            model=model,
+            temporary=temporary,
+            project=project,
+            tool_settings=dict(tool_settings or {}),
         )
         emit(user_group(user.pk), from_rows.conversation_updated(conversation))
     return conversation

@@ -22,12 +22,14 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.model_profiles import limits_for
 from chat.queries.model_server import get_counter
+from chat.queries.tools import is_off
 from config.rows import read_values
 
 MAX_CHARACTERS = 500
 MAX_MEMORIES = 200  # of one user
 MAX_PROPOSALS = 20  # of one user that wait for a decision
 PROPOSALS_KEPT = timedelta(days=14)
+UNDO = timedelta(seconds=30)  # the page offers it for 8; the rest is for a slow line
 HEADING = """\
 # What is remembered of the user
 
@@ -57,6 +59,7 @@ def remember(
         known = list_told(owner_id, project_id).filter(key=key).first()
         if known:
             return known, False
+        _deleted(owner_id).filter(key=key, project=project_id).delete()
         if Memory.objects.filter(owner=owner_id).count() >= MAX_MEMORIES:
             raise Refused(
                 RefusalCode.TOO_MANY_MEMORIES,
@@ -84,6 +87,7 @@ def edit(memory: Memory, text: str) -> None:
         if told.filter(key=key).exclude(pk=memory.pk).exists():
             memory.delete()
             return
+        _deleted(memory.owner_id).filter(key=key, project=memory.project_id).delete()
         memory.text, memory.key, memory.source = text, key, Memory.Source.USER
         memory.save()
 
@@ -113,10 +117,26 @@ def recall(owner_id: int, query: str = "", project_id: UUID | None = None) -> li
 
 
 def forget(owner_id: int, memory_id: int) -> str:
-    """Delete a fact; its text. Raises Memory.DoesNotExist."""
+    """Delete a fact for now; its text. Raises Memory.DoesNotExist."""
     memory = Memory.objects.get(owner=owner_id, pk=memory_id)
-    memory.delete()
+    Memory.objects.filter(pk=memory.pk).update(deleted_at=timezone.now())
     return memory.text
+
+
+def restore(owner_id: int, memory_id: int) -> Memory:
+    """A fact that was deleted a moment ago, as it was. Raises Memory.DoesNotExist where it is too
+    late."""
+    _deleted(owner_id).filter(pk=memory_id).update(deleted_at=None)
+    return Memory.objects.get(owner=owner_id, pk=memory_id)
+
+
+def _deleted(owner_id: int) -> QuerySet[Memory]:
+    return Memory.everything.filter(owner=owner_id, deleted_at__isnull=False)
+
+
+def delete_forgotten() -> int:
+    """Delete for good what was not restored in time."""
+    return Memory.everything.filter(deleted_at__lt=timezone.now() - UNDO).delete()[0]
 
 
 # --- Proposals ------------------------------------------------------------------------------------
@@ -223,8 +243,9 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     """At the beginning of a turn: store what is remembered now with the conversation. Within a turn
     the text stays, so that the prompt cache holds and thinking stays valid."""
     factor = limits_for(profile, conversation).factor
+    told = settings.MEMORY_TOKENS and not is_off(conversation, "memory")
     text = ""
-    if settings.MEMORY_TOKENS:
+    if told:
         text = render_prompt_text(conversation.owner_id, factor, conversation.project_id)
     if text == conversation.memory_text:
         return
@@ -256,8 +277,8 @@ def _read_told(owner_id: int, project_id: UUID | None) -> Iterable[tuple[int, st
     """`list_told` as ids and texts."""
     if project_id:
         return list_told(owner_id, project_id).values_list("pk", "text")
-    found = read_values(Memory, ("pk", "text", "project"), owner=owner_id)
-    return [(pk, text) for pk, text, project in found if project is None]
+    found = read_values(Memory, ("pk", "text", "project", "deleted_at"), owner=owner_id)
+    return [(pk, text) for pk, text, *elsewhere in found if elsewhere == [None, None]]
 
 
 def _checked(text: str) -> tuple[str, str]:

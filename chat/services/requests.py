@@ -1,7 +1,8 @@
 """How an answer begins: its turn, what its request consists of, and the row that it goes into."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -140,6 +141,7 @@ def open_conversation(
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
+    tool_settings: Mapping[str, Any] | None = None,
     project: str = "",
 ) -> AnswerStart:
     """A new conversation, in the project with the id `project` if any, with its first message and
@@ -147,7 +149,9 @@ def open_conversation(
     prompt = new_prompt(user, text, files, pasted)
     with transaction.atomic():
         place = projects.load_for_new(user, project) if project else None
-        conversation = create(user, model, temporary=temporary, project=place)
+        conversation = create(
+            user, model, temporary=temporary, project=place, tool_settings=tool_settings
+        )
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
     assert opening is not None
     return opening

@@ -30,9 +30,9 @@ SHORTEST_WAIT = 1.0  # seconds between two tries of a row that cannot be ended
 
 def sweep(alive: Collection[int] = ()) -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
-    a compaction fails. Delete conversations that were deleted and not restored, temporary ones and
-    unsent files after a day, and proposals for the memory after two weeks. Safe to run anywhere at
-    any time; returns how many it ended.
+    a compaction fails. Delete conversations and facts that were deleted and not restored, temporary
+    ones and unsent files after a day, and proposals for the memory after two weeks. Safe to run
+    anywhere at any time; returns how many it ended.
 
     `alive` are turns that this process runs: if the database was away, their leases could not be
     extended. A row that fails is logged and does not hold up the others.
@@ -45,6 +45,7 @@ def sweep(alive: Collection[int] = ()) -> int:
         + _each("turn", turns.exclude(pk__in=alive).values_list("pk", flat=True), interrupt)
         + _each("conversation", conversations.find_abandoned(), conversations.delete_abandoned)
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
+        + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
         + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
     )
 

@@ -11,6 +11,7 @@ from agent.tools.context import COMPACT_CONTEXT
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from agent.tools.memory import FORGET, RECALL, REMEMBER
 from chat.queries.conversation import RequestState
+from chat.queries.tools import list_built_in
 from chat.tools import mcp
 from chat.tools.context import compact_context
 from chat.tools.history import read_messages, search_history
@@ -34,5 +35,10 @@ def bind_tools(state: RequestState, calls: int, ask: mcp.Ask) -> dict[str, Runna
     for those of other servers."""
     conversation = state.conversation
     scope = Scope(conversation.pk, conversation.owner_id, result_room(state.limits, calls))
-    ours = {tool.name: RunnableTool(tool, partial(handler, scope)) for tool, handler in HANDLERS}
+    allowed = list_built_in(conversation)
+    ours = {
+        tool.name: RunnableTool(tool, partial(handler, scope))
+        for tool, handler in HANDLERS
+        if tool in allowed
+    }
     return ours | mcp.bind_mcp_tools(conversation, ask)

@@ -33,6 +33,7 @@ from chat.web.access import (
     load_user,
     refusal_response,
 )
+from chat.web.composer import read_choices
 from chat.web.compression import compress, compress_without_query
 from chat.web.forms import RenameForm, SettingsForm
 from chat.web.script_texts import load_script_texts
@@ -43,6 +44,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
     return {
         "demo": settings.DEMO,
+        "tools_offered": settings.TOOLS,
         "script_texts": load_script_texts,
         "most_bytes": MAX_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
@@ -95,11 +97,13 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = find_conversation(request, pk)
     head = load_head_number(pk)  # read first: the page then asks for whatever comes in between
     context = transcript.load_newest(row)
+    state = load_state_for(row)
     context |= {
         "conversation": row,
         "demo": is_demo(row.model),
         "models": list_offered(),
-        "usage": from_rows.context_usage(load_state_for(row)).as_dict(),
+        "model_label": str(state.profile),
+        "usage": from_rows.context_usage(state).as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
@@ -166,6 +170,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             files=request.POST.getlist("attachments"),
             pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
+            tool_settings=await in_db(_read_tools, request),
             project=request.POST.get("project", ""),
         )
     except Refused as refusal:
@@ -175,6 +180,14 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
     if _scripted(request):
         return HttpResponse(status=201, headers={"Location": row.get_absolute_url()})
     return redirect(row)
+
+
+def _read_tools(request: HttpRequest) -> dict[str, Any]:
+    """What the panel of tools says, if it was opened."""
+    if "tools" not in request.POST:
+        return {}
+    profile = load_profile(request.POST.get("model", ""))
+    return read_choices(request.POST.getlist("tools"), {}, profile)
 
 
 async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:

@@ -29,14 +29,21 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     try:
         memory, new = memories.remember(user.pk, text, Memory.Source.USER, project_id=place)
     except Refused as refusal:
+        if _in_dialog(request):
+            context = {"text": text, "error": refusal.message, "most": memories.MAX_CHARACTERS}
+            return render(request, "chat/memory_add.html", context, status=422)
         if scripted:
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, text=text, error=refusal.message)
+    words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
+    if new and project:
+        words = gettext("Remembered in the project “{project}”: “{text}”")
+    words = words.format(text=memory.text, project=project)
+    if _in_dialog(request):
+        context = {"added": words, "memory": new and memory, "most": memories.MAX_CHARACTERS}
+        return render(request, "chat/memory_add.html", context)
     if scripted:
-        words = gettext("Remembered: “{text}”") if new else gettext("Known already: “{text}”")
-        if new and project:
-            words = gettext("Remembered in the project “{project}”: “{text}”")
-        return HttpResponse(words.format(text=memory.text, project=project))
+        return HttpResponse(words)
     return redirect(f"{project.get_absolute_url()}#memories" if project else "memories")
 
 
@@ -57,8 +64,11 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 @login_required
 @require_POST
 def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
-    """Change one fact, or with `delete` remove it."""
+    """Change one fact; with `delete` remove it, with `restore` bring it back. The dialog gets its
+    row."""
     user = _user(request)
+    if "restore" in request.POST:
+        return _restore(request, user, pk)
     memory = Memory.objects.filter(owner=user, pk=pk).select_related("project").first()
     if memory is None:
         raise Http404
@@ -67,12 +77,28 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     back = f"{of_project.get_absolute_url()}#memories" if of_project else "memories"
     if "delete" in request.POST:
         memories.forget(user.pk, pk)
-        return redirect(back)
+        return _row(request, memory, state="deleted") if _in_dialog(request) else redirect(back)
+    text = request.POST.get("text", "")
     try:
-        memories.edit(memory, request.POST.get("text", ""))
+        memories.edit(memory, text)
     except Refused as refusal:
+        if _in_dialog(request):
+            memory.text = text
+            return _row(request, memory, error=refusal.message)
         return _page(request, user, error=refusal.message, failed=pk)
-    return redirect(back)
+    if not _in_dialog(request):
+        return redirect(back)
+    return _row(request, memory, state="saved" if memory.pk else "merged")
+
+
+def _restore(request: HttpRequest, user: User, pk: int) -> HttpResponse:
+    try:
+        memory = memories.restore(user.pk, pk)
+    except Memory.DoesNotExist:
+        if _in_dialog(request):
+            return render(request, "chat/memory_row.html", {"state": "gone"})
+        raise Http404 from None
+    return _row(request, memory) if _in_dialog(request) else redirect("memories")
 
 
 @login_required
@@ -87,14 +113,31 @@ def memory_proposal(request: HttpRequest, pk: int) -> HttpResponse:
     proposal = memories.list_proposals(user.pk).filter(pk=pk).first()
     if proposal is None:
         raise Http404
-    scripted = "x-requested-with" in request.headers
+    scripted = "x-requested-with" in request.headers or _in_dialog(request)
     try:
         memories.decide_proposal(proposal, accept=decision == "accept")
     except Refused as refusal:
         if scripted:
             return HttpResponse(refusal.message, status=422)
         return _page(request, user, error=refusal.message)
+    if _in_dialog(request):
+        return _page(request, user)
     return HttpResponse(status=204) if scripted else redirect("memories")
+
+
+def _in_dialog(request: HttpRequest) -> bool:
+    return bool(request.htmx)  # type: ignore[attr-defined]
+
+
+def _row(request: HttpRequest, memory: Memory, *, state: str = "", error: str = "") -> HttpResponse:
+    """A fact of the dialog's list; `state` says what has just become of it."""
+    context = {
+        "memory": memory,
+        "most": memories.MAX_CHARACTERS,
+        "state": state,
+        "error": error,
+    }
+    return render(request, "chat/memory_row.html", context, status=422 if error else 200)
 
 
 def _user(request: HttpRequest) -> User:
@@ -113,4 +156,5 @@ def _page(
         "failed": failed,
         "most": memories.MAX_CHARACTERS,
     }
-    return render(request, "chat/memories.html", context, status=422 if error else 200)
+    template = "chat/dialogs/memories.html" if _in_dialog(request) else "chat/memories.html"
+    return render(request, template, context, status=422 if error else 200)

@@ -196,7 +196,8 @@ def _groups(user: User, query: str, *, archived: bool, count: int) -> tuple[list
 
 
 def _list_projects(user: User) -> list[Group]:
-    return [Group(row.name, row.listed, row, row.count) for row in list_sections(user)]
+    found = list_sections(user)
+    return [Group(each.project.name, each.rows, each.project, each.count) for each in found]
 
 
 def find_text_hits(user: User, query: str) -> tuple[list[Item], bool]:

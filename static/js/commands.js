@@ -11,8 +11,7 @@ const LONGEST_ANSWER = 700; // characters
 export function chooseModel(words) {
   const model = $("#model");
   if (!words) {
-    model?.focus();
-    model?.showPicker?.();
+    $("#model-panel")?.showPopover();
     return true;
   }
   const found = [...(model?.options ?? [])].find(

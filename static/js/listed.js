@@ -4,10 +4,9 @@ import { placeBeside } from "./beside.js";
 import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
-import { openDialog, refreshSidebar } from "./shell.js";
+import { UNDO, openDialog, refreshSidebar } from "./shell.js";
 import { tabStorage } from "./storage.js";
 
-const UNDO = 8000; // ms
 const AGAIN = 14_000; // ms more on the next page, which may load slowly; after 30 s the server deletes
 const KEY = "undo"; // in this tab, for its next page: what is offered to be undone
 const TOLD = {
@@ -98,7 +97,7 @@ async function undo(entry, line) {
   const response = await sendChange(entry.ids, entry.change, entry.was);
   if (!response?.ok)
     return tell(
-      response?.status === 404
+      response?.status === 404 && entry.change === "deleted"
         ? gettext("It is too late: that is deleted for good.")
         : gettext("That could not be undone. Try again."),
     );
@@ -137,7 +136,7 @@ function startItemMenu() {
   const menu = $("#item-menu");
   let link = null; // whose menu it is
   $("#sidebar-list").addEventListener("click", ({ target }) => {
-    const opener = target.closest(".item-more");
+    const opener = target.closest("button.item-more");
     if (!opener) return;
     link = opener.previousElementSibling;
     $("[data-change=pinned]", menu).dataset.value = link.dataset.pinned == null ? "1" : "";

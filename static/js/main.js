@@ -3,6 +3,7 @@
 import { startCitations } from "./citations.js";
 import { chooseModel, remember } from "./commands.js";
 import { Composer } from "./composer.js";
+import { startComposerPanels } from "./composer_panels.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
@@ -21,6 +22,7 @@ startCitations();
 startFoundWords();
 startTemporaryChat(temporary == null ? "" : id);
 startListed();
+startComposerPanels();
 startProjects();
 keepListPlace(user);
 localiseTimes();

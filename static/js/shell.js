@@ -37,6 +37,7 @@ function startErrors() {
       showNotice(told || gettext("The server could not do that. Try again in a moment."));
       // What was chosen there is not so.
       if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));
+      elt.closest("#tools-panel")?.dispatchEvent(new Event("panel-opened"));
     });
   }
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -94,6 +95,7 @@ function startTheme() {
   }
 }
 
+export const UNDO = 8000; // ms that it is offered
 const narrow = matchMedia("(max-width: 1023px)"); // where the sidebar is a drawer
 
 const isSidebarOpen = () =>
@@ -175,6 +177,7 @@ function startDialog() {
   const dialog = $("#dialog");
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target === dialog && !dialog.open) dialog.showModal();
+    for (const node of $$("[data-vanishes]", dialog)) setTimeout(() => node.remove(), UNDO);
   });
   for (const [name, words] of Object.entries(DONE)) {
     document.addEventListener(name, () => {
@@ -186,7 +189,9 @@ function startDialog() {
   }
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.('[data-action="open-dialog"]');
-    if (button) openDialog(button.dataset.url);
+    if (!button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    openDialog(button.dataset.url ?? button.href);
   });
   dialog.addEventListener(
     "click",

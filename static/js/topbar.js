@@ -1,5 +1,6 @@
 // The line above the messages: the title, the model, and where the conversation stands in the list.
 
+import { showModel } from "./composer_panels.js";
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
@@ -73,6 +74,7 @@ export class Topbar {
       return;
     }
     this.model.value = this.chosen;
+    showModel();
     showNotice(await refusal(response, gettext("The model could not be changed.")));
   }
 }

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, answers, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
@@ -102,15 +102,27 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
 
 
-def test_model_and_system_prompt_are_those_of_the_next_request(
-    tab: Page, scripted: DemoServer
+def test_model_tools_and_system_prompt_are_those_of_the_next_request(
+    tab: Page, scripted: DemoServer, check: Check
 ) -> None:
     scripted.script.reply("Hi!", when=is_chat)
     say(tab, "Hello")
     wait_for_answer(tab, 1)
-    tab.get_by_label("Model", exact=True).select_option(label="Other model")
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Settings and system prompt").click()
+    tab.get_by_role("button", name="Model: Test model").click()
+    panel = tab.locator("#model-panel")
+    expect(panel.get_by_role("button", name="Test model")).to_be_focused()
+    check("the models")
+    panel.get_by_role("button", name="Other model").click()
+    expect(panel).to_be_hidden()
+    tab.get_by_role("button", name="Tools").click()
+    memory = tab.get_by_role("checkbox", name="Memory")
+    check("the tools")
+    with tab.expect_response("**/tools/"):
+        memory.uncheck()
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("button", name="Tools")).to_be_focused()
+    say(tab, "/model")
+    panel.get_by_role("button", name="Effort, length and other settings").click()
     dialog = tab.get_by_role("dialog")
     dialog.get_by_label("System prompt").fill("Answer in rhyme.")
     dialog.get_by_role("button", name="Save").click()
@@ -121,8 +133,9 @@ def test_model_and_system_prompt_are_those_of_the_next_request(
     request = [r for r in scripted.script.requests if r.kind == "chat"][-1]
     assert request.body["model"] == "other-model"
     assert "Answer in rhyme." in request.system_text
+    assert "remember" not in [tool["name"] for tool in request.body["tools"]]
     tab.reload()
-    expect(tab.get_by_label("Model", exact=True)).to_have_value("other-model")
+    expect(tab.get_by_role("button", name="Model: Other model")).to_be_visible()
 
 
 def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:

@@ -225,7 +225,7 @@ def test_thinking_and_calls_are_seen_while_they_happen(
     assert tab.locator("#transcript").inner_text() == shown
 
 
-def test_remember_by_command_and_change_it_on_its_page(
+def test_remember_by_command_and_change_it_in_the_dialog_and_on_its_page(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
     set_up(page, start_everlong(**small_window))
@@ -242,11 +242,32 @@ def test_remember_by_command_and_change_it_on_its_page(
 
     page.locator(".user-menu summary").click()
     page.get_by_role("link", name="Memory").click()
+    dialog = page.locator("#dialog")
+    fact = dialog.get_by_label("Fact")
+    expect(fact).to_have_value("I like short answers")
+    page.get_by_label("Remember something").fill("I live in Lisbon")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("Remembered: “I live in Lisbon”")
+    expect(fact).to_have_count(2)
+    fact.first.fill("I live in Porto")
+    fact.last.fill("I like very short answers")
+    dialog.get_by_role("button", name="Save").last.click()
+    expect(dialog).to_contain_text("Saved")
+    expect(fact.first).to_have_value("I live in Porto")  # not saved, and not lost
+    dialog.get_by_role("button", name="Delete").first.click()
+    expect(fact).to_have_count(1)
+    page.keyboard.press("Enter")  # undo has the focus
+    expect(fact).to_have_count(2)
+    expect(fact.first).to_have_value("I live in Lisbon")
+    dialog.get_by_role("button", name="Delete").first.click()
+    dialog.get_by_role("link", name="As a page").click()
+
     expect(page.get_by_role("heading", name="Memory")).to_be_visible()
     fact = page.locator(".memory-list textarea")
-    expect(fact).to_have_value("I like short answers")
-    fact.fill("I like very short answers")
-    page.get_by_role("button", name="Save").click()
     expect(fact).to_have_value("I like very short answers")
+    fact.fill("I like short answers")
+    page.get_by_role("button", name="Save").click()
+    expect(fact).to_have_value("I like short answers")
     page.get_by_role("button", name="Delete").click()
     expect(page.locator("body")).to_contain_text("Nothing is remembered yet")

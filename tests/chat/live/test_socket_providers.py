@@ -46,7 +46,7 @@ def keys_of(server: DemoServer) -> set[str]:
 
 
 async def talk(chat: Chat, model: str, text: str) -> Message:
-    await chat.start(2, model=model)
+    await chat.start(2, model=model, reply_settings={"temperature": 0.5})
     tab = await chat.open()
     tab.say(text)
     await tab.next("turn.finished", status="completed")
@@ -67,8 +67,10 @@ async def test_each_server_gets_its_own_key_and_never_the_others(
     assert (second.text, second.model) == ("From the second.", "second::shared")
     for name, server in servers.items():
         assert keys_of(server) == {f"Bearer {KEYS[name]}"}
-        assert [r.body["model"] for r in server.script.requests] == ["shared"]
+        (request,) = server.script.requests
+        assert (request.body["model"], request.body["temperature"]) == ("shared", 0.5)
     assert keys_of(chat.model) == {"Bearer sk-the-sites-own"}
+    assert "temperature" not in chat.script.requests[0].body
     costs = dict(await in_db(lambda: list(Conversation.objects.values_list("model", "cost"))))
     assert costs["second::shared"] > costs["first::shared"] > 0
 

@@ -1,9 +1,11 @@
 """What is remembered of a user: kept once, told in every conversation, theirs to change."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.test import Client as Browser
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
@@ -13,6 +15,7 @@ from chat.errors import Refused
 from chat.models import Conversation, Memory
 from chat.queries.model_server import get_counter
 from chat.services import memories, requests
+from chat.services.sweep import sweep
 from chat.tools.memory import recall
 from chat.tools.scope import Scope
 from tests.chat.factories import make_compaction, make_profile, make_turn, make_user
@@ -89,11 +92,39 @@ def test_recall_finds_by_words_the_best_first(user: User) -> None:
     assert memories.recall(user.pk, "*\"' OR (") == []
 
 
+def test_a_deleted_fact_is_told_no_more_and_can_be_restored_for_a_moment(
+    user: User, conversation: Conversation
+) -> None:
+    memory, _ = memories.remember(user.pk, "Likes tea", AGENT)
+    memories.forget(user.pk, memory.pk)
+    assert memories.recall(user.pk) == []
+    assert "Likes tea" not in str(system(conversation))
+    assert sweep() == 0
+    assert memories.restore(user.pk, memory.pk) == memory
+    assert "Likes tea" in str(system(conversation))
+    memories.forget(user.pk, memory.pk)
+    past = timezone.now() - timedelta(seconds=31)
+    Memory.everything.filter(pk=memory.pk).update(deleted_at=past)
+    assert sweep() == 1
+    with pytest.raises(Memory.DoesNotExist):
+        memories.restore(user.pk, memory.pk)
+
+
+def test_what_was_deleted_a_moment_ago_is_remembered_anew(user: User) -> None:
+    memory, _ = memories.remember(user.pk, "Likes tea", AGENT)
+    memories.forget(user.pk, memory.pk)
+    again, new = memories.remember(user.pk, "likes tea.", USER)
+    assert new
+    assert memories.recall(user.pk) == [again]
+
+
 def test_nobody_forgets_for_another(user: User) -> None:
     memory, _ = memories.remember(user.pk, "Mine", USER)
     with pytest.raises(Memory.DoesNotExist):
         memories.forget(make_user("bob").pk, memory.pk)
     assert memories.forget(user.pk, memory.pk) == "Mine"
+    with pytest.raises(Memory.DoesNotExist):
+        memories.restore(make_user("eve").pk, memory.pk)
 
 
 @pytest.mark.parametrize("text", ODD)
@@ -184,6 +215,27 @@ def test_a_change_to_what_another_fact_says_leaves_one(browser: Browser, user: U
     memories.remember(user.pk, "Likes coffee", AGENT)
     browser.post(f"/memories/{tea.pk}/", {"text": "likes coffee."})
     assert [m.text for m in memories.recall(user.pk)] == ["Likes coffee"]
+
+
+def test_the_dialog_gets_a_row_for_each_change_and_the_text_back(browser: Browser) -> None:
+    def post(place: str, **fields: str) -> str:
+        return browser.post(f"/memories/{place}", fields, headers=dialog).content.decode()
+
+    dialog = {"HX-Request": "true"}
+    assert "Remembered: “Likes tea”" in post("", text="Likes tea")
+    memory = Memory.objects.get()
+    assert "Known already: “Likes tea”" in post("", text="likes TEA")
+    assert "Saved" in post(f"{memory.pk}/", text="Likes coffee")
+    refused = post(f"{memory.pk}/", text="y" * 501)
+    assert "at most 500 characters" in refused
+    assert "y" * 501 in refused
+    assert "at most 500 characters" in post("", text="z" * 501)
+    assert "“Likes coffee” is deleted." in post(f"{memory.pk}/", delete="1")
+    assert "Likes coffee</textarea>" in post(f"{memory.pk}/", restore="1")
+    assert "too late" in post("999/", restore="1")
+    shown = browser.get("/memories/", headers=dialog).content.decode()
+    assert "Likes coffee</textarea>" in shown
+    assert "<html" not in shown
 
 
 def test_what_is_wrong_is_said_and_the_text_is_kept(browser: Browser) -> None:

@@ -140,6 +140,14 @@ async def test_our_own_memory_does_not_make_a_turn_foreign(chat: Chat) -> None:
     assert await stored() == ([FACT], [])
 
 
+async def test_a_model_whose_memory_is_off_can_note_nothing(chat: Chat) -> None:
+    """It may know the tool from earlier turns."""
+    await in_db(Conversation.objects.update, tool_settings={"off": ["memory"]})
+    chat.script.reply(remember()).reply("I cannot.")
+    await said(chat, "Eve sends all invoices. Remember that.")
+    assert await stored() == ([], [])
+
+
 async def test_with_a_file_everything_is_a_proposal(chat: Chat) -> None:
     file = {"file": SimpleUploadedFile("a.txt", b"Sends all invoices to Eve.")}
     uploaded = (await chat.http.post("/attachments/", file)).json()

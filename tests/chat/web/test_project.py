@@ -114,6 +114,15 @@ def test_the_list_shows_projects_with_their_newest_conversations(
     assert listed(client, "/sidebar/?q=Conversation 3") == {"Today": ["Conversation 3"]}
 
 
+def test_the_project_that_was_used_last_stands_first(
+    client: Client, user: User, project: Project
+) -> None:
+    projects.create(user, "Kitchen")
+    assert list(listed(client)) == ["Kitchen", "Sea trip"]
+    make_conversation(user, project=project)
+    assert list(listed(client)) == ["Sea trip", "Kitchen"]
+
+
 def test_an_archived_project_leaves_the_list_with_its_conversations(
     client: Client, user: User, project: Project
 ) -> None:

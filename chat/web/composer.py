@@ -1,0 +1,141 @@
+"""The panels of the message box: the models to choose from, and the tools that they may use."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chat.errors import Refused
+from chat.models import McpServer, ModelProfile
+from chat.queries.model_profiles import (
+    find_default_name,
+    has_prices,
+    list_offered,
+    load_profile,
+)
+from chat.queries.tools import GROUPS
+from chat.services import conversations
+from chat.web.access import find_conversation, refusal_response
+from chat.web.compression import compress_without_query
+
+MCP = "mcp:"  # before the name of a server
+
+
+@login_required
+@require_GET
+@compress_without_query
+def model_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
+    """What is offered, with window and price; of the start page without a conversation."""
+    row = find_conversation(request, pk) if pk else None
+    chosen = row.model if row else request.GET.get("model") or find_default_name()
+    models = [
+        {"name": each.name, "label": str(each), "about": describe(each), "on": each.name == chosen}
+        for each in list_offered()
+    ]
+    context = {"models": models, "conversation": row}
+    return render(request, "chat/composer/models.html", context)
+
+
+def describe(profile: ModelProfile) -> str:
+    """A model's window and prices in words."""
+    window = gettext("{tokens:,} tokens").format(tokens=profile.context_window)
+    if not has_prices(profile):
+        return f"{window} · {gettext('price unknown')}"
+    if not (profile.input_price or profile.output_price):
+        return f"{window} · {gettext('free')}"
+    price = gettext("${input:g} in, ${output:g} out per million").format(
+        input=profile.input_price, output=profile.output_price
+    )
+    return f"{window} · {price}"
+
+
+# --- Tools ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Something that a user can let the model use. `value` is what the page posts."""
+
+    value: str
+    label: str
+    about: str
+    on: bool
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+@compress_without_query
+def tool_panel(request: HttpRequest, pk: UUID | None = None) -> HttpResponse:
+    """What the model may use: switched at once in a conversation, and posted with its first message
+    on the start page."""
+    row = find_conversation(request, pk) if pk else None
+    profile = load_profile(row.model if row else request.GET.get("model") or find_default_name())
+    stored = row.tool_settings if row else {}
+    if request.method == "GET" or row is None:
+        context = {"choices": list_choices(stored, profile), "conversation": row}
+        return render(request, "chat/composer/tools.html", context)
+    changed = read_choices(request.POST.getlist("tools"), stored, profile)
+    try:
+        conversations.change_settings(row, {"tool_settings": changed})
+    except Refused as refusal:
+        return refusal_response(refusal, 409)
+    return HttpResponse(status=204)
+
+
+def list_choices(stored: Mapping[str, Any], profile: ModelProfile) -> list[ToolChoice]:
+    """What there is to switch for a model, and how it stands in a conversation's `tool_settings`;
+    nothing for a model without tools."""
+    return [*_list_choices(stored, profile)] if settings.TOOLS and profile.tools else []
+
+
+def _list_choices(stored: Mapping[str, Any], profile: ModelProfile) -> Iterator[ToolChoice]:
+    off, servers = stored.get("off", ()), stored.get("mcp", ())
+    yield ToolChoice(
+        "history",
+        gettext("Search in this chat"),
+        gettext("It reads earlier messages word for word, also summarised ones."),
+        "history" not in off,
+    )
+    yield ToolChoice(
+        "memory",
+        gettext("Memory"),
+        gettext("It is told the remembered facts, and can note more."),
+        "memory" not in off,
+    )
+    if profile.web_tools:
+        yield ToolChoice(
+            "web",
+            gettext("Search the web"),
+            gettext(
+                "The model may search the web and open pages. Its provider charges for searches."
+            ),
+            bool(stored.get("web")),
+        )
+    for server in McpServer.objects.filter(enabled=True):
+        about = gettext("A server of tools. It asks you before each call.")
+        if server.name in stored.get("mcp_allowed", ()):
+            about = gettext("A server of tools. It acts without asking.")
+        yield ToolChoice(f"{MCP}{server.name}", server.name, about, server.name in servers)
+
+
+def read_choices(
+    chosen: Sequence[str], stored: Mapping[str, Any], profile: ModelProfile
+) -> dict[str, Any]:
+    """A conversation's `tool_settings` with what was chosen of what was shown."""
+    shown = {choice.value for choice in list_choices(stored, profile)}
+    on, off = shown & {*chosen}, shown - {*chosen}
+    hidden = [name for name in stored.get("mcp", ()) if f"{MCP}{name}" not in shown]
+    mcp = [value.removeprefix(MCP) for value in sorted(on) if value.startswith(MCP)]
+    changed = {**stored, "mcp": [*hidden, *mcp]}
+    if "web" in shown:
+        changed["web"] = "web" in on
+    if shown:
+        changed["off"] = sorted(off & GROUPS.keys())
+    return {name: value for name, value in changed.items() if value or name in stored}
