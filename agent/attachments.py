@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.messages import Block, Message
+from agent.messages import ApiMessage, Block, Message
 
 # The API takes 32 MB a request; the rest is for the text.
 REQUEST_BYTES = 28_000_000
@@ -95,9 +95,10 @@ def _placeholder(block: Block) -> Block:
     }
 
 
-def list_file_ids_in(body: Mapping[str, Any]) -> list[str]:
-    """The ids of the files that a request's body refers to."""
-    return [each for message in body["messages"] for each in list_file_ids(message["content"])]
+def list_file_ids_in(messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The ids of the files that a request's messages refer to."""
+    mixed = (message for message in messages if not isinstance(message, ApiMessage))
+    return [each for message in mixed for each in list_file_ids(message["content"])]
 
 
 def fill_in_files(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -76,7 +76,10 @@ def meter(
     size = measure(context, counter)
     if report is None:
         return MeteredContext(context, size, size.total, estimated=True)
-    after = [m for m in context.messages if m.number >= report.number]
+    start = len(context.messages)
+    while start and context.messages[start - 1].number >= report.number:
+        start -= 1
+    after = context.messages[start:]
     certain = _certain_before(context, size, after)
     if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
@@ -177,16 +180,21 @@ def next_step(
     trigger = find_trigger(load, policy)
     if policy.enabled and _swaps(metered, policy, situation, trigger):
         return Swap()
-    if trigger and (pruning := _pruning(metered, counter)):
+    pruning = _pruning(metered, policy, situation, counter, trigger)
+    if pruning and not (situation.warm and pruning.is_dear):
         return Prune(pruning)
     if situation.asked:
         return BreakerOpen()
     # While a summary is being prepared, a context that fits need not wait for it.
     if trigger and not (metered.fits and situation.is_writing()):
-        if situation.is_breaker_open():
-            return BreakerOpen()
+        resting = situation.is_breaker_open()
         # Just over the trigger it need not either: after the reply, the preparation begins.
-        if trigger != Trigger.AUTO or metered.used >= policy.waiting_tokens(metered.limits):
+        full = trigger != Trigger.AUTO or metered.used >= policy.waiting_tokens(metered.limits)
+        if pruning and (resting or full):
+            return Prune(pruning)  # dear, but nobody waits
+        if resting:
+            return BreakerOpen()
+        if full:
             return Compact(trigger)
     return send_or_trim(metered)
 
@@ -202,9 +210,32 @@ def _swaps(
     return cold and situation.find_prepared() == Trigger.IDLE
 
 
-def _pruning(metered: MeteredContext, counter: TokenCounter) -> Pruning | None:
+def _pruning(
+    metered: MeteredContext,
+    policy: Policy,
+    situation: Situation,
+    counter: TokenCounter,
+    trigger: Trigger | None,
+) -> Pruning | None:
+    """The next batch: at a trigger; and below it where the prefix is written anyway, right after a
+    summary or when the cache is cold. Then the results in what should stay word for word stay."""
     context = metered.context
-    return plan_pruning(context.messages, context.pruned_through, context.limits, counter)
+    if trigger is None and not _rewrites_anyway(metered, policy, situation):
+        return None
+    return plan_pruning(
+        context.messages,
+        context.pruned_through,
+        context.limits,
+        counter,
+        uncached=not situation.warm,
+        keep_tokens=0 if trigger else min(policy.keep_recent_tokens, context.limits.budget // 5),
+    )
+
+
+def _rewrites_anyway(metered: MeteredContext, policy: Policy, situation: Situation) -> bool:
+    """Whether nothing of a long conversation is cached."""
+    large = metered.used >= policy.idle_tokens(metered.limits) or metered.context.summary_through
+    return bool(policy.enabled and large) and not situation.warm
 
 
 def send_or_trim(metered: MeteredContext, most: int | None = None) -> Send | Trim:

@@ -10,13 +10,15 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 from config.bundle import bundle
 
 STYLES = "css/base.css"  # they name the files of the typeface
+IMPORT = re.compile(rb'@import "([\w-]+\.css)";\n')
 COMMENT_OR_INDENT = re.compile(rb"/\*.*?\*/\s*|(?<=\n)\s+", re.S)
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Also makes what the page loads: one script of its modules, those that come on demand, the
-    typeface, and styles without comments and indentation. Where files are not collected (`DEBUG`,
-    tests) modules and styles are served as they are, and the typeface is the system's."""
+    typeface, and styles with those that they import, without comments and indentation. Where files
+    are not collected (`DEBUG`, tests) modules and styles are served as they are, and the typeface
+    is the system's."""
 
     support_js_module_import_aggregation = True
 
@@ -40,10 +42,13 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
             with storage.open(name) as file:
                 return bytes(file.read())
 
+        def read_style(path: str) -> bytes:
+            return IMPORT.sub(lambda found: read_style(f"css/{found[1].decode()}"), read(path))
+
         scripts = bundle("main", lambda name: read(f"js/{name}.js").decode())
         styles = [path for path in paths if path.startswith("css/")]
         return {
             **{f"js/{name}.js": script.encode() for name, script in scripts.items()},
-            **{path: COMMENT_OR_INDENT.sub(b"", read(path)) for path in styles},
+            **{path: COMMENT_OR_INDENT.sub(b"", read_style(path)) for path in styles},
             **build_typeface(read(STYLES).decode()),
         }

@@ -74,12 +74,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text that a model wrote, what the audit found in it, and the user's instructions that it
-    names."""
+    """A text that a model wrote, what the audit found in it, the user's instructions that it names,
+    and the text as it was `written`, before the audit."""
 
     text: str
     findings: Findings
     named: Sequence[str]
+    written: str = ""
 
 
 @dataclass

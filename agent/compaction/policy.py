@@ -120,7 +120,7 @@ class Policy:
 
     keep_first_message: bool = True
     keep_recent_messages: int = 6
-    keep_recent_tokens: int = 32_000
+    keep_recent_tokens: int = 20_000
 
     summary_form: ChapterForm = ChapterForm.FULL
     summary_max_tokens: int = 2_000  # of one chapter: up to 700, a bullet a heading

@@ -7,6 +7,7 @@ marked, and dropped only if nothing supports it. What only others asked for beco
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
 from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
@@ -20,12 +21,22 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 _FORM = {f"## {heading}".casefold() for skill in SKILLS.values() for heading in skill.headings}
 
 
+class Mistake(NamedTuple):
+    """A statement as it was written, and what is wrong with it."""
+
+    statement: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.statement} ({self.why})"
+
+
 @dataclass
 class Findings:
     """What the audit did, for the administrator: texts as they were written. `left_out` are the
     numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
-    `wrong`, which is not stored, what it could correct, each with what is wrong. `cut` is what was
+    `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit."""
 
     dropped: list[str] = field(default_factory=list)
@@ -35,7 +46,7 @@ class Findings:
     unread_messages: int = 0
     unread_tokens: int = 0
     given_back: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[Mistake] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
 
     @classmethod
@@ -143,7 +154,7 @@ def _rewrite(line: str, verdict: Verdict, source: Source, findings: Findings) ->
     """A bullet as it may stay: itself, marked, or nothing."""
     findings.bullets += 1
     if verdict.wrong:
-        findings.wrong.append(f"{line.strip()} ({verdict.wrong})")
+        findings.wrong.append(Mistake(line.strip(), verdict.wrong))
     if not verdict.supported and not verdict.held:
         findings.dropped.append(line.strip())
         return []
@@ -161,7 +172,7 @@ def _check_paragraph(line: str, source: Source, findings: Findings) -> str:
     for sentence in _SENTENCE_END.split(line.replace(UNVERIFIED, "").strip()):
         verdict = judge_sentence(sentence, source)
         if not verdict.supported:
-            findings.wrong.append(f"{sentence} ({verdict.wrong})")
+            findings.wrong.append(Mistake(sentence, verdict.wrong))
             (findings.unverified if verdict.held else findings.dropped).append(sentence)
         marked |= verdict.held and not verdict.supported
         kept += [sentence] if verdict.held else []
@@ -176,7 +187,7 @@ def _check_copied(block: Sequence[str], source: Source, findings: Findings) -> l
         verdict = judge_sentence(line, source)
         if not verdict.supported:
             findings.unverified.append(line.strip())
-            findings.wrong.append(f"{line.strip()} ({verdict.wrong})")
+            findings.wrong.append(Mistake(line.strip(), verdict.wrong))
             marked = True
     return [*block, UNVERIFIED] if marked else list(block)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.correction import Correction, apply_correction, plan_correction
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
 from agent.compaction.instructions import split_instructions
@@ -12,7 +13,7 @@ from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.requests import Form, build_serialised_request
 from agent.compaction.skills import HEADINGS
-from agent.compaction.verify import audit, is_empty
+from agent.compaction.verify import Mistake, audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
 from agent.errors import AgentError
@@ -74,11 +75,20 @@ async def write_checked_text(
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited. It is asked for again where it is no summary, but
-    not where the model declined; and, once in a compaction, where statements fail the audit or a
-    hard limit."""
+    not where the model declined. Once in a compaction, statements that fail the audit are given
+    back for correction, by themselves where that is cheaper; and the whole where it is too long."""
     assert ask, "a job without `ask` can only be looked at"
     # What a new chapter replaces stands in those before it.
     evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
+
+    def check(written: str, named: Sequence[str]) -> Draft:
+        text, findings = audit(written, evidence)
+        if is_empty(text):
+            raise Declined("no message bears anything of it out")
+        text, findings.cut = cut_text(job, text, form)
+        if is_empty(text):
+            raise SummaryRejected("it is too long, and has no bullets that could be left out")
+        return Draft(text, findings, named, written)
 
     async def write(form: Form) -> Draft:
         reply = await ask(build(form))
@@ -87,22 +97,28 @@ async def write_checked_text(
             text, named = split_instructions(verify(reply, source, previous, form.skill.headings))
             if form.hard and reply.stop_reason in CUT:
                 text = drop_unfinished(text)
-            text, findings = audit(text, evidence)
-            if is_empty(text):
-                raise Declined("no message bears anything of it out")
-            text, findings.cut = cut_text(job, text, form)
-            if is_empty(text):
-                raise SummaryRejected("it is too long, and has no bullets that could be left out")
+            return check(text, named)
         except SummaryRejected:
             result.rejected += 1
             raise
-        return Draft(text, findings, named)
+
+    async def correct(draft: Draft, correction: Correction) -> Draft:
+        assert job.ask
+        reply = await job.ask(correction.request)
+        result.calls += 1
+        return check(apply_correction(draft.written, correction, reply), draft.named)
 
     draft = await _write_in_form(write, form, result)
     if _is_worth_another(draft, result):
+        correction = None
+        if not draft.findings.cut and job.ask:
+            correction = plan_correction(job, draft.findings.wrong, source)
         result.corrected, result.shortened = True, result.shortened or bool(draft.findings.cut)
         result.draft = draft if covers(job, source) else None
-        draft = await _correct(write, form, draft)
+        if correction:
+            draft = await _take_better(correct(draft, correction), draft, draft.findings.wrong)
+        else:
+            draft = await _write_again(write, form, draft)
         result.draft = None
     return result.use(draft, job.plan.summarise)
 
@@ -138,23 +154,35 @@ async def _write_in_form(
         return await write(replace(form, correction=str(error)))
 
 
-async def _correct(write: Callable[[Form], Awaitable[Draft]], form: Form, draft: Draft) -> Draft:
-    """The draft corrected and shortened, or as it is where that is no better."""
-    given_back, too_many = map(choose_mistakes, (draft.findings.wrong, draft.findings.cut))
+async def _write_again(
+    write: Callable[[Form], Awaitable[Draft]], form: Form, draft: Draft
+) -> Draft:
+    """The draft corrected and shortened as a whole, or as it is where that is no better."""
+    wrong = draft.findings.wrong
+    given_back, too_many = choose_mistakes(wrong), choose_mistakes(draft.findings.cut)
+    again = write(replace(form, mistakes=given_back, too_many=too_many))
+    return await _take_better(again, draft, wrong)
+
+
+async def _take_better(
+    corrected: Awaitable[Draft], draft: Draft, mistakes: Sequence[Mistake]
+) -> Draft:
+    """What came of a correction, or the draft where that is no better."""
+    given_back = choose_mistakes(mistakes)
     try:
-        corrected = await write(replace(form, mistakes=given_back, too_many=too_many))
+        better = await corrected
     except (AgentError, SummaryRejected) as error:
         draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
         return draft
-    if _weigh(corrected) > _weigh(draft):
-        corrected = draft
-    corrected.findings.given_back = given_back
-    return corrected
+    if _weigh(better) > _weigh(draft):
+        better = draft
+    better.findings.given_back = given_back
+    return better
 
 
-def _weigh(draft: Draft) -> tuple[int, int]:
+def _weigh(draft: Draft) -> tuple[int, int, int]:
     """How much is wrong with it."""
-    return draft.findings.failed, len(draft.findings.cut)
+    return draft.findings.failed, len(draft.findings.cut), len(draft.findings.dropped)
 
 
 def covers(job: Job, source: Sequence[Message]) -> bool:
@@ -163,9 +191,9 @@ def covers(job: Job, source: Sequence[Message]) -> bool:
     return bool(source) and (source[0].number, source[-1].number) == ends
 
 
-def choose_mistakes(wrong: Sequence[str]) -> list[str]:
+def choose_mistakes(wrong: Sequence[Mistake | str]) -> list[str]:
     """As many of the mistakes as a request has room for, each shortened."""
-    short = [shorten_text(each, MISTAKE_CHARACTERS) for each in wrong]
+    short = [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
     return short[:MOST_MISTAKES]
 
 

@@ -12,12 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from agent.attachments import REQUEST_BYTES, count_sent_bytes, limit_files
-from agent.context.history import build_api_messages, merge_neighbours, text_block
+from agent.context.history import build_api_messages, find_settled, join_messages, text_block
 from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
 from agent.context.pruning import prune_message
 from agent.context.request import ReplySettings, Request, Ttl
 from agent.context.summary import PINS_HEADING, Summary
 from agent.context.thinking import keeps_thinking
+from agent.message_list import MessageList
 from agent.messages import Message, RawTokens, RealTokens, plain_text
 from agent.tokens import Limits, TokenCounter
 
@@ -120,12 +121,14 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     """Estimate a context's size. Messages carry their counts, so the cost is two short texts and
     a sum."""
     factor = context.limits.factor
-    messages = prune_messages(context, counter)
-    sent = [*filter(None, [context.first, context.prompt]), *messages]
-    uncountable = [message for message in sent if not message.is_countable]
+    messages = MessageList.of(prune_messages(context, counter))
+    opening = [message for message in (context.first, context.prompt) if message]
+    mixed = (messages[index] for index in messages.facts.mixed)
+    uncountable = [message for message in (*opening, *mixed) if not message.is_countable]
     thinking = 0
     if context.keeps_thinking:
-        thinking = sum(m.thinking for m in messages if m.number >= context.thinking_from)
+        thoughtful = messages.facts.thoughtful
+        thinking = sum(m.thinking for m in thoughtful if m.number >= context.thinking_from)
     system = sum(
         _count(counter, text) for text in (BASE_PROMPT, context.system_prompt, context.memory)
     )
@@ -137,7 +140,7 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
-        RealTokens(sum_sent_tokens(sent, context.limits) + thinking),
+        RealTokens(sum_sent_tokens(messages, context.limits, opening) + thinking),
         tools=factor.apply(RawTokens(tools)),
         project=factor.apply(RawTokens(project)),
         uncertain=RealTokens(sum_sent_tokens(uncountable, context.limits) + uncertain + thinking),
@@ -150,10 +153,10 @@ def _count(counter: TokenCounter, text: str) -> RawTokens:
     return counter.count(text)
 
 
-def prune_messages(context: Context, counter: TokenCounter | None = None) -> list[Message]:
+def prune_messages(context: Context, counter: TokenCounter | None = None) -> Sequence[Message]:
     """The messages with the large results of old ones as previews, counted where asked for."""
     if not context.pruned_through:
-        return list(context.messages)
+        return context.messages
     return [
         prune_message(message, counter) if message.number <= context.pruned_through else message
         for message in context.messages
@@ -199,11 +202,12 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     system += map(text_block, render_summary_texts(context.summary))
     if context.memory:
         system.append(text_block(context.memory))
-    history = preview_messages(prune_messages(context), limits)
+    history = MessageList.of(preview_messages(prune_messages(context), limits))
+    plain = find_settled(history)
     first = preview_messages([context.first] if context.first else [], limits)
     files = [context.files] if context.files else []
     room = REQUEST_BYTES - sum(count_sent_bytes(message.blocks) for message in files)
-    sent = limit_files([*first, *history], room)
+    sent = limit_files([*first, *history[len(plain) :]], room)
     messages = build_api_messages(
         sent[len(first) :],
         declared,
@@ -215,7 +219,7 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
         opening.append({"role": "user", "content": [text_block(gap)]})
     if context.prompt and context.prompt != context.first:
         opening += build_api_messages(preview_messages([context.prompt], limits), declared)
-    messages = merge_neighbours([*opening, *messages])
+    messages = join_messages(opening, plain, messages)
     if not messages or (messages[-1]["role"] == "assistant" and not continued):
         messages.append({"role": "user", "content": [text_block("Continue.")]})
     if messages[0]["role"] == "assistant":

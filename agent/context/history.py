@@ -5,6 +5,7 @@ from operator import eq
 from typing import Any
 
 from agent.context.thinking import THINKING, drop_misplaced_thinking
+from agent.message_list import MessageList
 from agent.messages import ApiMessage, Block, Message, block_text, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
@@ -188,6 +189,25 @@ def merge_neighbours(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
         else:
             merged.append(message)
     return merged
+
+
+def find_settled(history: MessageList) -> Sequence[ApiMessage]:
+    """The first messages as the API takes them, whatever follows: text alone, in which the roles
+    take turns. Without the last two, of which one may be what the running turn answers."""
+    return history.facts.plain[:-2]
+
+
+def join_messages(
+    opening: Sequence[dict[str, Any]],
+    settled: Sequence[ApiMessage],
+    rest: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """`merge_neighbours` of all of them. The roles of those that are `settled` take turns, and the
+    rest goes on like that."""
+    if not settled:
+        return merge_neighbours([*opening, *rest])
+    begun = merge_neighbours([*opening, settled[0]])
+    return [*begun, *settled[1:], *merge_neighbours(rest)]
 
 
 def _pair(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

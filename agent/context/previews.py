@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
+from agent.message_list import Facts, MessageList
 from agent.messages import Block, Message, RawTokens, RealTokens, is_server_tool, locate_texts
 from agent.tokens import Factor, Limits
 
@@ -23,19 +24,22 @@ def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
     return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
 
 
-def sum_sent_tokens(messages: Sequence[Message], limits: Limits) -> RealTokens:
-    """`count_sent_tokens` of them all. Where none is oversized they are rounded up once: it may be
-    a token a message less."""
-    if not _may_be_previewed(messages, limits, limits.factor):
-        return limits.factor.apply(RawTokens(sum(message.tokens for message in messages)))
-    return RealTokens(sum(count_sent_tokens(message, limits) for message in messages))
+def sum_sent_tokens(
+    messages: Sequence[Message], limits: Limits, beside: Sequence[Message] = ()
+) -> RealTokens:
+    """`count_sent_tokens` of them all, and of those `beside` them. Where none is oversized they are
+    rounded up once: it may be a token a message less."""
+    facts = MessageList.of(messages).facts.go_on(beside)
+    if not _may_be_previewed(facts, limits, limits.factor):
+        return limits.factor.apply(facts.tokens)
+    return RealTokens(sum(count_sent_tokens(message, limits) for message in (*beside, *messages)))
 
 
 def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
     factor = limits.factor.steady()
-    if not _may_be_previewed(messages, limits, factor):
+    if not _may_be_previewed(MessageList.of(messages).facts, limits, factor):
         return []
     return [
         index
@@ -44,10 +48,9 @@ def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
     ]
 
 
-def _may_be_previewed(messages: Sequence[Message], limits: Limits, factor: Factor) -> bool:
+def _may_be_previewed(facts: Facts, limits: Limits, factor: Factor) -> bool:
     """Whether any is above the smallest limit there is: mostly none is, and that is soon known."""
-    largest = max((message.tokens for message in messages), default=RawTokens(0))
-    return factor.apply(largest) > _smallest_limit(limits)
+    return factor.apply(facts.largest) > _smallest_limit(limits)
 
 
 def _smallest_limit(limits: Limits) -> int:
@@ -69,10 +72,12 @@ def result_room(limits: Limits, calls: int) -> RawTokens:
     return limits.factor.raw(_smallest_limit(limits) * FILLED / max(1, calls))
 
 
-def preview_messages(messages: Sequence[Message], limits: Limits) -> list[Message]:
+def preview_messages(messages: Sequence[Message], limits: Limits) -> Sequence[Message]:
     """The messages, with previews in place of the oversized ones."""
+    if not (oversized := find_previewed(messages, limits)):
+        return messages
     sent = list(messages)
-    for index in find_previewed(messages, limits):
+    for index in oversized:
         sent[index] = _preview(sent[index], limits)
     return sent
 

@@ -4,27 +4,37 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.context.previews import count_sent_tokens
+from agent.context.previews import count_sent_tokens, sum_sent_tokens
 from agent.messages import Block, Message, RealTokens, result_text
 from agent.search.lexical import ALONE
 from agent.tokens import Limits, TokenCounter
 
 HEAD, TAIL = 500, 200  # characters; errors stand at the end of logs
 KEEP_MESSAGES = 6  # the newest ones keep their results whole
-# A batch must free this share of the budget: each one rewrites the cached prefix, at several times
-# the price of a compaction for each token freed. From a tenth on, a request of agent work cost 15
-# to 28 % more, as the batches grew smaller and smaller.
-WORTH_IT = 0.30
+# A batch must free this share of the budget: each one rewrites the cached prefix. From a tenth on,
+# a request of agent work cost 15 to 28 % more, as the batches grew smaller and smaller. Where
+# nothing is cached, it costs nothing.
+WORTH_IT, WORTH_IT_UNCACHED = 0.30, 0.05
+# What a compaction has written anew for each token that it frees, its summary included: a batch
+# that rewrites more is dearer.
+REWRITTEN_BY_COMPACTION = 0.3
 # At the end of what was cut: a word that may go on, or a character of a script without spaces.
 _UNFINISHED = re.compile(rf"(?:[^\s{ALONE}]+|.)\Z", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """A batch: results up to message `through` are previewed from now on, which frees `freed`."""
+    """A batch: results up to message `through` are previewed from now on, which frees `freed`
+    tokens and has `rewritten` others written to the cache again."""
 
     through: int
     freed: RealTokens
+    rewritten: RealTokens = RealTokens(0)
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether a compaction frees as much for less."""
+        return self.rewritten > REWRITTEN_BY_COMPACTION * self.freed
 
 
 def preview_text(text: str, head: int, tail: int, where: str = "") -> str:
@@ -70,14 +80,24 @@ def plan_pruning(
     pruned_through: int,
     limits: Limits,
     counter: TokenCounter,
+    *,
+    uncached: bool = False,
+    keep_tokens: int = 0,
 ) -> Pruning | None:
-    """The next batch, or None where it would not be worth a rewritten prefix."""
-    old = [m for m in messages[:-KEEP_MESSAGES] if m.number > pruned_through]
-    freed = sum(
-        count_sent_tokens(m, limits) - count_sent_tokens(prune_message(m, counter), limits)
-        for m in old
-        if m.holds_tool_results
-    )
-    if not old or freed < WORTH_IT * limits.budget:
+    """The next batch, or None where it would not be worth a rewritten prefix, of which nothing is
+    cached if it is `uncached`. Results of the newest `keep_tokens` tokens stay whole."""
+    newest = len(messages) - KEEP_MESSAGES
+    kept: int = sum_sent_tokens(messages[max(0, newest) :], limits)
+    while newest > 0 and kept < keep_tokens:
+        newest -= 1
+        kept += count_sent_tokens(messages[newest], limits)
+    old = [m for m in messages[: max(0, newest)] if m.number > pruned_through]
+    freed = rewritten = 0
+    for message in old:
+        sent = count_sent_tokens(message, limits)
+        short = count_sent_tokens(prune_message(message, counter), limits)
+        freed += sent - short
+        rewritten += short if freed else 0  # what comes before the first one stays cached
+    if not old or freed < (WORTH_IT_UNCACHED if uncached else WORTH_IT) * limits.budget:
         return None
-    return Pruning(old[-1].number, RealTokens(freed))
+    return Pruning(old[-1].number, RealTokens(freed), RealTokens(rewritten + kept))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from math import inf
 from typing import Any, Literal
 
 from agent.context.thinking import THINKING
@@ -12,6 +13,10 @@ from agent.model_names import find_id
 
 Ttl = Literal["5m", "1h"]
 CACHE_SECONDS: dict[Ttl, float] = {"5m": 300.0, "1h": 3600.0}  # the API's two lifetimes
+# Of the trigger: tokens between two pauses. The surcharge is 0.75 of the input price for all that
+# is written, after compactions too; it saves 1.2 for the context of a pause, of which a summary
+# that is prepared in the pause leaves about a quarter of the trigger.
+HOUR_WORTH = 0.3
 
 
 LEAST_THINKING = 1_024  # tokens: the API's least budget for models that take one
@@ -82,6 +87,10 @@ class Request:
         megabyte."""
         return encode_body(self.body())
 
+    @property
+    def is_encoded(self) -> bool:
+        return "data" in self.__dict__
+
     def body(self) -> dict[str, Any]:
         """The JSON body without `stream`. Unless it is sent `once`, it has breakpoints after the
         static system prompt, the last chapter, the end of the request before this one, and the
@@ -127,20 +136,30 @@ class Request:
 def encode_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent, to be streamed."""
     # Those that stay the same were encoded for an earlier request.
-    messages = (m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"])
+    messages = [m.data if isinstance(m, ApiMessage) else encode_json(m) for m in body["messages"]]
     rest = encode_json({name: value for name, value in body.items() if name != "messages"})
     return b'{"stream":true,"messages":[%b],%b' % (b",".join(messages), rest[1:])
 
 
-def choose_cache_ttl(pauses: Sequence[float]) -> Ttl:
+def choose_cache_ttl(
+    pauses: Sequence[float], written: int = 0, bridged: int = 0, trigger: float = inf
+) -> Ttl:
     """For how long to ask the server to keep the prompt. `pauses`: seconds before each of the
-    user's newest messages.
+    user's newest messages; of the whole conversation: `written`, the tokens of its messages, and
+    `bridged`, its pauses that only an hour outlives; `trigger`: tokens at which it is compacted.
 
     To write for an hour costs 1.6 times as much and pays where the user comes back within the
-    hour but not within five minutes: all that was sent before is then read, not written anew.
+    hour but not within five minutes: all that was sent before is then read, not written anew. Not
+    where so much is written between two such pauses, as by an agent, that its surcharge is more.
     """
     long = find_long_pause(pauses)
-    return "1h" if long and long < CACHE_SECONDS["1h"] else "5m"
+    much = written > max(trigger, HOUR_WORTH * trigger * bridged)
+    return "1h" if long and long < CACHE_SECONDS["1h"] and not much else "5m"
+
+
+def count_bridged(pauses: Sequence[float]) -> int:
+    """How many pauses an hour's cache outlives and the shorter one does not."""
+    return sum(CACHE_SECONDS["5m"] <= pause < CACHE_SECONDS["1h"] for pause in pauses)
 
 
 def find_long_pause(pauses: Sequence[float]) -> float | None:

@@ -165,13 +165,14 @@ class Client:
             attempt += 1
 
     async def _data(self, request: Request) -> bytes:
-        """The bytes to send, files and all. In a thread: encoding would stop the loop."""
+        """The bytes to send, files and all. Encoded in a thread, where they are not yet: it would
+        stop the loop."""
         request = self._as_cached(request)
-        body = request.body()
-        if not (ids := list_file_ids_in(body)):
-            return await asyncio.to_thread(lambda: request.data)
-        files = await self._read(ids)
-        return await asyncio.to_thread(lambda: encode_body(fill_in_files(body, files)))
+        if ids := list_file_ids_in(request.messages):
+            files = await self._read(ids)
+            body = request.body()
+            return await asyncio.to_thread(lambda: encode_body(fill_in_files(body, files)))
+        return request.data if request.is_encoded else await asyncio.to_thread(lambda: request.data)
 
     def _as_cached(self, request: Request) -> Request:
         """The request for a server that may have no prompt cache."""
@@ -222,7 +223,7 @@ class Client:
         if request.model in self._uncounted:
             return None
         body = replace(request, once=True, reply=ReplySettings()).body()
-        if ids := list_file_ids_in(body):
+        if ids := list_file_ids_in(request.messages):
             body = fill_in_files(body, await self._read(ids))
         del body["max_tokens"]
         try:

@@ -17,7 +17,7 @@ from agent.compaction.job import Job
 from agent.compaction.policy import Attempt, Engine, Policy, Trigger, find_breaker_end
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
-from agent.context.request import CACHE_SECONDS, choose_cache_ttl
+from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
     BreakerOpen,
@@ -116,6 +116,7 @@ class Conductor:
         self._pauses: list[float] = []  # before each of the user's messages but the first
         self._attempts: list[tuple[float, bool, int]] = []  # (ended, failed, turn), newest first
         self._turns = 0
+        self._written = 0  # raw tokens of all messages
 
     # --- One turn ---------------------------------------------------------------------------------
 
@@ -221,7 +222,12 @@ class Conductor:
             pruned_through=self._pruned_through,
             tools=self.tools,
             thinking_from=self._thinking_from,
-            cache_ttl=choose_cache_ttl(self._pauses),
+            cache_ttl=choose_cache_ttl(
+                self._pauses,
+                self.limits.factor.apply(RawTokens(self._written)),
+                count_bridged(self._pauses),
+                self.policy.trigger_tokens(self.limits),
+            ),
         )
 
     @property
@@ -352,5 +358,6 @@ class Conductor:
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
         tokens = self.counter.count_blocks(blocks)
         number = len(self.messages) + 1
+        self._written += tokens
         self.messages.append(Message(number, role, blocks, tokens, thinking=RealTokens(thinking)))
         self.times.append(self.api.clock.now)

@@ -26,6 +26,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 BULLET = re.compile(r"^- (.*?)((?: \[#[^\]]*\])?)$", re.M)
 _PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.S)
 _NUMBER = re.compile(r"\d{2,}")
+_STATEMENTS = re.compile(r"<statements>\n(.*?)\n</statements>", re.S)
+_STATEMENT = re.compile(r"^(\d+)\. - (.*?) \[#(\d+)\]", re.M)
 LONGEST = 240  # characters of a bullet
 
 
@@ -45,6 +47,8 @@ class Summariser:
         fate = self._dice.random()
         if fate < EMPTY:
             return ""
+        if statements := _STATEMENTS.search(join_text(messages_of(body)[-1])):
+            return self._correct(statements[1], body)
         instruction = summary_instruction(body)
         if instruction is None:
             raise ValueError("this is not a request for a summary")
@@ -64,6 +68,24 @@ class Summariser:
             part = lines[index * per_heading : (index + 1) * per_heading]
             sections.append(f"## {heading}\n" + ("\n".join(part) or "None."))
         return "\n".join(sections)
+
+    def _correct(self, statements: str, body: Mapping[str, Any]) -> str:
+        """Each statement as the most similar sentence of a message that it cites; it may lie
+        again."""
+        entries = {entry.number: entry for entry in find_entries(body)}
+        source = Text("\n".join(join_text(m) for m in messages_of(body)))
+        lines = []
+        for number, statement, cited in _STATEMENT.findall(statements):
+            entry = entries.get(int(cited))
+            words = set(statement.split())
+            sentences = split_sentences(entry.text) if entry else []
+            if not sentences:
+                continue
+            best = max(sentences, key=lambda each: len(words & set(each.split())))
+            if self._dice.random() < INVENTED:
+                best = self._lie(best, source)
+            lines.append(f"{number}. {best} [#{cited}]")
+        return "\n".join(lines)
 
     def _bullets(self, body: Mapping[str, Any], words: int) -> list[str]:
         source = Text("\n".join(join_text(m) for m in messages_of(body)))

@@ -46,6 +46,8 @@ REST_PER_ANSWER = 0.001
 MAX_REST_SECONDS = 0.1
 
 ASSUMED_SHARE = 0.75  # of a prompt that is too long, where its server does not say by how much
+# Tokens of a request that is built in less than a millisecond.
+SHORT = 10_000
 MARGIN = 0.95  # of the share that it names: what is left out is only estimated
 
 
@@ -174,11 +176,11 @@ class AnswerSteps:
         live.begin_message(message.pk, message.number)
         context, tokens = await self._fitting(state)
         self._raw_prompt = state.limits.factor.raw(tokens)
-        sent = request = await asyncio.to_thread(
-            model_server.build_request,
-            convert_rounds_to_text(context) if as_text else context,
-            final=final,
-        )
+        if as_text:
+            context = convert_rounds_to_text(context)
+        build = partial(model_server.build_request, context, final=final)
+        # To wait for a thread would take longer than a short one takes.
+        sent = request = build() if tokens <= SHORT else await asyncio.to_thread(build)
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
             await self._stream(sent)

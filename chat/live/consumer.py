@@ -62,6 +62,10 @@ LATE = gettext_noop(
 _open: Counter[int] = Counter()  # sockets of each user in this process
 
 
+class SignedOut(Exception):
+    """The session of a socket has ended."""
+
+
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One tab's view of one conversation."""
 
@@ -177,14 +181,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _is_signed_in(self) -> bool:
         """Whether the session still holds; where it does not, the socket is closed."""
-        if self._signed_out:
+        try:
+            await in_db(self._check_session)
+        except SignedOut:
+            await self._close_signed_out()
             return False
-        session_key = self.scope["session"].session_key
-        holds = await in_db(find_user_id, session_key) == self.user.pk
-        if not holds and not self._signed_out:  # another check may have closed it already
+        return True
+
+    def _check_session(self) -> None:
+        """In a database thread. Raises SignedOut."""
+        if self._signed_out or find_user_id(self.scope["session"].session_key) != self.user.pk:
+            raise SignedOut
+
+    async def _close_signed_out(self) -> None:
+        if not self._signed_out:  # another check may have closed it already
             self._signed_out = True
             await self.close(SIGNED_OUT)
-        return holds
 
     async def _resync(self) -> None:
         """Events may have been lost: send what is stored."""
@@ -199,8 +211,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             frame = parse_frame(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
-            if await self._is_signed_in():
+            if isinstance(frame, SendMessage):
+                await self._post(frame)  # checks the session itself
+            elif await self._is_signed_in():
                 await self._handle(frame)
+        except SignedOut:
+            await self._close_signed_out()
         except Refused as refusal:
             await self._send_error(refusal, client_id)
         except Conversation.DoesNotExist:
@@ -218,8 +234,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _handle(self, frame: Frame) -> None:
         match frame:
-            case SendMessage():
-                await self._post(frame)
             case Compact(focus, extent):
                 await runner.begin(
                     Sender(self.user.pk, self._tell_waiting),
@@ -244,9 +258,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         send: Callable[..., requests.AnswerStart | None] = (
             branches.send_as_branch if frame.as_branch else requests.send_message
         )
+
+        def check_and_send(*args: Any, **kwargs: Any) -> requests.AnswerStart | None:
+            # On the way: to come back to the loop in between takes as long as the check.
+            self._check_session()
+            return send(*args, **kwargs)
+
         opening = await runner.begin(
             Sender(self.user.pk, partial(self._tell_waiting, client_id=frame.client_id)),
-            send,
+            check_and_send,
             self.user,
             self.conversation_id,
             text=frame.text,

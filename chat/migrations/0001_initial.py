@@ -219,6 +219,8 @@ class Migration(migrations.Migration):
                 ('history_version', models.BigIntegerField(default=0, help_text='Changed by every write to its messages, so that a process knows whether what it keeps of them is current.')),
                 ('meter_valid_from', models.PositiveIntegerField(default=0, help_text='Usage reported by messages numbered below this no longer describes the context.')),
                 ('long_pause', models.FloatField(blank=True, help_text='Seconds: the newest pause before the last compaction that outlived the shorter lifetime of the prompt cache.', null=True)),
+                ('pauses_covered', models.PositiveIntegerField(default=0, help_text="Pauses under the summary that an hour's prompt cache bridges.")),
+                ('tokens_covered', models.PositiveBigIntegerField(default=0, help_text='Estimated tokens of the messages under the summary.')),
                 ('input_tokens', models.PositiveBigIntegerField(default=0)),
                 ('output_tokens', models.PositiveBigIntegerField(default=0)),
                 ('cost', models.FloatField(default=0.0, help_text='US dollars, compactions included.')),

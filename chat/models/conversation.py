@@ -123,6 +123,12 @@ class Conversation(models.Model):
         help_text="Seconds: the newest pause before the last compaction that outlived the shorter "
         "lifetime of the prompt cache.",
     )
+    pauses_covered = models.PositiveIntegerField(
+        default=0, help_text="Pauses under the summary that an hour's prompt cache bridges."
+    )
+    tokens_covered = models.PositiveBigIntegerField(
+        default=0, help_text="Estimated tokens of the messages under the summary."
+    )
 
     # Running totals: nothing adds up 10,000 messages to show a meter.
     input_tokens = models.PositiveBigIntegerField(default=0)

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from agent.compaction.policy import ContextLoad, Policy, Trigger, find_trigger
 from agent.context.assemble import Context, Size
-from agent.context.request import CACHE_SECONDS, choose_cache_ttl
+from agent.context.request import CACHE_SECONDS, Ttl, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import MeteredContext, UsageReport, meter
-from agent.messages import RealTokens, Usage
+from agent.messages import RawTokens, RealTokens, Usage
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile, reply_settings_for
@@ -105,10 +105,11 @@ class RequestState:
     def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
+        messages = self.tail.messages
         return sum(
-            message.plain is None and any(b.get("type") == "tool_use" for b in message.blocks)
-            for row, message in zip(self.rows, self.context.messages, strict=True)
-            if since is None or row.created_at > since
+            any(block.get("type") == "tool_use" for block in messages[index].blocks)
+            for index in messages.facts.mixed
+            if since is None or self.rows[index].created_at > since
         )
 
     def due(self) -> Trigger | None:
@@ -167,9 +168,7 @@ def load_state_for(
         thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
         reply=reply_settings_for(profile, conversation),
-        cache_ttl=choose_cache_ttl(_list_pauses(conversation, tail))
-        if settings.CACHE_FOR_AN_HOUR
-        else "5m",
+        cache_ttl=_choose_cache_ttl(conversation, tail, policy, limits_for(profile, conversation)),
     )
     reply = _last_reply(tail.rows, conversation, profile.name)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
@@ -182,6 +181,18 @@ def _find_own_thinking(conversation: Conversation, tail: Tail) -> int:
     return max(conversation.meter_valid_from, tail.imported_through + 1)
 
 
+def _choose_cache_ttl(
+    conversation: Conversation, tail: Tail, policy: Policy, limits: Limits
+) -> Ttl:
+    if not settings.CACHE_FOR_AN_HOUR:
+        return "5m"
+    newest = sum(message.tokens for message in tail.messages)
+    written = limits.factor.apply(RawTokens(conversation.tokens_covered + newest))
+    bridged = conversation.pauses_covered + count_bridged(tail.pauses)
+    pauses, trigger = _list_pauses(conversation, tail), policy.trigger_tokens(limits)
+    return choose_cache_ttl(pauses, written, bridged, trigger)
+
+
 def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
     """Seconds from the end of a turn to what the user said next: the long one that is remembered
     from before the last compaction, and those of the tail."""
@@ -190,7 +201,8 @@ def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
 
 
 def _last_reply(rows: Sequence[Row], conversation: Conversation, model: str) -> Row | None:
-    return next((row for row in reversed(rows) if _reports(row, conversation, model)), None)
+    reported = (row for row in reversed(rows) if row.usage)
+    return next((row for row in reported if _reports(row, conversation, model)), None)
 
 
 def _report(row: Row) -> UsageReport:
@@ -205,8 +217,7 @@ def _report(row: Row) -> UsageReport:
 def _reports(row: Row, conversation: Conversation, model: str) -> bool:
     """Whether a message's usage tells the size of the context as a model gets it."""
     return (
-        bool(row.usage)
-        and row.model == model
+        row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
     )

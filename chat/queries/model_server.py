@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import takewhile
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -126,7 +126,8 @@ def connect_ahead() -> None:
 def build_request(context: Context, *, final: bool = False) -> Request:
     """The request for a context, `final` where it is the turn's last, checked by the API's rules
     before it goes out. One that breaks a rule is logged and sent as text; AgentError where that
-    does not help. It takes some 20 ms a megabyte: not for the event loop."""
+    does not help. It takes some 20 ms a megabyte: a long one is not for the
+    event loop."""
     request = _assembled(context, final=final)
     if broken := _violations(request):
         log.error("request repaired", model=context.model, violations=broken[:5])
@@ -155,15 +156,9 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
 
 
 def _violations(request: Request, *, resumed: bool = False) -> list[str]:
-    """What a request breaks. The text that it begins with is not checked again where that stood in
-    a valid request before: the rules that span messages are about calls and thinking."""
+    """What a request breaks. Texts that stood in a valid request before are not checked again."""
     body, size = request.body(), len(request.data)
-    messages = body["messages"]
-    known = takewhile(lambda each: isinstance(each, ApiMessage) and each.valid, messages[:-1])
-    first = len(list(known))
-    if first and messages[first]["role"] == "assistant":
-        first -= 1  # a request begins with the user's words
-    newer = messages[first:]
+    newer = _leave_out_known(body["messages"])
     judge = partial(find_violations, body_bytes=size, resumed=resumed, sampling=bool(server_url()))
     if judge(body | {"messages": newer}):
         return judge(body)
@@ -171,6 +166,15 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
         if isinstance(each, ApiMessage):
             each.valid = True
     return []
+
+
+def _leave_out_known(messages: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The messages without the inside of the first run of texts that are known to be valid. The
+    rules that span messages are about calls and thinking: two texts beside them say as much."""
+    known = [isinstance(each, ApiMessage) and each.valid for each in messages]
+    start = known.index(True) if True in known else len(known)
+    end = known.index(False, start) if False in known[start:] else len(known)
+    return messages if end - start <= 4 else [*messages[: start + 2], *messages[end - 2 :]]
 
 
 @cache

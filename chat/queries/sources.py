@@ -31,9 +31,8 @@ def propose_sources(version: Compaction, statement: str, owner_id: int) -> list[
     query = parse_query(said)
     hits = find_messages(owner_id, query, conversation_id=version.conversation_id)
     covered = load_messages_between(version.conversation_id, 0, version.through.position)
-    found = set(
-        covered.filter(pk__in=[hit.message_id for hit in hits]).values_list("pk", flat=True)
-    )
+    kept = covered.filter(pk__in=[hit.message_id for hit in hits], left_out=False)
+    found = set(kept.values_list("pk", flat=True))
     best = [hit for hit in hits if hit.message_id in found][:MOST]
     rows = Message.objects.in_bulk([hit.message_id for hit in best])
     proposals = []

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from agent.message_list import MessageList
 from agent.messages import Block, RawTokens, RealTokens, Role
 from agent.messages import Message as AgentMessage
 from chat.models import Conversation, Message
@@ -73,7 +74,7 @@ class Tail:
     version: int
     through: tuple[int, int, int] | None
     rows: Sequence[Row]
-    messages: Sequence[AgentMessage]
+    messages: MessageList
     pauses: Sequence[float]
     weight: int  # raw tokens, the overhead included
     imported_through: int = -1
@@ -150,8 +151,8 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
             tail,
             version=conversation.history_version,
             rows=[*tail.rows, row],
-            messages=[*tail.messages, new],
-            pauses=[*tail.pauses, *_find_pauses([*tail.rows[-1:], row])],
+            messages=tail.messages.followed_by(new),
+            pauses=[*tail.pauses, *find_pauses([*tail.rows[-1:], row])],
             weight=tail.weight + _weigh([row]),
             prompt=None if new.is_prompt else tail.prompt,
         ),
@@ -191,7 +192,7 @@ def _make_tail(
 ) -> Tail:
     # The one that is being written is left out here: as a condition it would cost more.
     rows = [row for row in after if row.status != Message.Status.STREAMING]
-    messages = [to_agent_message(row) for row in rows]
+    messages = MessageList(map(to_agent_message, rows))
     first = next(map(to_agent_message, first_rows), None)
     prompt = None
     if through and any(m.blocks for m in messages) and not _holds_prompt(messages):
@@ -203,7 +204,7 @@ def _make_tail(
         through,
         rows,
         messages,
-        _find_pauses(rows),
+        find_pauses(rows),
         _weigh(rows),
         _find_imported(rows),
         first=first if first and first.role == "user" and first.blocks else None,
@@ -249,7 +250,7 @@ def _find_imported(rows: Sequence[Row]) -> int:
     return max(imported, default=-1)
 
 
-def _find_pauses(rows: Sequence[Row]) -> list[float]:
+def find_pauses(rows: Sequence[Row]) -> list[float]:
     """Seconds from the end of each turn to what the user said next; imported messages have no
     turn."""
     return [

@@ -20,12 +20,13 @@ from django.utils.translation import gettext_noop
 from agent.compaction.plan import Plan, list_verbatim
 from agent.compaction.policy import Trigger
 from agent.compaction.skills import SKILLS
-from agent.context.request import find_long_pause
+from agent.context.request import count_bridged, find_long_pause
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import find_ready, load_covered
+from chat.queries.tails import find_pauses
 from chat.services.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
 
@@ -280,13 +281,26 @@ def make_current(
     """Point a conversation at a version of its summary, or at none. A new one comes with the state
     that it was `written_for`: it counts, and the pauses that it hides are remembered."""
     new = written_for is not None
-    remembered = {"long_pause": find_long_pause(written_for.pauses)} if written_for else {}
+    remembered = _remember_pauses(written_for, compaction) if written_for and compaction else {}
     Conversation.objects.filter(pk=conversation.pk).update(
         **_as_compressed(compaction),
         compaction_held=False,
         compactions_completed=F("compactions_completed") + int(new),
         **remembered,
     )
+
+
+def _remember_pauses(state: RequestState, compaction: Compaction) -> dict[str, Any]:
+    """What decides for how long prompts are kept (`agent.context.request.choose_cache_ttl`), of
+    the messages that a new summary hides."""
+    through = compaction.through.number if compaction.through else 0
+    covered = [row for row in state.rows if row.number <= through]
+    before_next = state.rows[: len(covered) + 1]  # the pause after them is in no tail either
+    return {
+        "long_pause": find_long_pause(state.pauses),
+        "pauses_covered": F("pauses_covered") + count_bridged(find_pauses(before_next)),
+        "tokens_covered": F("tokens_covered") + sum(row.tokens for row in covered),
+    }
 
 
 def restate_current(conversation: Conversation) -> Compaction | None:

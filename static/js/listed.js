@@ -4,6 +4,7 @@ import { placeBeside } from "./beside.js";
 import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
+import { load } from "./on_demand.js";
 import { UNDO, openDialog, refreshSidebar } from "./shell.js";
 import { tabStorage } from "./storage.js";
 
@@ -151,12 +152,29 @@ function startItemMenu() {
     if (!change) return;
     menu.hidePopover();
     if (change === "title") openDialog(`${link.pathname}rename/`);
+    else if (change === "select") selectSeveral(link);
     else if (change === "project") openDialog(`${link.pathname}move/`);
     else changeListed([link.dataset.conversationId], change, value);
   });
 }
 
+async function selectSeveral(link) {
+  const module = await load(() => import("./selection.js"));
+  module?.select(link, changeListed);
+}
+
+/** A long press begins to select, where there is no mouse to open the menu with. */
+function startLongPress() {
+  $("#sidebar-list").addEventListener("contextmenu", (event) => {
+    const link = event.pointerType === "touch" && event.target.closest("a[data-conversation-id]");
+    if (!link) return;
+    event.preventDefault();
+    selectSeveral(link);
+  });
+}
+
 export function startListed() {
+  startLongPress();
   startItemMenu();
   $("#dialog").addEventListener("click", ({ target }) => {
     const button = target.closest("[data-move]");

@@ -59,9 +59,9 @@ async def test_bytes_join_the_body_and_missing_files_are_told() -> None:
     cached = file("gone.png") | {"cache_control": {"type": "ephemeral"}}
     content = [file("a.png"), file("b.txt", kind="document"), cached]
     body = {"messages": [{"role": "user", "content": content}]}
-    image, text, gone = fill_in_files(body, await read(list_file_ids_in(body)))["messages"][0][
-        "content"
-    ]
+    image, text, gone = fill_in_files(body, await read(list_file_ids_in(body["messages"])))[
+        "messages"
+    ][0]["content"]
     assert image == {
         "type": "image",
         "source": {"type": "base64", "media_type": "image/png", "data": "YWJj"},

@@ -133,6 +133,26 @@ def test_a_swap_comes_before_pruning_and_pruning_before_a_compaction() -> None:
     assert step(176_000, made=made) == Compact(Trigger.AUTO)
 
 
+def test_results_that_much_was_written_after_are_pruned_only_where_somebody_would_wait() -> None:
+    """To write all that anew costs more than a compaction does for as much."""
+    made = context(*PRUNABLE, *exchanges(40, 1_500, start=16))
+    assert step(160_000, made=made) == Send()
+    assert isinstance(step(160_000, made=made, warm=False), Prune), "all is written anew anyway"
+    assert step(176_000, made=made, writing=True) == Send()
+    assert isinstance(step(176_000, made=made), Prune)
+    assert isinstance(step(160_000, made=made, is_open=True), Prune)
+
+
+def test_after_a_summary_results_before_the_kept_tail_are_pruned_too() -> None:
+    made = context(*PRUNABLE, *exchanges(4, 4_000, start=16), summary_through=1)
+    made = replace(made, messages=made.messages[1:])
+    pruned = step(70_000, made=made, warm=False)
+    assert isinstance(pruned, Prune)
+    assert pruned.pruning.through < 22, "20,000 tokens stay as they are"
+    assert step(70_000, made=made) == Send(), "what is cached is not written again"
+    assert step(70_000, Policy(enabled=False), made=made, warm=False) == Send()
+
+
 def test_a_turn_waits_at_the_trigger_where_nothing_is_prepared() -> None:
     assert step(160_000, Policy(prepare_ratio=0)) == Compact(Trigger.AUTO)
 

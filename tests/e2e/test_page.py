@@ -50,6 +50,41 @@ def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
     assert response.status == 404
 
 
+def test_several_conversations_are_archived_together_and_brought_back(
+    tab: Page, scripted: DemoServer
+) -> None:
+    home, links = tab.url, []
+    for number in range(3):
+        tab.goto(home)
+        scripted.script.reply("Hi!", when=is_chat)
+        say(tab, f"Hello {number}")
+        wait_for_answer(tab, 1)
+        links.append(tab.locator(f"#chat-{tab.url.rstrip('/').rpartition('/')[2]}"))
+    tab.goto(home)
+    boxes = [tab.locator("li", has=link).get_by_role("checkbox") for link in links]
+    told = tab.locator("#selection [role=status]")
+    tab.locator("li", has=links[0]).locator(".item-more").click(force=True)
+    tab.get_by_role("button", name="Select several").click()
+    expect(boxes[0]).to_be_focused()
+    links[2].click(modifiers=["Shift"])  # all between
+    expect(told).to_have_text("3 selected")
+    boxes[1].press("Space")
+    expect(told).to_have_text("2 selected")
+    tab.locator("#selection").get_by_role("button", name="Archive").click()
+    expect(tab.locator("#undo")).to_contain_text("2 conversations archived.")
+    for link, count in zip(links, (0, 1, 0), strict=True):
+        expect(link).to_have_count(count)
+    expect(tab.locator("#selection")).to_have_count(0)
+    tab.locator("#undo").get_by_role("button", name="Undo").click()
+    for link in links:
+        expect(link).to_be_visible()
+    tab.locator("li", has=links[0]).locator(".item-more").click(force=True)
+    tab.get_by_role("button", name="Select several").click()
+    boxes[0].press("Escape")
+    expect(boxes[0]).to_have_count(0)
+    assert tab.url == home
+
+
 def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoServer) -> None:
     home = tab.url
     scripted.script.reply("Hi!", when=is_chat)

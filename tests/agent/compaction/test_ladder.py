@@ -546,11 +546,19 @@ async def test_the_audit_tells_nothing_of_texts_that_were_not_used(
 WRONG = chapter("- Release 4.2.2 was deployed to eu-west-1 [#2]")
 
 
-async def test_what_fails_the_audit_is_given_back_once(client: Client, server: DemoServer) -> None:
-    server.script.reply(WRONG).reply(GOOD)
+async def test_what_fails_the_audit_is_given_back_once_with_what_it_cites(
+    client: Client, server: DemoServer
+) -> None:
+    right = "- Release 4.2.1 is what was deployed [#2]"
+    server.script.reply(chapter("- Release 4.2.2 was deployed to eu-west-1 [#2]", right))
+    server.script.reply("Here they are:\n1. Release 4.2.1 was deployed to eu-west-1 [#2]\n7. No.")
     written = await summarise(job(client))
-    assert "Release 4.2.2 was deployed" in prompt(server.script.requests[1])
-    assert "4.2.2" not in written.chapters[0].text
+    given = prompt(server.script.requests[1])
+    assert "1. - Release 4.2.2 was deployed to eu-west-1 [#2] (not in" in given
+    assert "[#2 assistant]" in given
+    assert "[#1 user]" not in given, "only the messages that it rests on"
+    facts = ["- Release 4.2.1 was deployed to eu-west-1 [#2]", right]
+    assert "\n".join(facts) in written.chapters[0].text, "the others stay as they are"
     assert written.audit["unverified"] == []
     assert "4.2.2" in written.audit["given_back"][0]
     assert written.failures == []
@@ -559,7 +567,7 @@ async def test_what_fails_the_audit_is_given_back_once(client: Client, server: D
 async def test_what_still_fails_is_marked_and_not_dropped(
     client: Client, server: DemoServer
 ) -> None:
-    server.script.reply(WRONG).reply(WRONG)
+    server.script.reply(WRONG).reply("1. - Release 4.2.2 was deployed to eu-west-1 [#2]")
     written = await summarise(job(client))
     assert "- Release 4.2.2 was deployed to eu-west-1 [#2] (unverified)" in written.chapters[0].text
     assert (written.engine, written.calls) == ("serialised", 2)
@@ -575,9 +583,19 @@ async def test_a_correction_that_fails_costs_no_chapter(client: Client, server: 
 
 async def test_a_correction_that_is_worse_is_not_used(client: Client, server: DemoServer) -> None:
     server.script.reply(WRONG)
-    server.script.reply(chapter("- Port 9999 is open [#2]", "- Port 9998 is open [#2]"))
+    server.script.reply("1. Call +49 30 1234567 or see https://a.example [#2]")
     written = await summarise(job(client))
     assert "4.2.2" in written.chapters[0].text
+
+
+async def test_where_much_fails_the_whole_record_is_asked_for_again(
+    client: Client, server: DemoServer
+) -> None:
+    many = [f"- Release 4.2.{n} was deployed to eu-west-1 [#2]" for n in range(2, 30)]
+    server.script.reply(chapter(*many)).reply(GOOD)
+    written = await summarise(job(client))
+    assert "Your last record was looked up" in prompt(server.script.requests[1])
+    assert "4.2.2" not in written.chapters[0].text
 
 
 @pytest.mark.parametrize("bullet", ["None.", "- Call +49 30 1234567 or see https://a.example [#2]"])
@@ -595,7 +613,7 @@ async def test_a_correction_that_is_late_costs_no_chapter(
     client: Client, server: DemoServer
 ) -> None:
     server.script.reply(WRONG)
-    gate = server.script.stall("## Overview")
+    gate = server.script.stall("1. Release")
 
     async def time_up() -> None:
         await gate.wait_reached()

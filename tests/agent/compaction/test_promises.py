@@ -288,4 +288,4 @@ async def test_code_catches_a_reply_that_breaks_it(
     assert not promise.gone or promise.gone not in summary
     found = [*written.audit["dropped"], *written.audit["unverified"]]
     assert any(promise.told in each for each in found)
-    assert "Your last record was looked up" in prompt(server.script.requests[1])
+    assert "looked up in the messages" in str(server.script.requests[1].body)

@@ -124,7 +124,7 @@ def test_a_goal_that_only_a_tool_result_asks_for_becomes_an_unverified_fact() ->
         f"## Goal and constraints\n{rule}\n{ORDER}\n## Facts and values\nNone.", source
     )
     assert text == (f"## Goal and constraints\n{rule}\n## Facts and values\n{ORDER} {UNVERIFIED}")
-    assert "did not type" in findings.wrong[0]
+    assert "did not type" in findings.wrong[0].why
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,15 @@ def test_an_hour_of_caching_is_asked_for_where_the_last_pause_was_shorter(
     assert not list(find_violations(body))
 
 
+def test_an_hour_is_not_asked_for_where_much_is_written_between_two_pauses() -> None:
+    def choose(written: int, bridged: int) -> Ttl:
+        return choose_cache_ttl([20.0, 600.0, 20.0], written, bridged, trigger=100_000)
+
+    assert choose(90_000, 1) == "1h", "nothing was compacted yet: a pause costs all of it"
+    assert choose(200_000, 7) == "1h"
+    assert choose(200_000, 6) == "5m"
+
+
 def test_a_body_leaves_its_request_and_the_messages_as_they_were() -> None:
     message = user(1)
     request = assemble(context(message))

@@ -338,6 +338,7 @@ def test_a_pause_is_remembered_over_compactions(user: User) -> None:
     conversation = filled(user, 0.50)
     with_pause(conversation)
     assert load_state(conversation.pk).context.cache_ttl == "1h"
+    Conversation.objects.filter(pk=conversation.pk).update(pauses_covered=9)
     for through in (14, 16):
         make_compaction(conversation, through=through)
         add_messages(conversation, ["z" * int(0.35 * WINDOW * 3.5), "Yes."])
@@ -345,6 +346,13 @@ def test_a_pause_is_remembered_over_compactions(user: User) -> None:
         assert after.rows[0].number > 11, "the pause stood before the summary's last message"
         assert after.context.cache_ttl == "1h"
         assert preparations.find_pause(after) is not None
+    conversation.refresh_from_db()
+    assert conversation.pauses_covered == 10
+    hidden = Message.objects.filter(conversation=conversation, number__lte=16)
+    assert conversation.tokens_covered == sum(hidden.values_list("tokens", flat=True))
+    Conversation.objects.filter(pk=conversation.pk).update(pauses_covered=1)
+    assert load_state(conversation.pk).context.cache_ttl == "5m", "much is written between pauses"
+    Conversation.objects.filter(pk=conversation.pk).update(pauses_covered=10)
     change_messages(
         Message.objects.filter(conversation=conversation, number__lte=20),
         created_at=timezone.now() - timedelta(hours=2),

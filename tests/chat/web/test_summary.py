@@ -25,7 +25,7 @@ from chat.protocol import from_rows
 from chat.queries.conversation import load_state
 from chat.queries.model_server import get_counter
 from chat.queries.preview import preview_compactions
-from chat.services import summaries
+from chat.services import leaving_out, summaries
 from tests.chat.factories import (
     add_messages,
     make_compaction,
@@ -257,6 +257,9 @@ def test_a_source_is_proposed_among_the_messages_that_the_summary_covers(
     assert numbers[0] == ("3", "data-supports")
     assert {number for number, _ in numbers} == {"1", "2", "3"}
     assert "<mark>photos</mark>" in shown
+    leaving_out.leave_out(user, talk.pk, talk.messages.get(number=3).pk, whole=False)
+    shown = words(browser.get(url("summary_sources", talk, version), asked))
+    assert 'data-cite="3"' not in shown
     nothing = words(browser.get(url("summary_sources", talk, version), {"said": "[#1]"}))
     assert "No covered message was found." in nothing
 

@@ -1,0 +1,68 @@
+"""The messages of a conversation, which a process keeps and every request looks at all of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from agent.messages import ApiMessage, Message, RawTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of so many messages.
+
+    `tokens`: of all together, `largest`: of the largest one. `mixed`: where those stand that are
+    not text alone; `thoughtful`: those with thinking. `plain`: the first messages as the API takes
+    them, as far as they are text alone and the roles take turns."""
+
+    count: int = 0
+    tokens: RawTokens = RawTokens(0)
+    largest: RawTokens = RawTokens(0)
+    mixed: tuple[int, ...] = ()
+    thoughtful: tuple[Message, ...] = ()
+    plain: tuple[ApiMessage, ...] = ()
+
+    def go_on(self, messages: Sequence[Message]) -> "Facts":
+        """With the messages that follow."""
+        counts = [message.tokens for message in messages]
+        mixed = (at for at, message in enumerate(messages, self.count) if message.plain is None)
+        return Facts(
+            self.count + len(messages),
+            RawTokens(self.tokens + sum(counts)),
+            max([self.largest, *counts]),
+            (*self.mixed, *mixed),
+            (*self.thoughtful, *(message for message in messages if message.thinking)),
+            (*self.plain, *self._find_plain(messages)),
+        )
+
+    def _find_plain(self, messages: Sequence[Message]) -> list[ApiMessage]:
+        found: list[ApiMessage] = []
+        if len(self.plain) < self.count:
+            return found
+        role = self.plain[-1]["role"] if self.plain else None
+        for message in messages:
+            if message.plain is None or message.role == role:
+                break
+            found.append(message.plain)
+            role = message.role
+        return found
+
+
+class MessageList(tuple[Message, ...]):
+    """Messages in order. What follows from all of them is found out once, and goes on with the
+    messages that follow: it costs the same however many there are."""
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> Self:
+        return messages if isinstance(messages, cls) else cls(messages)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return Facts().go_on(self)
+
+    def followed_by(self, message: Message) -> "MessageList":
+        """A longer one."""
+        longer = MessageList((*self, message))
+        longer.facts = self.facts.go_on([message])
+        return longer

@@ -1,0 +1,121 @@
+// Several conversations of the list at once: chosen with check boxes, then archived or deleted together.
+
+import { $, $$, announce, make } from "./dom.js";
+import { gettext, ngettext } from "./gettext.js";
+
+let selection = null; // the one that goes on
+
+/** Begin to choose, with one that is chosen. `change(ids, change, value)`: whether it was done. */
+export function select(link, change) {
+  selection ??= new Selection(change);
+  selection.toggle(link);
+  $("input", link.parentNode).focus();
+}
+
+class Selection {
+  #ids = new Set();
+  #anchor = null; // the id where a range begins
+  #over = new AbortController();
+
+  constructor(change) {
+    this.change = change;
+    this.list = $("#sidebar-list");
+    this.archived = Boolean($("[name=archived]", this.list));
+    this.list.classList.add("selecting");
+    this.bar = this.#makeBar();
+    this.list.after(this.bar);
+    const { signal } = this.#over;
+    this.list.addEventListener("click", (event) => this.#click(event), { signal });
+    for (const place of [this.list, this.bar])
+      place.addEventListener("keydown", (event) => this.#press(event), { signal });
+    document.addEventListener("htmx:afterSwap", () => this.#draw(), { signal });
+  }
+
+  #makeBar() {
+    const button = (words, onclick, className = "") =>
+      make("button", { type: "button", className: `button small ${className}`, onclick }, words);
+    const act = (change, value) => () => this.#act(change, value);
+    this.told = make("span", { role: "status" });
+    this.acts = [
+      this.archived
+        ? button(gettext("Move back to the list"), act("archived", ""))
+        : button(gettext("Archive"), act("archived", "1")),
+      button(gettext("Delete"), act("deleted", "1"), "danger-text"),
+    ];
+    return make(
+      "div",
+      { id: "selection", role: "toolbar", ariaLabel: gettext("Selected conversations") },
+      this.told,
+      button(gettext("Select all"), () => this.#selectAll(), "ghost"),
+      ...this.acts,
+      button(gettext("Done"), () => this.#stop(), "ghost"),
+    );
+  }
+
+  #links = () => $$("a[data-conversation-id]", this.list).filter((link) => link.checkVisibility());
+
+  /** A check box for each that is listed; what is listed no more is not chosen. */
+  #draw() {
+    const links = $$("a[data-conversation-id]", this.list);
+    const listed = new Set(links.map(({ dataset }) => dataset.conversationId));
+    for (const id of this.#ids) if (!listed.has(id)) this.#ids.delete(id);
+    for (const link of links) {
+      let box = $("input", link.parentNode);
+      if (!box) {
+        const ariaLabel = gettext("Select {title}", { title: link.textContent });
+        link.before((box = make("input", { type: "checkbox", ariaLabel })));
+      }
+      box.checked = this.#ids.has(link.dataset.conversationId);
+    }
+    const count = this.#ids.size;
+    this.told.textContent = ngettext("{count} selected", "{count} selected", count);
+    for (const button of this.acts) button.disabled = !count;
+  }
+
+  /** Choose one or not; with `range` all between it and the one before. */
+  toggle(link, range = false) {
+    const id = link.dataset.conversationId;
+    const links = this.#links();
+    const from = links.findIndex(({ dataset }) => dataset.conversationId === this.#anchor);
+    const ends = [range && from >= 0 ? from : links.indexOf(link), links.indexOf(link)];
+    const on = !this.#ids.has(id);
+    for (const each of links.slice(Math.min(...ends), Math.max(...ends) + 1))
+      this.#ids[on ? "add" : "delete"](each.dataset.conversationId);
+    this.#anchor = id;
+    this.#draw();
+  }
+
+  #selectAll() {
+    this.#links().forEach(({ dataset }) => this.#ids.add(dataset.conversationId));
+    this.#draw();
+  }
+
+  #click(event) {
+    const link = $("a[data-conversation-id]", event.target.closest("li") ?? make("i"));
+    if (!link || event.target.closest("button")) return;
+    if (link.contains(event.target)) event.preventDefault();
+    this.toggle(link, event.shiftKey);
+  }
+
+  #press(event) {
+    if (event.key !== "Escape") return;
+    event.stopPropagation(); // the drawer stays
+    this.#stop();
+  }
+
+  async #act(change, value) {
+    const ids = [...this.#ids];
+    if (await this.change(ids, change, value)) this.#stop();
+  }
+
+  #stop() {
+    selection = null;
+    this.#over.abort();
+    this.list.classList.remove("selecting");
+    const focused = this.bar.contains(document.activeElement);
+    $$("li > input", this.list).forEach((box) => box.remove());
+    this.bar.remove();
+    if (focused) $("a", this.list)?.focus();
+    announce(gettext("Selection ended"));
+  }
+}

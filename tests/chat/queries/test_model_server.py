@@ -1,0 +1,71 @@
+"""A request is judged the same where its texts were judged before."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from agent.context.history import build_api_messages, merge_neighbours
+from agent.context.request import Request
+from agent.errors import AgentError
+from agent.messages import Message
+from agent.model.rules import find_violations
+from chat.queries import model_server
+from tests.agent.conversations import TOOLS, exchanges, histories, turns
+
+longer = st.builds(
+    lambda first, texts, rest: [*first, *exchanges(texts), *rest],
+    st.one_of(st.just([]), turns()),
+    st.integers(0, 5),
+    histories,
+)
+
+
+def is_refused(request: Request) -> bool:
+    try:
+        model_server.require_valid(request)
+    except AgentError:
+        return True
+    return False
+
+
+@given(longer, st.booleans(), st.sampled_from(["claude-test", "claude-sonnet-5-5"]))
+def test_what_is_known_to_be_valid_changes_no_verdict(
+    history: list[Message], repaired: bool, model: str
+) -> None:
+    request = make_request(model, history)
+    if repaired:
+        request = replace(request, messages=build_api_messages(history, {"search", "write"}))
+    for message in history:
+        if message.plain:
+            assert not message.plain.valid
+            message.plain.valid = True
+    refused = bool(find_violations(request.body()))
+    event(f"refused: {refused}")
+    assert is_refused(request) == refused
+
+
+def make_request(model: str, history: Sequence[Message]) -> Request:
+    """What is stored, sent as it is."""
+    sent = [each.plain or {"role": each.role, "content": list(each.blocks)} for each in history]
+    return Request(model, 1_000, [], merge_neighbours(sent), TOOLS, once=True)
+
+
+def test_texts_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+    rules = model_server.find_violations
+    monkeypatch.setattr(
+        model_server,
+        "find_violations",
+        lambda body, **about: judged.append(len(body["messages"])) or rules(body, **about),
+    )
+    history = exchanges(20)[:-1]
+    summarised = {"role": "user", "content": [{"type": "text", "text": "[Up to #9.]"}]}
+    request = make_request("claude-test", history)
+    model_server.require_valid(request)
+    for opening in [], [summarised, {"role": "assistant", "content": summarised["content"]}]:
+        again = replace(request, messages=[*opening, *request.messages])
+        model_server.require_valid(again)
+    assert judged == [39, 4, 6]
