@@ -2,7 +2,7 @@
 # environment or from .env; `PYTHON` names the interpreter that the environment is made with.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-data test-model faults check fmt lint types messages shots bench bench-peers lock clean FORCE
+.PHONY: help setup run test test-data test-model test-browsers faults check fmt lint types messages shots bench bench-peers lock clean FORCE
 MAKEFLAGS += --no-builtin-rules
 
 # Stamps beside the results say what is done: delete .venv or a database, and it is made again.
@@ -24,7 +24,7 @@ INSTALLER := requirements/install.py requirements/uv.txt
 INSTALL := @$(PY) requirements/install.py
 
 help:  ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) $(VOCABULARY) $(STATIC) $(MIGRATED)  ## The environment in .venv, vocabulary, database, static files
 	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Everlong is set up: make run",:)
@@ -42,6 +42,9 @@ test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=d
 test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 700 MB of disk)
 	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic \
 		-o faulthandler_timeout=0 tests/model
+
+test-browsers: setup $(DEV)  ## The main walks in Firefox and WebKitGTK (apt install firefox-esr webkit2gtk-driver xvfb)
+	@$(PY) -m pytest -q --tb=short --show-capture=no --browsers -o faulthandler_timeout=0 tests/browsers
 
 faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is kept (ONLY="redis disk_full")
 	@$(PY) -m tests.faults $(ONLY)

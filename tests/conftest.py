@@ -44,6 +44,7 @@ SETTINGS = ROOT / "config" / "settings.py"
 RECORDED = ROOT / "tests" / "data"
 FAULTS = ROOT / "tests" / "faults"
 REAL_MODEL = ROOT / "tests" / "model"
+BROWSERS = ROOT / "tests" / "browsers"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
 
@@ -72,6 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", default="1/1", metavar="N/M", help="only part N of M")
     parser.addoption("--faults", action="store_true", help="tests/faults may be run")
     parser.addoption("--model", action="store_true", help="tests/model may be run")
+    parser.addoption("--browsers", action="store_true", help="tests/browsers may be run")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -124,12 +126,13 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """tests/data needs its data: `make test-data DATA=directory`. tests/faults takes minutes: `make
-    faults`; tests/model too, and a real model: `make test-model`. Files of other parts are not even
-    imported."""
+    faults`; tests/model too, and a real model: `make test-model`; tests/browsers needs Firefox and
+    WebKitGTK: `make test-browsers`. Files of other parts are not even imported."""
     unwanted = {
         RECORDED: not config.getoption("--data"),
         FAULTS: not config.getoption("--faults"),
         REAL_MODEL: not config.getoption("--model"),
+        BROWSERS: not config.getoption("--browsers"),
     }
     others: set[Path] = config.stash[other_parts]
     unwanted |= dict.fromkeys(others, True)
@@ -139,7 +142,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def files_of_other_parts(config: pytest.Config) -> set[Path]:
     """What `--part` leaves to other runs."""
     number, parts = map(int, config.getoption("--part").split("/"))
-    ignored = [RECORDED, FAULTS, REAL_MODEL, *map(Path, config.getoption("ignore") or ())]
+    ignored = [RECORDED, FAULTS, REAL_MODEL, BROWSERS, *map(Path, config.getoption("ignore") or ())]
     files = [
         path
         for directory in config.args

@@ -19,9 +19,10 @@ from tests.support.server import EverlongProcess
 PASSWORD = "correct horse battery"
 # Every word of an answer, so that its text can be compared letter by letter.
 LONG_ANSWER = " ".join(f"word{n}" for n in range(2_300))
-EVERY_RULE: dict[str, object] = {"resultTypes": ["violations"]}
+VIOLATIONS: dict[str, object] = {"resultTypes": ["violations"]}
+EVERY_RULE = VIOLATIONS | {"rules": {"target-size": {"enabled": True}}}  # off unless asked for
 # The only ones to which another theme is another page.
-OF_COLOURS = EVERY_RULE | {"runOnly": ["color-contrast", "link-in-text-block"]}
+OF_COLOURS = VIOLATIONS | {"runOnly": ["color-contrast", "link-in-text-block"]}
 SUMMARY = "\n".join(f"## {heading}\nNone." for heading in HEADINGS).replace(
     "## Overview\nNone.", "## Overview\nThey counted words."
 )
