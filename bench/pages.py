@@ -18,6 +18,8 @@ from tests.support.server import EverlongProcess, manage
 LENGTHS = (100, 1_000, 10_000)
 MOST_RATIO = 1.1
 MOST_SCRIPT, MOST_IN_ALL, MOST_REQUESTS = 60_000, 90_000, 12
+MOST_SHIFT = 0.02  # while an answer is written and followed
+MOST_PLAIN = 2  # times the first paint of a page without anything
 MAKE = """
 from accounts.models import User
 from bench.length import make_conversation
@@ -45,6 +47,21 @@ USABLE = """
   };
   look();
 })
+"""
+
+
+PAINTED = """
+() => new Promise((done) => new PerformanceObserver((list) => {
+  const [first] = list.getEntriesByName("first-contentful-paint");
+  if (first) done(first.startTime);
+}).observe({ type: "paint", buffered: true }))
+"""
+# What moved by itself, as browsers count it; nothing that a person did within half a second.
+WATCH_SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
 """
 
 
@@ -98,6 +115,18 @@ def weigh(report: Report, page: Page, url: str) -> None:
     network.detach()
 
 
+def measure_shift(report: Report, page: Page, url: str) -> None:
+    """How much the page moves while an answer is written to a reader at its end."""
+    page.goto(url)
+    page.evaluate(USABLE)
+    page.evaluate(WATCH_SHIFTS)
+    page.fill("#composer-text", "Show me a table and some code")
+    page.press("#composer-text", "Enter")
+    page.locator("#stop").wait_for()
+    page.locator("#send").wait_for()
+    report.add("pages.answer.shift", page.evaluate("window.shifted"), "", MOST_SHIFT)
+
+
 def measure_pages(
     report: Report, browser: Browser, server: EverlongProcess, repetitions: int
 ) -> None:
@@ -107,17 +136,23 @@ def measure_pages(
     weigh(report, page, server.url + "/")
     page.add_init_script(WATCH_SOCKET)
     times: dict[int, list[float]] = defaultdict(list)
+    plain: list[float] = []
     for turn in range(repetitions + 1):
         for length, url in urls.items():
             took = measure_usable(page, url)
             if turn:  # the first warms up
                 times[length].append(took)
+        page.goto(f"{server.url}/healthz")
+        plain.append(page.evaluate(PAINTED))
     shortest, *longer = LENGTHS
     for length in LENGTHS:
         report.add(f"pages.open.{length}.usable_ms", min(times[length]), "ms")
     for length in longer:
         ratio = min(times[length]) / min(times[shortest])
         report.add(f"pages.open.{length}.ratio", ratio, f"x {shortest}", MOST_RATIO)
+    report.add("pages.plain_ms", min(plain), "ms")
+    report.add("pages.open.to_plain", min(times[shortest]) / min(plain), "x", MOST_PLAIN)
+    measure_shift(report, page, urls[shortest])
     context.close()
 
 
