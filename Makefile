@@ -57,7 +57,7 @@ fmt: $(DEV)  ## Format the code, and fix what can be fixed
 	@$(PY) -m ruff format .
 	@.venv/bin/djangofmt check --fix -q templates
 	@.venv/bin/djangofmt -q templates
-	@.venv/bin/oxlint --fix -q static
+	@.venv/bin/oxlint --fix --quiet static
 	@.venv/bin/oxfmt static
 
 lint: $(DEV)  ## Lint: code, templates, scripts, the order of rooms
