@@ -39,7 +39,7 @@ from chat.live.waiting import hand_over, wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
-from chat.protocol.broadcast import bind_loop, conversation_group, hold_events, send
+from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
@@ -85,13 +85,9 @@ class Runner:
 
     async def _begin(self, store: Callable[[], Begun | None]) -> Begun | None:
         model_server.connect_ahead()  # while the database stores
-        begun, held = await in_db(hold_events, store)
-        try:
-            if begun:
-                self.start(begun)
-                await asyncio.sleep(0)  # the turn first: it sends its request
-        finally:
-            await in_db(held.send)
+        begun = await in_db(store)
+        if begun:
+            self.start(begun)
         return begun
 
     def start(self, begun: Begun) -> None:

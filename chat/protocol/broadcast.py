@@ -4,30 +4,21 @@ The layer delivers at most once. Whoever misses an event asks for a snapshot.
 """
 
 import asyncio
-import threading
 from collections.abc import Callable
-from contextvars import ContextVar
-from typing import TypeVar
 from uuid import UUID
 
 import structlog
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import DatabaseError, transaction
-from django.utils import translation
 
-from chat.db import in_db
 from chat.html.failsafe import draw_safely
 from chat.protocol.events import Event, encode_frame
 from chat.protocol.local_layer import RESYNC, LocalChannelLayer, Message
 
 log = structlog.get_logger(__name__)
 
-T = TypeVar("T")
-
 SESSION_DOUBT = "session.doubt"  # for the sockets themselves: not a frame
-
-CONVERSATION = "conversation."  # how their groups begin
 
 _web_loop: asyncio.AbstractEventLoop | None = None
 
@@ -40,7 +31,7 @@ def bind_loop() -> None:
 
 
 def conversation_group(conversation_id: UUID | str) -> str:
-    return f"{CONVERSATION}{conversation_id}"
+    return f"conversation.{conversation_id}"
 
 
 def user_group(user_id: int) -> str:
@@ -53,7 +44,7 @@ def emit(group: str, event: Event) -> None:
     that it announces is stored."""
     message = _message(event)
     # No `partial`: Django cannot name it where it fails.
-    transaction.on_commit(lambda: _tell(group, lambda: message), robust=True)
+    transaction.on_commit(lambda: _deliver(group, message), robust=True)
 
 
 def emit_later(group: str, make: Callable[[], Event]) -> None:
@@ -61,14 +52,15 @@ def emit_later(group: str, make: Callable[[], Event]) -> None:
     commit too. Rendering takes up to 100 ms, in which nobody else could write to SQLite. Where it
     cannot be made, that is logged and the sockets send a snapshot: the data is stored."""
 
-    def make_message() -> Message:
+    def tell() -> None:
         try:
-            return draw_safely("event", lambda: _message(make()), lambda: RESYNC)
+            message = draw_safely("event", lambda: _message(make()), lambda: RESYNC)
         except DatabaseError:  # away since the commit
             log.exception("event could not be read", group=group)
-            return RESYNC
+            message = RESYNC
+        _deliver(group, message)
 
-    transaction.on_commit(lambda: _tell(group, make_message), robust=True)
+    transaction.on_commit(tell, robust=True)
 
 
 def emit_session_check(user_id: int) -> None:
@@ -81,61 +73,7 @@ def emit_session_check(user_id: int) -> None:
 
 async def send(group: str, event: Event) -> None:
     """Send an event that changes nothing in the database: a delta or progress."""
-    if held := _held.get(group):
-        await in_db(held.send)
     await get_channel_layer().group_send(group, _message(event))
-
-
-class HeldEvents:
-    """What is to be told of conversations, a moment after its commit: what has to be done first
-    would wait for its HTML. No other event of the same conversation goes out before."""
-
-    def __init__(self) -> None:
-        self._events: list[tuple[str, Callable[[], Message]]] = []
-        self._lock = threading.Lock()
-        self._language = translation.get_language()
-
-    def add(self, group: str, make: Callable[[], Message]) -> None:
-        self._events.append((group, make))
-        _held[group] = self
-
-    def send(self) -> None:
-        """Make and send them, in a database thread and in the language of whoever wrote. Whoever
-        else comes waits until it is done."""
-        with self._lock, translation.override(self._language):
-            events, self._events = self._events, []
-            for group, make in events:
-                try:
-                    _hand_over(group, make())
-                except Exception:  # as where it goes out at once: what it tells of is stored
-                    log.exception("event lost", group=group)
-            for group, _ in events:
-                _held.pop(group, None)
-
-
-_held: dict[str, HeldEvents] = {}  # by group
-_holding: ContextVar[HeldEvents | None] = ContextVar("holding", default=None)
-
-
-def hold_events(write: Callable[[], T]) -> tuple[T, HeldEvents]:
-    """Call what writes, in a database thread, and hold what it has to tell of conversations. The
-    caller has it sent, whatever happens."""
-    held = HeldEvents()
-    token = _holding.set(held)
-    try:
-        return write(), held
-    except BaseException:
-        held.send()
-        raise
-    finally:
-        _holding.reset(token)
-
-
-def _tell(group: str, make: Callable[[], Message]) -> None:
-    if (holding := _holding.get()) and group.startswith(CONVERSATION):
-        holding.add(group, make)
-    else:
-        _deliver(group, make())
 
 
 def _message(event: Event) -> Message:
@@ -144,12 +82,6 @@ def _message(event: Event) -> Message:
 
 
 def _deliver(group: str, message: Message) -> None:
-    if held := _held.get(group):
-        held.send()
-    _hand_over(group, message)
-
-
-def _hand_over(group: str, message: Message) -> None:
     layer = get_channel_layer()
     if isinstance(layer, LocalChannelLayer):
         layer.deliver(group, message)

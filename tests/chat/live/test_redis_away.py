@@ -207,7 +207,7 @@ async def test_a_stored_message_is_answered_once_whatever_becomes_of_its_events(
     def lost(group: str, message: Any) -> None:
         raise ConnectionError("the layer is gone")
 
-    monkeypatch.setattr("chat.protocol.broadcast._hand_over", lost)
+    monkeypatch.setattr("chat.protocol.broadcast._deliver", lost)
     chat.script.reply("An answer.")
     tab = await chat.open()
     client_id = tab.say("Tell me")

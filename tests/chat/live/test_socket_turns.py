@@ -1,7 +1,6 @@
 """A turn as its tabs see it: the text of the deltas, of the rows and of the page is one."""
 
 import asyncio
-import threading
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from chat.html import markdown
 from chat.live import live_turn
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
-from chat.protocol import broadcast, from_rows
+from chat.protocol import broadcast
 from chat.protocol.events import Event, TurnDelta
 from chat.services import conversations
 from demo.api.protocol import ScriptedReply, text, thinking, tool_use
@@ -433,30 +432,6 @@ async def test_draining_refuses_and_interrupts_what_does_not_end(
 
 
 # --- Who may connect, and what they may send ------------------------------------------------------
-
-
-async def test_the_model_is_asked_before_the_message_is_drawn(
-    chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """HTML takes as long as all else that comes before the request."""
-    asked = threading.Event()
-    draw = from_rows.render_message
-
-    def wait_and_draw(*row: Any) -> Any:
-        assert asked.wait(PATIENCE), "the request waits for the HTML"
-        return draw(*row)
-
-    monkeypatch.setattr(from_rows, "render_message", wait_and_draw)
-    stalled = chat.script.stall(then="An answer.")
-    tab = await chat.open()
-    tab.say("Tell me")
-    await stalled.wait_reached()
-    asked.set()
-    stalled.release()
-    await tab.next("turn.finished", status="completed")
-    kinds = [frame["type"] for frame in tab.frames]
-    assert kinds.index("turn.started") < kinds.index("turn.delta")
-    assert [f["role"] for f in tab.all("message.created")] == ["user", "assistant"]
 
 
 async def test_strangers_get_4404_and_the_signed_out_4401(chat: Chat) -> None:

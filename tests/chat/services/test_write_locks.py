@@ -19,6 +19,7 @@ from agent.tokens import TokenCounter
 from chat.db import in_db
 from chat.html import divider, markdown, questions, tool_row
 from chat.html import message as render
+from chat.live import answer
 from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Compaction, Conversation, Memory, Message, Turn
@@ -281,7 +282,7 @@ async def test_a_turn_runs_although_who_asked_for_it_has_left(chat: Chat) -> Non
 # --- The event loop -------------------------------------------------------------------------------
 
 
-async def test_a_request_is_made_off_the_loop_and_encoded_once(
+async def test_a_long_request_is_made_off_the_loop_and_encoded_once(
     chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[bytes] = []
@@ -306,6 +307,7 @@ async def test_a_request_is_made_off_the_loop_and_encoded_once(
     monkeypatch.setattr(agent_request, "encode_body", noted(encode))
     monkeypatch.setattr(model_server, "assemble", noted(assemble))
     monkeypatch.setattr(model_server, "find_violations", noted(violations))
+    monkeypatch.setattr(answer, "SHORT", 0)
     chat.script.reply("Yes.")
     tab = await chat.open()
     tab.say("Tell me")
