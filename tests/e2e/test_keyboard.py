@@ -39,6 +39,7 @@ def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: Dem
     gate = scripted.script.stall("And they ", when=is_chat)
     say(tab, "How does it end?")
     assert gate.reached.wait(PATIENCE)
+    expect(tab.locator("#stop")).to_be_visible()
     tab.locator("#stop").focus()
     tab.keyboard.press("Escape")
     expect(tab.locator("article[data-status=interrupted]")).to_have_count(1)
