@@ -82,6 +82,7 @@ def test_no_list_and_no_banner_breaks_a_rule(
     page.goto(f"{server.url}/projects/")
     check("projects")
     page.goto(server.url)
+    page.fill("#sidebar-search", "")  # what was searched for is still there
     page.locator(".project-toggle").click()
     check("a project in the list")
     page.goto(f"{server.url}/account/logout/")
