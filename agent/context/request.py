@@ -50,9 +50,8 @@ class ReplySettings:
     def _thinking(self, max_tokens: int, *, show: bool) -> dict[str, Any] | None:
         if self.thinking == "disabled":
             return {"type": "disabled"}
-        if (
-            self.thinking == "enabled"
-        ):  # older models want to know how much, below the reply's limit
+        if self.thinking == "enabled":
+            # Older models want to know how much; too short a reply leaves no room for it.
             budget = max_tokens // 2
             enough = budget >= LEAST_THINKING
             return {"type": "enabled", "budget_tokens": budget} if enough else None

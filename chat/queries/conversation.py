@@ -149,6 +149,7 @@ def load_state_for(
     profile = profile or load_profile(conversation.model)
     tail = tail or load_tail(conversation)
     policy = policy_for(conversation)
+    limits = limits_for(profile, conversation)
     context = Context(
         model=profile.name,
         system_prompt=conversation.system_prompt,
@@ -158,9 +159,7 @@ def load_state_for(
         first=tail.first if conversation.keep_first_message else None,
         prompt=tail.prompt,
         messages=tail.messages,
-        limits=replace(
-            limits_for(profile, conversation), reply=conversation.reply_settings.get("max_tokens")
-        ),
+        limits=replace(limits, reply=conversation.reply_settings.get("max_tokens")),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
         project=conversation.project_parts.get("instructions", ""),
@@ -168,7 +167,7 @@ def load_state_for(
         thinking_from=_find_own_thinking(conversation, tail),
         show_thinking=profile.show_thinking,
         reply=reply_settings_for(profile, conversation),
-        cache_ttl=_choose_cache_ttl(conversation, tail, policy, limits_for(profile, conversation)),
+        cache_ttl=_choose_cache_ttl(conversation, tail, policy, limits),
     )
     reply = _last_reply(tail.rows, conversation, profile.name)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
@@ -186,7 +185,7 @@ def _choose_cache_ttl(
 ) -> Ttl:
     if not settings.CACHE_FOR_AN_HOUR:
         return "5m"
-    newest = sum(message.tokens for message in tail.messages)
+    newest = tail.messages.facts.tokens
     written = limits.factor.apply(RawTokens(conversation.tokens_covered + newest))
     bridged = conversation.pauses_covered + count_bridged(tail.pauses)
     pauses, trigger = _list_pauses(conversation, tail), policy.trigger_tokens(limits)

@@ -159,7 +159,9 @@ def _violations(request: Request, *, resumed: bool = False) -> list[str]:
     """What a request breaks. Texts that stood in a valid request before are not checked again."""
     body, size = request.body(), len(request.data)
     newer = _leave_out_known(body["messages"])
-    judge = partial(find_violations, body_bytes=size, resumed=resumed, sampling=bool(server_url()))
+    # Of a provider's models the profile has said whether they take a temperature.
+    sampling = bool(split_name(request.model)[0] or server_url())
+    judge = partial(find_violations, body_bytes=size, resumed=resumed, sampling=sampling)
     if judge(body | {"messages": newer}):
         return judge(body)
     for each in newer:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from django.test.utils import override_settings
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from agent.context.history import build_api_messages, merge_neighbours
-from agent.context.request import Request
+from agent.context.request import ReplySettings, Request
 from agent.errors import AgentError
 from agent.messages import Message
 from agent.model.rules import find_violations
@@ -51,6 +52,23 @@ def make_request(model: str, history: Sequence[Message]) -> Request:
     """What is stored, sent as it is."""
     sent = [each.plain or {"role": each.role, "content": list(each.blocks)} for each in history]
     return Request(model, 1_000, [], merge_neighbours(sent), TOOLS, once=True)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "model", "refused"),
+    [
+        ("", "claude-test", True),
+        ("", "local::llama", False),
+        ("http://127.0.0.1:9", "llama", False),
+    ],
+)
+def test_a_temperature_is_judged_by_the_server_that_gets_it(
+    base_url: str, model: str, refused: bool
+) -> None:
+    request = replace(make_request(model, exchanges(1)), reply=ReplySettings(temperature=0.5))
+    request.messages.append({"role": "user", "content": [{"type": "text", "text": "More."}]})
+    with override_settings(ANTHROPIC_BASE_URL=base_url):
+        assert is_refused(request) == refused
 
 
 def test_texts_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
