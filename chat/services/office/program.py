@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Iterable
 from io import BytesIO
+from itertools import count
 from typing import Any, Literal
 
 Kind = Literal["docx", "xlsx", "pptx"]
@@ -23,6 +24,7 @@ if sys.platform == "linux":  # macOS does not keep to it
     LIMITS[resource.RLIMIT_AS] = 512_000_000  # bytes
 MOST_UNPACKED = 200_000_000  # bytes in all
 PICTURE = re.compile(r"\[image-base64:[^\]]*\]\n*")
+SLIDE = re.compile(r"(?<!---\n\n)^## (Slide \d+$)?", re.MULTILINE)
 ENCRYPTED = 1  # flag of an entry
 
 
@@ -75,8 +77,12 @@ def read_pages(data: bytes, kind: Kind) -> str:
     from office_oxide import Document
 
     document = Document.from_bytes(data, kind)
-    if kind == "pptx":
-        return document.to_markdown()
+    if kind == "pptx":  # with the numbers by which people know the slides
+        numbers = count(1)
+        return SLIDE.sub(
+            lambda title: f"## Slide {next(numbers)}{'' if title[1] else ': '}",
+            document.to_markdown(),
+        )
     # Only with its pictures is each cell of a table in its column where others are joined.
     return PICTURE.sub("", document.to_markdown_with_images())
 

@@ -88,12 +88,12 @@ def test_a_presentation_has_slides_with_titles_texts_tables_and_notes() -> None:
         f'<p:graphicFrame><a:graphic><a:graphicData uri="{A[:-5]}/table"><a:tbl>'
         f"<a:tr>{cell('x')}{cell('y')}</a:tr></a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
     )
-    slides = {"Why": shape("body", "Because"), "Table": table}
+    slides = {"Why": shape("body", "Because"), "": table}
     assert read(presentation(slides, "Say it slowly.")).split("\n\n") == [
-        "## Why",
+        "## Slide 1: Why",
         "Because",
         "> **Notes:**\n> Say it slowly.",
-        "## Table",
+        "## Slide 2",
         "| x | y |\n| --- | --- |",
     ]
 
