@@ -32,26 +32,27 @@ class Switching {
   #click(event) {
     const link = event.target.closest?.("a[href]:not([target], [download])");
     if (!link || link.host !== location.host || !CHAT.test(link.pathname)) return;
-    const isOwn = addressOf(link) === this.shown;
-    if (isOwn && link.hash) return; // to a message of this chat
+    if (link.hash && addressOf(link) === this.shown) return; // to a message of this chat
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
       return;
     event.preventDefault();
-    this.#go(new URL(link.href), isOwn);
+    this.#go(new URL(link.href));
   }
 
-  /** A link was pressed; `again`: to the chat that is shown. */
-  async #go(url, again) {
+  /** A link was pressed. */
+  async #go(url) {
     const { fresh, status } = await this.#load(url);
     if (!fresh) return this.#explain(status, url);
-    if (!again) {
-      // Back then leads to where the reader is now.
-      const place = this.#chat?.place();
-      history.replaceState(place?.end ? null : place, "");
-      history.pushState(null, "", addressOf(url));
-    }
+    if (addressOf(location) === this.shown) this.#keepPlace();
+    if (addressOf(location) !== addressOf(url)) history.pushState(null, "", addressOf(url));
     this.#show(fresh);
     if (url.hash) location.replace(url.hash); // reveals the message
+  }
+
+  /** Back will lead to where the reader is now. */
+  #keepPlace() {
+    const place = this.#chat?.place();
+    history.replaceState(place?.end ? null : place, "");
   }
 
   /** The address is another one already, and `place` where its chat was left. */
@@ -72,8 +73,9 @@ class Switching {
     if (mine !== this.#wanted) return { status: "superseded" };
     chat.ariaBusy = null;
     const fresh = html && parse(html);
-    // After an update of the server its chats need another script.
-    const fits = fresh?.id === "chat" && fresh.dataset.script === chat.dataset.script;
+    // After an update of the server its chats need another script; and somebody else may have signed in.
+    const { script, user } = chat.dataset;
+    const fits = fresh && fresh.dataset.script === script && fresh.dataset.user === user;
     return fits ? { fresh } : { status: response?.status ?? 0 };
   }
 
