@@ -42,10 +42,7 @@ export class Conversation {
     const { turnId, turnKind } = this.page;
     // {turnId, kind} of the active turn; the page knows it before the socket does
     this.turn = turnId ? { turnId: Number(turnId), kind: turnKind } : null;
-    this.#makeParts(this.page, place);
-    this.#listen();
-    this.showUsage(JSON.parse($("#usage-data").textContent));
-    this.drawState();
+    // First: it opens while the messages are laid out.
     this.socket = new Socket(this.page.socket, {
       onFrame: (frame) => this.#receive(frame),
       onState: showConnection,
@@ -53,6 +50,10 @@ export class Conversation {
       works: serverAnswers,
       signal,
     });
+    this.#makeParts(this.page, place);
+    this.#listen();
+    this.showUsage(JSON.parse($("#usage-data").textContent));
+    this.drawState();
     signal.addEventListener("abort", () => this.#end());
   }
 
