@@ -153,6 +153,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
 
     tab.goto(home)
     tab.get_by_label("New chat in Sea trip").click(force=True)
+    tab.wait_for_url("**/?project=*")
     scripted.script.reply("Gladly.", when=is_chat)
     say(tab, "Plan the second day.")
     wait_for_answer(tab, 1)
