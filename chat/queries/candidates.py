@@ -7,7 +7,7 @@ terms are ranked, together with their neighbours.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import chain
 from typing import NamedTuple
@@ -28,6 +28,7 @@ from chat.queries.fulltext import (
 RECENT = 10_000
 FREQUENT = 100
 RANKED = 200
+READ = 1_000  # to see whether signs stand there as they are looked for
 _NEAR = "conversation__searchentry__"
 _COLUMNS = (
     *(f"{_NEAR}message_id", f"{_NEAR}length", f"{_NEAR}typed"),
@@ -86,6 +87,18 @@ def load_best(owner_id: int, query: Query) -> Candidates:
     missing = find_holders_among(owner_id, [*found.frequent], older) if older else {}
     holding = {term: [*held, *missing.get(term, ())] for term, held in found.holding.items()}
     return Candidates(ids, Documents(lengths, typed), _place(ids, holding), worth)
+
+
+def find_by_signs(owner_id: int, signs: Sequence[str]) -> Iterator[list[int]]:
+    """Of all conversations the newest `READ` messages that hold all of these signs: first those
+    among the newest of all, then, where they are not enough, the older ones."""
+    together: Condition = [[(sign,)] for sign in signs]
+    since = find_recent(owner_id)
+    (recent,) = find_matches(owner_id, [together], since)
+    yield nlargest(READ, recent)
+    if since and len(recent) < READ:
+        (found,) = find_matches(owner_id, [together])
+        yield nlargest(READ - len(recent), (message for message in found if message < since))
 
 
 def _separate(rows: Iterable[tuple[int, int, bool, UUID, int]]) -> list[tuple[int, int, bool]]:
@@ -159,9 +172,10 @@ def _choose(found: _Found, worth: Mapping[Term, float], hidden: Collection[int])
 
 
 def _visible(conversations: QuerySet[Conversation]) -> QuerySet[SearchEntry]:
-    """The entries of messages on the branches that are shown."""
+    """The entries of messages with words, on the branches that are shown."""
     hidden = Message.objects.filter(conversation__in=conversations, active=False)
-    return SearchEntry.objects.filter(conversation__in=conversations).exclude(message__in=hidden)
+    entries = SearchEntry.objects.filter(conversation__in=conversations, length__gt=0)
+    return entries.exclude(message__in=hidden)
 
 
 def _place(ids: Sequence[int], found: Mapping[Term, Sequence[int]]) -> dict[Term, list[int]]:

@@ -8,9 +8,10 @@ from django.db.models import QuerySet
 
 from agent.search import lexical
 from agent.search.lexical import Query
+from agent.search.signs import find_signs
 from chat.models import Message
 from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.candidates import find_recent, load_best, load_conversation, search_in
+from chat.queries.candidates import find_by_signs, load_best, load_conversation, search_in
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
@@ -72,15 +73,20 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
 
 
 def _containing(owner_id: int, text: str, conversation_id: UUID | None, limit: int) -> list[Hit]:
-    """The newest messages with exactly this text in them. All are read only where too few of the
-    recent ones have it."""
-    if not text:
+    """The newest messages with exactly this text in them. Of all conversations only those are read
+    that have its signs."""
+    signs = find_signs(text)[: lexical.MOST_TERMS]
+    if not signs:
         return []
     rows: QuerySet[Message] = Message.objects.filter(
         active=True, conversation__in=search_in(owner_id, conversation_id), text__contains=text
     ).exclude(status=Message.Status.STREAMING)
-    if not conversation_id and (since := find_recent(owner_id)):
-        found = _hits(rows.filter(pk__gte=since).order_by("-pk")[:limit])
+    rows = rows.order_by("-pk")
+    if conversation_id:
+        return _hits(rows[:limit])
+    found: list[Hit] = []
+    for ids in find_by_signs(owner_id, signs):
+        found += _hits(rows.filter(pk__in=ids)[: limit - len(found)])
         if len(found) == limit:
-            return found
-    return _hits(rows.order_by("-pk")[:limit])
+            break
+    return found
