@@ -60,6 +60,7 @@ urlpatterns = [
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),
     path("c/<uuid:pk>/usage/", message.usage, name="usage"),
     path("c/<uuid:pk>/rename/", conversation.conversation_rename, name="conversation_rename"),
+    path("c/move/", project.conversations_move, name="conversations_move"),
     path("c/<uuid:pk>/move/", project.conversation_move, name="conversation_move"),
     path("c/<uuid:pk>/settings/", conversation.conversation_settings, name="conversation_settings"),
     path("c/<uuid:pk>/model/", conversation.conversation_model, name="conversation_model"),

@@ -47,12 +47,6 @@ class Candidates(NamedTuple):
     worth: Mapping[Term, float] | None = None
 
 
-def search_in(owner_id: int, conversation_id: UUID | None) -> QuerySet[Conversation]:
-    """The conversations that are searched: all but temporary ones, or this one."""
-    owned = Conversation.objects.of(owner_id)
-    return owned.filter(pk=conversation_id) if conversation_id else owned.filter(temporary=False)
-
-
 def find_recent(owner_id: int) -> int:
     """The id of the message with which the owner's newest begin; 0 where all belong to them."""
     # As a range: for one owner PostgreSQL would walk through everybody's newest.
@@ -63,9 +57,24 @@ def find_recent(owner_id: int) -> int:
 
 def load_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
     """All messages of a conversation."""
-    scope = _visible(search_in(owner_id, conversation_id)).order_by("position")
+    mine = Conversation.objects.of(owner_id).filter(pk=conversation_id)
+    scope = _visible(mine).order_by("position")
     ids, lengths, typed = load_columns(scope, "message_id", "length", "typed")
     found = find_holders(owner_id, terms, min(ids), max(ids)) if ids else {}
+    return Candidates(ids, Documents(lengths, typed), _place(ids, found))
+
+
+def load_all(
+    owner_id: int, terms: Sequence[Term], conversations: QuerySet[Conversation]
+) -> Candidates:
+    """All messages of several conversations."""
+    scope = _visible(conversations).order_by("conversation", "position")
+    columns = ("message_id", "length", "typed", "conversation_id", "position")
+    shown = _separate(scope.values_list(*columns).iterator(chunk_size=2000))
+    if not shown:
+        return Candidates((), Documents((), ()), {})
+    ids, lengths, typed = zip(*shown, strict=True)
+    found = find_holders(owner_id, terms, min(filter(None, ids)), max(ids))
     return Candidates(ids, Documents(lengths, typed), _place(ids, found))
 
 

@@ -172,6 +172,13 @@ def find_projects(user: User, query: str) -> list[Project]:
     return [row for row in Project.objects.of(user) if matches_title(row.name, query)][:LISTED]
 
 
+def find_named(user: User, name: str) -> list[Project]:
+    """The projects with this name; where there is none, those whose name fits it so far."""
+    rows = list(Project.objects.of(user))
+    exact = [row for row in rows if row.name.casefold() == name.strip().casefold()]
+    return exact or [row for row in rows if matches_title(row.name, name)]
+
+
 def list_conversations(project: Project) -> QuerySet[Conversation]:
     """All of a project, archived ones last."""
     rows = Conversation.objects.of(project.owner_id).filter(project=project, temporary=False)

@@ -1,5 +1,6 @@
 """Finding messages again: in one conversation, or in all of a user's. Reads only."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -9,9 +10,9 @@ from django.db.models import QuerySet
 from agent.search import lexical
 from agent.search.lexical import Query
 from agent.search.signs import find_signs
-from chat.models import Message
+from chat.models import Conversation, Message
 from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.candidates import find_by_signs, load_best, load_conversation, search_in
+from chat.queries.candidates import find_by_signs, load_all, load_best, load_conversation
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
@@ -38,20 +39,28 @@ _FIELDS = (
 
 
 def find_messages(
-    owner_id: int, query: Query, *, conversation_id: UUID | None = None, limit: int = CANDIDATES
+    owner_id: int,
+    query: Query,
+    *,
+    conversation_id: UUID | None = None,
+    project_ids: Collection[UUID] | None = None,
+    limit: int = CANDIDATES,
 ) -> list[Hit]:
-    """The messages on shown branches that fit best, best first; without `conversation_id` in all
-    of the owner's conversations but temporary ones.
+    """The messages on shown branches that fit best, best first: in one conversation, in those of
+    projects, or in all of the owner's but temporary ones.
 
     Empty for somebody else's conversation. A query without a single word is looked for letter by
     letter, newest first.
     """
+    within = _scope(owner_id, conversation_id, project_ids)
     if not query.terms:
-        return _containing(owner_id, query.literal, conversation_id, limit)
+        return _containing(owner_id, query.literal, within, limit)
     ids, documents, holding, worth = (
         load_conversation(owner_id, query.terms, conversation_id)
         if conversation_id
         else load_best(owner_id, query)
+        if within is None
+        else load_all(owner_id, query.terms, within)
     )
     best = lexical.rank(documents, holding, max(limit, CANDIDATES), worth=worth)
     scores = {ids[index]: score for index, score in best}
@@ -63,6 +72,18 @@ def find_messages(
     return hits[:limit]
 
 
+def _scope(
+    owner_id: int, conversation_id: UUID | None, project_ids: Collection[UUID] | None
+) -> QuerySet[Conversation] | None:
+    """The conversations that are searched; None for all but temporary ones."""
+    owned = Conversation.objects.of(owner_id)
+    if conversation_id:
+        return owned.filter(pk=conversation_id)
+    if project_ids is None:
+        return None
+    return owned.filter(temporary=False, project__in=project_ids)
+
+
 def _hits(rows: QuerySet[Message]) -> list[Hit]:
     hits = [Hit(*values) for values in rows.values_list(*_FIELDS)]
     files = find_text_file_ids([hit.message_id for hit in hits])
@@ -72,17 +93,22 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
     ]
 
 
-def _containing(owner_id: int, text: str, conversation_id: UUID | None, limit: int) -> list[Hit]:
+def _containing(
+    owner_id: int, text: str, within: QuerySet[Conversation] | None, limit: int
+) -> list[Hit]:
     """The newest messages with exactly this text in them. Of all conversations only those are read
     that have its signs."""
     signs = find_signs(text)[: lexical.MOST_TERMS]
     if not signs:
         return []
+    searched = Conversation.objects.of(owner_id).filter(temporary=False)
     rows: QuerySet[Message] = Message.objects.filter(
-        active=True, conversation__in=search_in(owner_id, conversation_id), text__contains=text
+        active=True,
+        conversation__in=searched if within is None else within,
+        text__contains=text,
     ).exclude(status=Message.Status.STREAMING)
     rows = rows.order_by("-pk")
-    if conversation_id:
+    if within is not None:
         return _hits(rows[:limit])
     found: list[Hit] = []
     for ids in find_by_signs(owner_id, signs):

@@ -146,20 +146,24 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
 # --- Conversations --------------------------------------------------------------------------------
 
 
-def move(user: User, ids: Collection[UUID], project: Project | None) -> int:
-    """Put conversations into a project, or into none; how many the user has of them. One that
-    answers gets what the project sends with its next turn."""
+def move(
+    user: User, ids: Collection[UUID], project: Project | None
+) -> dict[UUID | None, list[UUID]]:
+    """Put those of the conversations that are the user's into a project, or into none; where they
+    were, by project. One that answers gets what the project sends with its next turn."""
+    was: dict[UUID | None, list[UUID]] = {}
     with transaction.atomic():
         mine = Conversation.objects.of(user).filter(pk__in=ids)
         rows = list(mine.order_by("pk").select_for_update())
         Conversation.objects.filter(pk__in=[row.pk for row in rows]).update(project=project)
         for row in rows:
+            was.setdefault(row.project_id, []).append(row.pk)
             row.project = project
             emit(user_group(user.pk), from_rows.conversation_updated(row))
         for row in _give_parts(rows, project):
             group, pk = conversation_group(row.pk), row.pk
             emit_later(group, lambda pk=pk: from_rows.context_usage(load_state(pk)))  # type: ignore[misc]
-    return len(rows)
+    return was
 
 
 def refresh_idle(project: Project) -> None:

@@ -39,7 +39,7 @@ def _user(request: HttpRequest) -> User:
 @login_required
 @require_http_methods(["GET", "POST"])
 def project_list(request: HttpRequest) -> HttpResponse:
-    """The projects; POST makes one by its `name`, with the `conversation` in it if one is given."""
+    """The projects; POST makes one by its `name`, with each `conversation` that is given in it."""
     user = _user(request)
     context: dict[str, Any] = {}
     if request.method == "POST":
@@ -48,8 +48,8 @@ def project_list(request: HttpRequest) -> HttpResponse:
         except Refused as refusal:
             context = {"error": refusal.message, "name": request.POST.get("name", "")}
         else:
-            if given := request.POST.get("conversation"):
-                projects.move(user, _ids([given]), made)
+            if given := request.POST.getlist("conversation"):
+                projects.move(user, _ids(given), made)
             return redirect(made)
     context |= {
         "projects": list_projects(user),
@@ -184,6 +184,14 @@ def conversation_move(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The dialog that asks which project a conversation goes to; `conversations_change` does it."""
     row = find_conversation(request, pk)
     context = {"conversation": row, "projects": list_projects(row.owner), "most": projects.MAX_NAME}
+    return render(request, "chat/dialogs/conversation_move.html", context)
+
+
+@login_required
+@require_GET
+def conversations_move(request: HttpRequest) -> HttpResponse:
+    """The same dialog for several, which the page knows."""
+    context = {"projects": list_projects(_user(request)), "most": projects.MAX_NAME}
     return render(request, "chat/dialogs/conversation_move.html", context)
 
 

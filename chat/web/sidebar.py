@@ -1,11 +1,10 @@
 """HTTP: the list beside the chat, the palette, and changes to conversations of the list."""
 
-import re
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -15,37 +14,42 @@ from chat.db import in_db
 from chat.live.peers import stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Turn
-from chat.queries.projects import find_projects
+from chat.queries.projects import LISTED, find_projects
 from chat.services import conversations, projects
 from chat.web import transcript
 from chat.web.access import find_project, load_user
+from chat.web.search_box import MOST_CHARACTERS, find_hits, read_search
 
 CHANGES = ("pinned", "archived", "deleted")
-SEARCH_CHARACTERS = 500  # of a search box
 PALETTE_TITLES = 8
-PALETTE_FILTER = re.compile(r"(?:^|\s)in:(title|here)(?!\S)")
 
 
 def load_listed(request: HttpRequest, user: User, project_id: UUID | None = None) -> dict[str, Any]:
     """What the sidebar lists by the request's `q`, `archived` and `count`; the project with the id
     `project_id` is unfolded."""
-    query = _query(request)
+    search = read_search(user, _query(request))
     given = request.GET.get("count", "")
     count = int(given) if given.isdecimal() and len(given) < 6 else 0
-    context = transcript.load_sidebar(user, query, archived="archived" in request.GET, count=count)
-    hits, more_hits = transcript.find_text_hits(user, query) if query else ([], False)
+    archived = "archived" in request.GET
+    context = transcript.load_sidebar(
+        user, search.words, archived=archived, count=count, projects=search.projects
+    )
+    if search.here:
+        context["groups"] = []
+    hits, more_hits = find_hits(user, search, _uuid(request.GET.get("current", "")))
     more = {"hits": hits, "more_hits": more_hits, "unfolded": project_id}
-    return context | {"count": count} | more
+    return context | {"count": count, "search": search} | more
 
 
 def _query(request: HttpRequest) -> str:
-    return sanitise_text(request.GET.get("q", "")).strip()[:SEARCH_CHARACTERS]
+    return sanitise_text(request.GET.get("q", "")).strip()[:MOST_CHARACTERS]
 
 
 @login_required
 @require_GET
 def sidebar(request: HttpRequest) -> HttpResponse:
-    """The conversation list; with `q` those that have it in their titles, and messages that do."""
+    """The conversation list; with `q` those that have it in their titles, and messages that do, as
+    far as its filters let them."""
     assert request.user.is_authenticated
     current = _uuid(request.GET.get("current", ""))
     mine = Conversation.objects.of(request.user)
@@ -60,24 +64,21 @@ def sidebar(request: HttpRequest) -> HttpResponse:
 def palette(request: HttpRequest) -> HttpResponse:
     """Projects by name, conversations by title and messages that have `q`; without words the newest
     conversations.
-    `in:title` leaves out the messages; `in:here` all but messages of `current`, in their order."""
+    `in:title` leaves out the messages; `in:here` all but messages of `current`, in their order;
+    `in:` a project's name what is not of this project."""
     assert request.user.is_authenticated
-    query = _query(request)
-    filters = set(PALETTE_FILTER.findall(query))
-    words = PALETTE_FILTER.sub(" ", query).strip()
+    search = read_search(request.user, _query(request))
     found: list[Any] = []
     titles: list[Any] = []
-    hits: list[Any] = []
-    if "here" not in filters:
-        groups = transcript.load_sidebar(request.user, words)["groups"]
-        titles = [row for group in groups for row in group.rows][:PALETTE_TITLES]
-        found = find_projects(request.user, words) if words else []
-    if words and "here" in filters:
-        current = _uuid(request.GET.get("current", ""))
-        hits = transcript.find_hits_in(request.user, words, current) if current else []
-    elif words and "title" not in filters:
-        hits, _ = transcript.find_text_hits(request.user, words)
-    context = {"projects": found, "titles": titles, "hits": hits}
+    if not search.here:
+        listed = transcript.load_sidebar(request.user, search.words, projects=search.projects)
+        titles = [row for group in listed["groups"] for row in group.rows][:PALETTE_TITLES]
+        if search.projects is None:
+            found = find_projects(request.user, search.words) if search.words else []
+        else:
+            found = search.projects[:LISTED]
+    hits, _ = find_hits(request.user, search, _uuid(request.GET.get("current", "")))
+    context = {"projects": found, "titles": titles, "hits": hits, "search": search}
     return render(request, "chat/sidebar/palette.html", context)
 
 
@@ -85,12 +86,14 @@ def palette(request: HttpRequest) -> HttpResponse:
 @require_POST
 async def conversations_change(request: HttpRequest) -> HttpResponse:
     """Pin, archive or delete the conversations with these `id`s, or undo that: `pinned`, `archived`
-    or `deleted` is 1 or empty. Or move them: `project` is an id, or empty for none."""
+    or `deleted` is 1 or empty. Or move them: `project` is an id, or empty for none; the answer says
+    where they were, as an object of ids by `project`."""
     user = await load_user(request)
     ids = [pk for text in request.POST.getlist("id") if (pk := _uuid(text))]
     if "project" in request.POST:
-        count = await in_db(_move, user, ids, request.POST["project"])
-        return HttpResponse(status=204 if count else 404)
+        was = await in_db(_move, user, ids, request.POST["project"])
+        named = {str(project or ""): moved for project, moved in was.items()}
+        return JsonResponse(named) if was else HttpResponse(status=404)
     match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
         case [("pinned", on)]:
             count = await in_db(conversations.set_pinned, user, ids, pinned=on)
@@ -105,8 +108,8 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204 if count else 404)
 
 
-def _move(user: User, ids: list[UUID], given: str) -> int:
-    """Move into the project with that id, or into none; how many."""
+def _move(user: User, ids: list[UUID], given: str) -> dict[UUID | None, list[UUID]]:
+    """Move into the project with that id, or into none; where they were, by project."""
     return projects.move(user, ids, find_project(user, given) if given else None)
 
 

@@ -1,6 +1,6 @@
 """What the pages show: transcript items and sidebar groups."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -150,22 +150,41 @@ class Group:
     count: int = 0
 
 
-def load_sidebar(user: User, query: str = "", *, archived: bool = False, count: int = 0) -> Context:
+def load_sidebar(
+    user: User,
+    query: str = "",
+    *,
+    archived: bool = False,
+    count: int = 0,
+    projects: Collection[Project] | None = None,
+) -> Context:
     """The list beside the chat: its `groups`, how many conversations to ask for to see `more` (0
-    where these are all), and whether it leads on to archived ones."""
-    groups, more = _groups(user, query, archived=archived, count=max(count, SIDEBAR))
-    has_archived = not (query or archived) and (
+    where these are all), and whether it leads on to archived ones. With `projects` only what
+    belongs to them."""
+    most = max(count, SIDEBAR)
+    groups, more = _groups(user, query, archived=archived, count=most, projects=projects)
+    has_archived = not (query or archived or projects is not None) and (
         Conversation.objects.of(user).filter(archived=True, temporary=False).exists()
     )
     return {"groups": groups, "more": more, "archived": archived, "has_archived": has_archived}
 
 
-def _groups(user: User, query: str, *, archived: bool, count: int) -> tuple[list[Group], int]:
+def _groups(
+    user: User,
+    query: str,
+    *,
+    archived: bool,
+    count: int,
+    projects: Collection[Project] | None,
+) -> tuple[list[Group], int]:
     """The newest `count` conversations by age, pinned ones and projects first, or the archived
     ones, and how many to ask for to see more. Empty groups are left out, and so are temporary
     conversations. What a search finds is listed by age alone."""
     rows = Conversation.objects.of(user).filter(archived=archived, temporary=False)
-    if not (query or archived):
+    searched = bool(query) or projects is not None
+    if projects is not None:
+        rows = rows.filter(project__in=projects)
+    if not (searched or archived):
         rows = rows.filter(Q(project=None) | Q(pinned=True, project__archived=False))
     if query:
         titles = rows.order_by("-updated_at").values_list("pk", "title")
@@ -192,7 +211,7 @@ def _groups(user: User, query: str, *, archived: bool, count: int) -> tuple[list
         groups[pinned if row.pinned else age].append(row)
     by_age = [Group(label, group) for label, group in groups.items() if group]
     at = 1 if groups[pinned] else 0
-    return [*by_age[:at], *([] if query else _list_projects(user)), *by_age[at:]], more
+    return [*by_age[:at], *([] if searched else _list_projects(user)), *by_age[at:]], more
 
 
 def _list_projects(user: User) -> list[Group]:
@@ -200,11 +219,14 @@ def _list_projects(user: User) -> list[Group]:
     return [Group(each.project.name, each.rows, each.project, each.count) for each in found]
 
 
-def find_text_hits(user: User, query: str) -> tuple[list[Item], bool]:
-    """The messages that fit a query best, in all of a user's conversations: where they stand and
-    the words around the hits; and whether there are more."""
+def find_text_hits(
+    user: User, query: str, projects: Collection[Project] | None = None
+) -> tuple[list[Item], bool]:
+    """The messages that fit a query best, in all of a user's conversations or in those of these
+    projects: where they stand and the words around the hits; and whether there are more."""
     parsed = parse_query(query, typing=True)
-    found = find_messages(user.pk, parsed, limit=HITS + 1)
+    within = None if projects is None else [project.pk for project in projects]
+    found = find_messages(user.pk, parsed, project_ids=within, limit=HITS + 1)
     return [_show_hit(hit, parsed) for hit in found[:HITS]], len(found) > HITS
 
 

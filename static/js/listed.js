@@ -17,7 +17,8 @@ const TOLD = {
     ngettext("{count} conversation deleted.", "{count} conversations deleted.", count),
 };
 
-let offered = []; // {ids, change, was: its value before, told: in words, until: ms, back: the page that was left for it}
+let offered = []; // {change, was: {value before: ids}, told: in words, until: ms, back: the page that was left for it}
+let moving = {}; // several that the dialog moves: {ids, done}
 
 /** Ask the server: `change` is pinned, archived or deleted, `value` "1" or "", or `change` is project and
     `value` the id of one or "". null: not reached. */
@@ -41,9 +42,8 @@ export async function changeListed(ids, change, value) {
   const leaving = ids.includes(conversationId);
   if (!(leaving && temporary != null))
     offer({
-      ids,
       change,
-      was: "",
+      was: { "": ids },
       told: TOLD[change](ids.length),
       until: Date.now() + UNDO,
       back: leaving && location.href,
@@ -95,32 +95,42 @@ function show(entry, until = entry.until) {
 }
 
 async function undo(entry, line) {
-  const response = await sendChange(entry.ids, entry.change, entry.was);
-  if (!response?.ok)
-    return tell(
-      response?.status === 404 && entry.change === "deleted"
-        ? gettext("It is too late: that is deleted for good.")
-        : gettext("That could not be undone. Try again."),
-    );
+  for (const [value, ids] of Object.entries(entry.was)) {
+    const response = await sendChange(ids, entry.change, value);
+    if (!response?.ok)
+      return tell(
+        response?.status === 404 && entry.change === "deleted"
+          ? gettext("It is too late: that is deleted for good.")
+          : gettext("That could not be undone. Try again."),
+      );
+  }
   withdraw(entry);
   close(line);
   announce(gettext("Undone"));
   if (entry.back) return location.assign(entry.back);
   refreshSidebar();
-  if (entry.change === "project") showProject(entry.ids);
+  if (entry.change === "project") showProject(Object.values(entry.was).flat());
 }
 
-/** Move a conversation: what its dialog's buttons do. */
-async function move({ dataset, textContent }, { conversation, was }) {
+/** Which conversations the dialog moves. */
+function findMoving(form) {
+  const { conversation } = form.dataset;
+  return conversation ? { ids: [conversation] } : moving;
+}
+
+/** Move conversations: what the dialog's buttons do. */
+async function move({ dataset, textContent }, { ids, done }) {
   $("#dialog").close();
-  const ids = [conversation];
   const response = await sendChange(ids, "project", dataset.move);
   if (!response?.ok)
     return tell(await refusal(response, gettext("That did not work. Try again in a moment.")));
-  const told = dataset.move
+  let told = dataset.move
     ? gettext("Moved to “{name}”.", { name: textContent.trim() })
     : gettext("Moved out of the project.");
-  offer({ ids, change: "project", was, told, until: Date.now() + UNDO });
+  if (ids.length > 1)
+    told = ngettext("{count} conversation moved.", "{count} conversations moved.", ids.length);
+  done?.();
+  offer({ change: "project", was: await response.json(), told, until: Date.now() + UNDO });
   refreshSidebar();
   showProject(ids);
 }
@@ -160,7 +170,12 @@ function startItemMenu() {
 
 async function selectSeveral(link) {
   const module = await load(() => import("./selection.js"));
-  module?.select(link, changeListed);
+  module?.select(link, { change: changeListed, move: moveSeveral });
+}
+
+function moveSeveral(ids, done) {
+  moving = { ids, done };
+  openDialog($("#sidebar-list").dataset.moveUrl);
 }
 
 /** A long press begins to select, where there is no mouse to open the menu with. */
@@ -178,7 +193,13 @@ export function startListed() {
   startItemMenu();
   $("#dialog").addEventListener("click", ({ target }) => {
     const button = target.closest("[data-move]");
-    if (button) move(button, button.closest(".dialog-form").dataset);
+    if (button) move(button, findMoving(button.closest(".dialog-form")));
+  });
+  // The form that makes a project for them.
+  $("#dialog").addEventListener("formdata", ({ target, formData }) => {
+    if (!target.matches(".move-new")) return;
+    for (const id of findMoving(target.closest(".dialog-form")).ids)
+      formData.append("conversation", id);
   });
   document.addEventListener("conversation-renamed", refreshSidebar);
   const kept = JSON.parse(tabStorage.get(KEY) || "[]");

@@ -1,13 +1,16 @@
-// Several conversations of the list at once: chosen with check boxes, then archived or deleted together.
+// Several conversations of the list at once: chosen with check boxes, then moved, archived or deleted together.
 
 import { $, $$, announce, make } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 
 let selection = null; // the one that goes on
 
-/** Begin to choose, with one that is chosen. `change(ids, change, value)`: whether it was done. */
-export function select(link, change) {
-  selection ??= new Selection(change);
+/**
+ * Begin to choose, with one that is chosen. `acts`: `change(ids, change, value)`, whether it was done, and
+ * `move(ids, done)`, which asks where to.
+ */
+export function select(link, acts) {
+  selection ??= new Selection(acts);
   selection.toggle(link);
   $("input", link.parentNode).focus();
 }
@@ -17,8 +20,9 @@ class Selection {
   #anchor = null; // the id where a range begins
   #over = new AbortController();
 
-  constructor(change) {
+  constructor({ change, move }) {
     this.change = change;
+    this.move = move;
     this.list = $("#sidebar-list");
     this.archived = Boolean($("[name=archived]", this.list));
     this.list.classList.add("selecting");
@@ -37,6 +41,7 @@ class Selection {
     const act = (change, value) => () => this.#act(change, value);
     this.told = make("span", { role: "status" });
     this.acts = [
+      button(gettext("Move…"), () => this.move([...this.#ids], () => this.#stop())),
       this.archived
         ? button(gettext("Move back to the list"), act("archived", ""))
         : button(gettext("Archive"), act("archived", "1")),

@@ -50,7 +50,7 @@ def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
     assert response.status == 404
 
 
-def test_several_conversations_are_archived_together_and_brought_back(
+def test_several_conversations_are_archived_or_moved_together_and_brought_back(
     tab: Page, scripted: DemoServer
 ) -> None:
     home, links = tab.url, []
@@ -78,6 +78,26 @@ def test_several_conversations_are_archived_together_and_brought_back(
     tab.locator("#undo").get_by_role("button", name="Undo").click()
     for link in links:
         expect(link).to_be_visible()
+    tab.locator("li", has=links[0]).locator(".item-more").click(force=True)
+    tab.get_by_role("button", name="Select several").click()
+    boxes[1].press("Space")
+    selection = tab.locator("#selection")
+    selection.get_by_role("button", name="Move…").click()
+    tab.get_by_label("New project").fill("Road trip")
+    tab.get_by_label("New project").press("Enter")
+    expect(tab.locator("#conversations li")).to_have_count(2)
+    tab.goto(home)
+    tab.locator(".project-toggle", has_text="Road trip").click()
+    tab.locator("li", has=links[0]).locator(".item-more").click(force=True)
+    tab.get_by_role("button", name="Select several").click()
+    selection.get_by_role("button", name="Select all").click()
+    selection.get_by_role("button", name="Move…").click()
+    tab.get_by_role("button", name="No project").click()
+    expect(tab.locator("#undo")).to_contain_text("3 conversations moved.")
+    of_project = tab.locator("[data-project] [data-conversation-id]")
+    expect(of_project).to_have_count(0)
+    tab.locator("#undo").get_by_role("button", name="Undo").click()
+    expect(of_project).to_have_count(2)
     tab.locator("li", has=links[0]).locator(".item-more").click(force=True)
     tab.get_by_role("button", name="Select several").click()
     boxes[0].press("Escape")
@@ -111,7 +131,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     sent = scripted.script.requests[-1].body
     assert "nautical miles" in sent["system"][0]["text"]
     assert "The wind came from the west" in json.dumps(sent["messages"][0])
-    toggle = tab.locator(".project-toggle")
+    toggle = tab.locator(".project-toggle", has_text="Sea trip")
     link = tab.locator("[data-project] a[aria-current=page]")
     expect(link).to_be_visible()  # its project is unfolded
     toggle.click()
@@ -130,7 +150,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     expect(link).to_be_visible()
 
     tab.goto(home)
-    tab.locator(".project-heading .item-more").click(force=True)
+    tab.get_by_label("New chat in Sea trip").click(force=True)
     scripted.script.reply("Gladly.", when=is_chat)
     say(tab, "Plan the second day.")
     wait_for_answer(tab, 1)

@@ -3,6 +3,13 @@
 import zipfile
 from io import BytesIO
 
+TYPES = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/></Types>'
+)
+LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
@@ -10,10 +17,10 @@ A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
-def pack(parts: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def pack(parts: dict[str, str]) -> bytes:
     """A ZIP of such parts."""
     out = BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name, text in parts.items():
             file.writestr(name, text)
     return out.getvalue()
@@ -26,17 +33,18 @@ def link(*targets: str) -> str:
         kind, _, target = each.partition("=")
         mode = ' TargetMode="External"' if ":" in target else ""
         rows.append(f'<Relationship Id="r{number}" Type="{R}/{kind}" Target="{target}"{mode}/>')
-    return f"<Relationships>{''.join(rows)}</Relationships>"
+    return f'<Relationships xmlns="{LINKS}">{"".join(rows)}</Relationships>'
 
 
 def document(body: str, *links: str, **parts: str) -> bytes:
-    """A DOCX; `styles` and others are parts beside the main one."""
+    """A DOCX; `styles` and others are what parts beside the main one hold."""
     beside = {
-        f"word/{name}.xml": text.replace("<w:", "<").replace("</w:", "</")
+        f"word/{name}.xml": f'<w:{name} xmlns:w="{W}">{text}</w:{name}>'
         for name, text in parts.items()
     }
     return pack(
         {
+            "[Content_Types].xml": TYPES,
             "_rels/.rels": link("officeDocument=word/document.xml"),
             "word/document.xml": f'<w:document xmlns:w="{W}" xmlns:r="{R}">'
             f"<w:body>{body}</w:body></w:document>",
@@ -62,16 +70,18 @@ def workbook(sheets: dict[str, str], strings: str = "", styles: str = "") -> byt
     links = [f"worksheet=sheet{number}.xml" for number in range(1, len(sheets) + 1)]
     return pack(
         {
+            "[Content_Types].xml": TYPES,
             "_rels/.rels": link("officeDocument=xl/workbook.xml"),
             "xl/workbook.xml": f'<workbook xmlns="{S}" xmlns:r="{R}"><sheets>{listed}</sheets>'
             "</workbook>",
             "xl/_rels/workbook.xml.rels": link(
-                *links, "sharedStrings=strings.xml", "styles=styles.xml"
+                *links, "sharedStrings=sharedStrings.xml", "styles=styles.xml"
             ),
-            "xl/strings.xml": f"<sst>{strings}</sst>",
-            "xl/styles.xml": f"<styleSheet>{styles}</styleSheet>",
+            "xl/sharedStrings.xml": f'<sst xmlns="{S}">{strings}</sst>',
+            "xl/styles.xml": f'<styleSheet xmlns="{S}">{styles}</styleSheet>',
             **{
-                f"xl/sheet{number}.xml": f"<worksheet><sheetData>{rows}</sheetData></worksheet>"
+                f"xl/sheet{number}.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData>'
+                "</worksheet>"
                 for number, rows in enumerate(sheets.values(), 1)
             },
         }
@@ -85,6 +95,7 @@ def presentation(slides: dict[str, str], notes: str = "") -> bytes:
     links = [f"slide=slides/slide{number}.xml" for number in range(1, len(slides) + 1)]
     return pack(
         {
+            "[Content_Types].xml": TYPES,
             "_rels/.rels": link("officeDocument=ppt/presentation.xml"),
             "ppt/presentation.xml": f'<p:presentation xmlns:p="{P}" xmlns:r="{R}">'
             f"<p:sldIdLst>{listed}</p:sldIdLst></p:presentation>",

@@ -1,92 +1,111 @@
 """The text of an Office file, and why there is none."""
 
+import json
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import structlog
 from django.utils.translation import gettext
 
+from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
-from chat.services.office.markdown import TooLong, Writer
-from chat.services.office.package import DAMAGE, START, Package, Protected, TooMuch
-from chat.services.office.sheets import read_workbook
-from chat.services.office.slides import read_presentation
-from chat.services.office.word import read_document
 
 log = structlog.get_logger(__name__)
 
+PROGRAM = str(Path(__file__).with_name("program.py"))
+SECONDS = 30  # that it may take; the program limits its own time on a processor
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what files of Office began with until 2007
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # what such a file holds today
 ZIP = b"PK\x03\x04"
-FORMATS = "application/vnd.openxmlformats-officedocument."
-Read = Callable[[Package, str, Writer], None]
-# By the first element of the main part, whatever the file is called.
-READERS: dict[str, tuple[str, Read]] = {
-    "document": (FORMATS + "wordprocessingml.document", read_document),
-    "workbook": (FORMATS + "spreadsheetml.sheet", read_workbook),
-    "presentation": (FORMATS + "presentationml.presentation", read_presentation),
+TYPES = {
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-# One at a time in a process: each may take some seconds and a hundred megabytes.
+# One at a time: each may take a processor and half a gigabyte.
 _reading = threading.Lock()
 
 
 def read_office(name: str, data: bytes, most: int) -> tuple[str, str] | None:
     """The text as Markdown and the media type of the file; None where it is none of Office's.
 
-    Macros, pictures and what is embedded are left unread, and nothing that it refers to is fetched.
+    Pictures and what is embedded are left out, macros never run, and nothing that it refers to is
+    fetched.
     Refused where it is damaged, needs a password, is of an old format, has no text, or has more
     than `most` characters or than can be read here. Blocks.
     """
     if data.startswith(OLD):
-        raise _refuse_old(name, data)
+        raise _refuse("encrypted" if ENCRYPTED in data else "old", name, most)
     if not data.startswith(ZIP):
         return None
-    try:
-        with _reading:
-            return _read(name, Package(data), Writer(most))
-    except Protected as error:
-        raise _refuse_protected(name) from error
-    except TooLong as error:
-        words = gettext(
-            "{name} has more than {most:,} characters of text, which is the most that can be sent. "
-            "Attach a part of it."
-        )
-        raise Refused(RefusalCode.FILE_TOO_LARGE, words.format(name=name, most=most)) from error
-    except TooMuch as error:
-        words = gettext("{name} unpacks to too much to be read. Attach a part of it, or a PDF.")
-        raise Refused(RefusalCode.FILE_TOO_LARGE, words.format(name=name)) from error
-    except DAMAGE as error:
-        log.info("office file cannot be read", error=repr(error)[:200])
-        words = gettext("{name} is damaged: it cannot be read to the end.")
-        raise Refused(RefusalCode.FILE_DAMAGED, words.format(name=name)) from error
-
-
-def _read(name: str, package: Package, out: Writer) -> tuple[str, str] | None:
-    main = next(
-        (part for kind, part in package.read_links("").values() if kind == "officeDocument"), ""
-    )
-    if main not in package:
+    with _reading:
+        found = _run_program(data, most)
+    reason = found.get("refused", "")
+    if reason == "other":
         return None
-    root = next((element for kind, element, *_ in package.read(main) if kind == START), "")
-    if root not in READERS:
-        return None
-    media_type, read = READERS[root]
-    read(package, main, out)
-    if not out.text:
-        words = gettext("{name} has no text. Save it as PDF to send what its pages show.")
-        raise Refused(RefusalCode.FILE_EMPTY, words.format(name=name))
-    return out.text, media_type
+    if reason:
+        raise _refuse(reason, name, most)
+    return sanitise_text(found["text"]), TYPES[found["kind"]]
 
 
-def _refuse_protected(name: str) -> Refused:
-    words = gettext("{name} is encrypted. Save it without a password, and attach that.")
-    return Refused(RefusalCode.FILE_ENCRYPTED, words.format(name=name))
+def _run_program(data: bytes, most: int) -> dict[str, str]:
+    """What the program says. It writes to files, for which it has a limit, and is given no
+    environment, which has keys in it."""
+    command = [sys.executable, "-I", PROGRAM, str(most)]
+    with TemporaryFile() as file, TemporaryFile() as answer, TemporaryFile() as errors:
+        file.write(data)
+        file.seek(0)
+        try:
+            done = subprocess.run(
+                command, stdin=file, stdout=answer, stderr=errors, env={}, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return {"refused": "large"}
+        if done.returncode:
+            errors.seek(0)
+            last = errors.read().decode(errors="replace")[-300:]
+            log.info("office file cannot be read", status=done.returncode, errors=last)
+            # A signal: a limit ended it.
+            return {"refused": "large" if done.returncode < 0 else "damaged"}
+        answer.seek(0)
+        found: dict[str, str] = json.load(answer)
+        return found
 
 
-def _refuse_old(name: str, data: bytes) -> Refused:
-    if ENCRYPTED in data:
-        return _refuse_protected(name)
-    words = gettext(
-        "{name} is in a format that cannot be read. Save it as DOCX, XLSX or PPTX, and attach that."
-    )
-    return Refused(RefusalCode.FILE_TYPE, words.format(name=name))
+def _refuse(reason: str, name: str, most: int) -> Refused:
+    code, words = {
+        "damaged": (
+            RefusalCode.FILE_DAMAGED,
+            gettext("{name} is damaged: it cannot be read to the end."),
+        ),
+        "empty": (
+            RefusalCode.FILE_EMPTY,
+            gettext("{name} has no text. Save it as PDF to send what its pages show."),
+        ),
+        "encrypted": (
+            RefusalCode.FILE_ENCRYPTED,
+            gettext("{name} is encrypted. Save it without a password, and attach that."),
+        ),
+        "large": (
+            RefusalCode.FILE_TOO_LARGE,
+            gettext("{name} unpacks to too much to be read. Attach a part of it, or a PDF."),
+        ),
+        "long": (
+            RefusalCode.FILE_TOO_LARGE,
+            gettext(
+                "{name} has more than {most:,} characters of text, which is the most that can be "
+                "sent. Attach a part of it."
+            ),
+        ),
+        "old": (
+            RefusalCode.FILE_TYPE,
+            gettext(
+                "{name} is in a format that cannot be read. Save it as DOCX, XLSX or PPTX, and "
+                "attach that."
+            ),
+        ),
+    }[reason]
+    return Refused(code, words.format(name=name, most=most))

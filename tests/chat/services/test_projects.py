@@ -48,7 +48,7 @@ def test_instructions_stand_between_the_sites_prompt_and_the_conversations_own(
     project: Project, conversation: Conversation
 ) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(system_prompt="Be brief.")
-    assert projects.move(project.owner, [conversation.pk], project) == 1
+    assert projects.move(project.owner, [conversation.pk], project) == {None: [conversation.pk]}
     text = static(conversation)
     assert text.index("The project “Sea trip”") < text.index("nautical") < text.index("Be brief.")
     assert text == static(conversation)  # the same bytes again
@@ -154,7 +154,7 @@ def test_moving_out_takes_everything_back(project: Project, conversation: Conver
 
 def test_nobody_moves_what_is_somebody_elses(project: Project) -> None:
     foreign = make_conversation(messages=1)
-    assert projects.move(project.owner, [foreign.pk], project) == 0
+    assert projects.move(project.owner, [foreign.pk], project) == {}
     with pytest.raises(Project.DoesNotExist):
         projects.load_owned(make_user(), project.pk)
 

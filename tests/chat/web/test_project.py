@@ -150,13 +150,33 @@ def test_conversations_are_moved_from_their_menu(
     assert "No project" not in dialog
     for value in str(project.pk), "":
         data = {"id": str(conversation.pk), "project": value}
-        assert client.post("/c/change/", data).status_code == 204
+        before = str(conversation.project_id or "")
+        assert client.post("/c/change/", data).json() == {before: [str(conversation.pk)]}
         conversation.refresh_from_db()
         assert str(conversation.project_id or "") == value
     made = client.post("/projects/", {"name": "New", "conversation": conversation.pk})
     conversation.refresh_from_db()
     assert conversation.project is not None
     assert made["Location"] == conversation.project.get_absolute_url()
+
+
+def test_several_conversations_are_moved_at_once_and_put_back_where_each_was(
+    client: Client, user: User, project: Project
+) -> None:
+    kitchen = projects.create(user, "Kitchen")
+    rows = [make_conversation(user, project=place) for place in (None, project, project)]
+    ids = [str(row.pk) for row in rows]
+    dialog = client.get("/c/move/").content.decode()
+    assert f'data-move="{project.pk}"' in dialog
+    assert 'data-move=""' in dialog
+    was = client.post("/c/change/", {"id": ids, "project": str(kitchen.pk)}).json()
+    assert {place: sorted(moved) for place, moved in was.items()} == {
+        "": ids[:1],
+        str(project.pk): sorted(ids[1:]),
+    }
+    assert set(user.conversations.values_list("project", flat=True)) == {kitchen.pk}
+    client.post("/projects/", {"name": "New", "conversation": ids})
+    assert {row.project.name for row in user.conversations.all()} == {"New"}
 
 
 def test_files_are_added_as_far_as_they_fit(client: Client, project: Project) -> None:
@@ -201,6 +221,28 @@ def test_facts_are_kept_where_they_are_said(
 def test_the_palette_finds_projects_by_name(client: Client, project: Project) -> None:
     assert project.get_absolute_url().encode() in client.get("/palette/?q=sea").content
     assert b"Sea trip" not in client.get("/palette/?q=land").content
+
+
+def test_a_search_can_be_of_a_project_alone(client: Client, user: User, project: Project) -> None:
+    projects.create(user, "Sea")
+    make_conversation(user, messages=["The harbour?", "Deep."], title="Trip", project=project)
+    make_conversation(user, messages=["The bay."], title="Harbour dues", project=project)
+    make_conversation(user, messages=["A harbour too."], title="Harbour alone")
+    make_conversation(messages=["My harbour."], title="A stranger's harbour")
+
+    def found(query: str, path: str = "/palette/") -> list[str]:
+        html = client.get(path, {"q": query}).content.decode()
+        links = re.findall(r'href="/c/[^"]+"[^>]*>(?:([^<]+)</a>|\s*<span[^>]*>([^<]+))', html)
+        return sorted("".join(link) for link in links)
+
+    for path in "/palette/", "/sidebar/":
+        assert found('in:"Sea trip"', path) == ["Harbour dues", "Trip"]
+        # Two hits: the message, and the one beside it.
+        assert found("in:trip harbour", path) == ["Harbour dues", "Trip", "Trip"]
+        assert found('harbour in:title in:"sea tr', path) == ["Harbour dues"]
+        assert found("harbour in:sea", path) == []  # a name counts before what begins so
+        assert found("harbour in:title", path) == ["Harbour alone", "Harbour dues"]
+        assert "No project has this name" in client.get(path, {"q": "in:land"}).content.decode()
 
 
 def test_a_new_chat_in_a_project_offers_its_model(client: Client, project: Project) -> None:
