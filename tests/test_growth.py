@@ -35,7 +35,7 @@ SIZES = (10_000, 20_000, 200_000)  # characters; the largest where the others le
 WARM_UP = 500  # characters: what is loaded or compiled at a first call is not measured
 AUDITED = 0.2  # of each text: the audit takes as much time as everything else together
 FLOOR = 0.05  # seconds: less than this is never too much
-GENEROUS = 3  # times what proportion allows; quadratic time is 3 and 20 times as much
+GENEROUS = 3  # times what proportion allows; quadratic time is 2 and 20 times as much
 
 
 def repeated(unit: str) -> Callable[[int], str]:
