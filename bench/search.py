@@ -27,6 +27,8 @@ FLATTENED = 2.7  # Mandelbrot's: the first words are less frequent than 1 / rank
 QUESTION, ANSWER = 15, 65  # words of a message on average
 CHINESE = "我们明天去港口看船因为天气很好所以不要忘记带上地图和一些吃的东西"
 EVERY_CHINESE = 50  # one message of so many
+EVERY_CODE, CODE = 20, " x -> f(x): y?"
+EVERY_RARE, RARE = 9_973, " a !== b"
 STORED = 200  # messages whose indexing is timed
 
 
@@ -35,6 +37,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        self._written = 0
         self.vocabulary = list(_invent_words(random.Random(0)))
         self._weights = list(accumulate(1 / (rank + FLATTENED) for rank in range(WORDS)))
 
@@ -45,7 +48,9 @@ class Writer:
         words = self._random.choices(self.vocabulary, cum_weights=self._weights, k=length)
         if number % EVERY_CHINESE == 0:
             words.append("".join(self._random.sample(CHINESE, 12)))
-        return " ".join(words)
+        self._written += 1
+        signs = CODE * (number % EVERY_CODE == 0) + RARE * (self._written % EVERY_RARE == 0)
+        return " ".join(words) + signs + "?."[number % 2]
 
 
 def _invent_words(source: random.Random) -> Iterator[str]:
@@ -150,7 +155,10 @@ def list_queries(writer: Writer, conversation: Any) -> dict[str, Callable[[], An
         **{f"typed_{n}": partial(begun, n) for n in range(1, 6)},
         "none": lambda: "xyzzyq",
         "chinese": lambda: "".join(source.sample(CHINESE, 2)),
-        "signs": lambda: "=>",
+        "signs_none": lambda: "=>",
+        "signs_common": lambda: "->",
+        "signs_rare": lambda: "!==",
+        "signs_apart": lambda: "-> ?",  # both in the same messages, but not so
     }
     owner = conversation.owner
 

@@ -96,7 +96,11 @@ def _character(character: str) -> str:
     punctuation go."""
     if combining(character) or not (character.isalnum() or category(character)[0] == "S"):
         return ""
-    return character if character.isascii() else f"z{ord(character):x}z"
+    return character if character.isascii() and character.isalnum() else spell(character)
+
+
+def spell(character: str) -> str:
+    return f"z{ord(character):x}z"
 
 
 # --- Queries --------------------------------------------------------------------------------------

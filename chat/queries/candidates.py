@@ -7,8 +7,9 @@ terms are ranked, together with their neighbours.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from chat.queries.fulltext import (
 RECENT = 10_000
 FREQUENT = 100
 RANKED = 200
+READ = 1_000  # to see whether signs stand there as they are looked for
 _NEAR = "conversation__searchentry__"
 _COLUMNS = (
     *(f"{_NEAR}message_id", f"{_NEAR}length", f"{_NEAR}typed"),
@@ -79,16 +81,33 @@ def load_all(
 def load_best(owner_id: int, query: Query) -> Candidates:
     """Of all conversations the messages with the heaviest terms, and their neighbours."""
     hidden = _find_hidden(owner_id)
-    best, worth = _choose(owner_id, query, hidden)
-    near = f"{_NEAR}position__range"
-    around = SearchEntry.objects.filter(
-        message__in=best, **{near: (F("position") - APART, F("position") + APART)}
-    )
+    since = find_recent(owner_id)
+    found = _look_up(owner_id, query, since)
+    worth = _weigh(owner_id, query, found)
+    near = {
+        f"{_NEAR}position__range": (F("position") - APART, F("position") + APART),
+        f"{_NEAR}length__gt": 0,
+    }
+    around = SearchEntry.objects.filter(message__in=_choose(found, worth, hidden), **near)
     rows = around.order_by("conversation", f"{_NEAR}position").values_list(*_COLUMNS).distinct()
     shown = _separate(row for row in rows if row[0] not in hidden)
     ids, lengths, typed = zip(*shown, strict=True) if shown else ((), (), ())
-    found = find_holders_among(owner_id, query.terms, [each for each in ids if each])
-    return Candidates(ids, Documents(lengths, typed), _place(ids, found), worth)
+    older = [each for each in ids if 0 < each < since]
+    missing = find_holders_among(owner_id, [*found.frequent], older) if older else {}
+    holding = {term: [*held, *missing.get(term, ())] for term, held in found.holding.items()}
+    return Candidates(ids, Documents(lengths, typed), _place(ids, holding), worth)
+
+
+def find_by_signs(owner_id: int, signs: Sequence[str]) -> Iterator[list[int]]:
+    """Of all conversations the newest `READ` messages that hold all of these signs: first those
+    among the newest of all, then, where they are not enough, the older ones."""
+    together: Condition = [[(sign,)] for sign in signs]
+    since = find_recent(owner_id)
+    (recent,) = find_matches(owner_id, [together], since)
+    yield nlargest(READ, recent)
+    if since and len(recent) < READ:
+        (found,) = find_matches(owner_id, [together])
+        yield nlargest(READ - len(recent), (message for message in found if message < since))
 
 
 def _separate(rows: Iterable[tuple[int, int, bool, UUID, int]]) -> list[tuple[int, int, bool]]:
@@ -103,37 +122,69 @@ def _separate(rows: Iterable[tuple[int, int, bool, UUID, int]]) -> list[tuple[in
     return separated
 
 
-def _choose(
-    owner_id: int, query: Query, hidden: Collection[int]
-) -> tuple[list[int], dict[Term, float]]:
-    """The messages with the heaviest terms, the newest of equals; and what each term is worth."""
-    conditions: list[Condition] = [[[term]] for term in query.terms]
-    since = find_recent(owner_id)
-    recent = find_matches(owner_id, [*conditions, query.words], since)
-    scarce = [index for index, ids in enumerate(recent) if len(ids) < FREQUENT] if since else []
-    everywhere = find_matches(owner_id, [[*conditions, query.words][index] for index in scarce])
-    found = dict(enumerate(recent)) | dict(zip(scarce, everywhere, strict=True))
+class _Found(NamedTuple):
+    """Which messages hold each term, of `frequent` ones the newest only; and which all words."""
+
+    holding: Mapping[Term, list[int]]
+    frequent: Collection[Term]
+    together: Collection[int]
+
+
+def _look_up(owner_id: int, query: Query, since: int) -> _Found:
+    """Look for each term, and for all words together, among the newest messages, from `since` on;
+    for what few of them hold, among all."""
+    terms = [*dict.fromkeys([*query.terms, *chain.from_iterable(query.words)])]
+    holding = dict(zip(terms, find_matches(owner_id, _each(terms), since), strict=True))
+    together: Collection[int] = _meet(query.words, holding)
+    if not since:
+        return _Found(holding, (), together)
+    scarce = [term for term in terms if len(holding[term]) < FREQUENT]
+    frequent = set(terms).difference(scarce)
+    holding |= zip(scarce, find_matches(owner_id, _each(scarce)), strict=True)
+    if len(together) < FREQUENT:
+        known = frequent.isdisjoint(chain.from_iterable(query.words))
+        together = (
+            _meet(query.words, holding) if known else find_matches(owner_id, [query.words])[0]
+        )
+    return _Found(holding, frequent, together)
+
+
+def _each(terms: Iterable[Term]) -> list[Condition]:
+    return [[[term]] for term in terms]
+
+
+def _meet(words: Condition, holding: Mapping[Term, Iterable[int]]) -> set[int]:
+    """The messages that hold all words."""
+    return set.intersection(*({id for term in word for id in holding[term]} for word in words))
+
+
+def _weigh(owner_id: int, query: Query, found: _Found) -> dict[Term, float]:
+    """What each term is worth; of a frequent one the newest messages tell how rare it is."""
     number = _count_messages(owner_id)
-    share = number / RECENT if since else 1
+    share = number / RECENT
     frequencies = {
-        term: len(found[index]) * (1 if index in scarce else share)
-        for index, term in enumerate(query.terms)
+        term: len(found.holding[term]) * (share if term in found.frequent else 1)
+        for term in query.terms
     }
-    worth = weigh_terms(frequencies, number)
+    return weigh_terms(frequencies, number)
+
+
+def _choose(found: _Found, worth: Mapping[Term, float], hidden: Collection[int]) -> list[int]:
+    """The messages with the heaviest terms, the newest of equals."""
     held: dict[int, float] = defaultdict(float)
-    for index, term in enumerate(query.terms):
-        for message in found[index]:
-            held[message] += worth[term]
-    for message in found[len(query.terms)]:
-        held[message] = sum(worth.values())
+    for term, weight in worth.items():
+        for message in found.holding[term]:
+            held[message] += weight
+    held |= dict.fromkeys(found.together, sum(worth.values()))
     ids = held.keys() - hidden
-    return nlargest(RANKED, ids, key=lambda message: (held[message], message)), worth
+    return nlargest(RANKED, ids, key=lambda message: (held[message], message))
 
 
 def _visible(conversations: QuerySet[Conversation]) -> QuerySet[SearchEntry]:
-    """The entries of messages on the branches that are shown."""
+    """The entries of messages with words, on the branches that are shown."""
     hidden = Message.objects.filter(conversation__in=conversations, active=False)
-    return SearchEntry.objects.filter(conversation__in=conversations).exclude(message__in=hidden)
+    entries = SearchEntry.objects.filter(conversation__in=conversations, length__gt=0)
+    return entries.exclude(message__in=hidden)
 
 
 def _place(ids: Sequence[int], found: Mapping[Term, Sequence[int]]) -> dict[Term, list[int]]:

@@ -18,12 +18,14 @@ from chat.models import SearchEntry
 Condition = Sequence[Sequence[Term]]  # of each inner sequence one term has to be there
 
 SQLITE = "SELECT %s, group_concat(rowid) FROM chat_fulltext WHERE chat_fulltext MATCH %s"
-POSTGRESQL = """SELECT %s, string_agg(message_id::text, ',') FROM chat_searchentry
-    WHERE vector @@ %s::tsquery"""
 # With the plus FTS5 walks once through a term's messages, without it once for each id.
-SQLITE_AMONG = f"{SQLITE} AND +rowid IN (SELECT value FROM json_each(%s))"
-POSTGRESQL_SINCE = f"{POSTGRESQL} AND owner_id = %s AND message_id >= %s"
-POSTGRESQL_AMONG = f"{POSTGRESQL} AND message_id = ANY(%s)"
+SQLITE_AMONG = " AND +rowid IN (SELECT value FROM json_each(%s))"
+# A condition at a time: for a union of as many selects PostgreSQL starts other processes, which
+# takes several times as long as the answer.
+POSTGRESQL = """SELECT number, ids FROM
+    unnest(%s::int[], %s::tsquery[]) AS asked(number, condition),
+    LATERAL (SELECT string_agg(message_id::text, ',') AS ids FROM chat_searchentry
+        WHERE vector @@ condition{}) AS found"""
 
 
 def mark_with_owner(owner_id: int, tokens: Iterable[str]) -> list[str]:
@@ -37,8 +39,8 @@ def find_holders(
     """For each term the ids of the owner's messages that hold it: all from `low` to `high`, and
     perhaps others."""
     if _postgresql():  # it would walk through the range, and unpack every vector there
-        return _find_terms(owner_id, terms, POSTGRESQL)
-    return _find_terms(owner_id, terms, f"{SQLITE} AND rowid BETWEEN %s AND %s", low, high)
+        return _find_terms(owner_id, terms)
+    return _find_terms(owner_id, terms, " AND rowid BETWEEN %s AND %s", low, high)
 
 
 def find_holders_among(
@@ -46,38 +48,43 @@ def find_holders_among(
 ) -> dict[Term, list[int]]:
     """For each term those of the owner's messages that hold it."""
     if _postgresql():
-        return _find_terms(owner_id, terms, POSTGRESQL_AMONG, list(ids))
+        return _find_terms(owner_id, terms, " AND message_id = ANY(%s)", list(ids))
     return _find_terms(owner_id, terms, SQLITE_AMONG, json.dumps(ids))
 
 
 def find_matches(owner_id: int, conditions: Sequence[Condition], since: int = 0) -> list[list[int]]:
     """For each condition the ids, `since` or higher, of the owner's messages that meet it."""
-    sql = POSTGRESQL if _postgresql() else SQLITE
     if not since:
-        return _find(owner_id, conditions, sql)
+        return _find(owner_id, conditions)
     if _postgresql():
-        return _find(owner_id, conditions, POSTGRESQL_SINCE, owner_id, since)
-    return _find(owner_id, conditions, f"{SQLITE} AND rowid >= %s", since)
+        return _find(
+            owner_id, conditions, " AND owner_id = %s AND message_id >= %s", owner_id, since
+        )
+    return _find(owner_id, conditions, " AND rowid >= %s", since)
 
 
 def _find_terms(
-    owner_id: int, terms: Sequence[Term], sql: str, *values: Any
+    owner_id: int, terms: Sequence[Term], narrowed: str = "", *values: Any
 ) -> dict[Term, list[int]]:
-    found = _find(owner_id, [[[term]] for term in terms], sql, *values)
+    found = _find(owner_id, [[[term]] for term in terms], narrowed, *values)
     return dict(zip(terms, found, strict=True))
 
 
 def _find(
-    owner_id: int, conditions: Sequence[Condition], sql: str, *values: Any
+    owner_id: int, conditions: Sequence[Condition], narrowed: str = "", *values: Any
 ) -> list[list[int]]:
-    """What `sql` finds for each condition, with the same further values."""
+    """The messages that meet each condition, of those that `narrowed` with its values lets pass."""
     if not conditions:
         return []
-    asked: list[Any] = []
-    for index, condition in enumerate(conditions):
-        asked += [index, _write(owner_id, condition), *values]
+    written = [_write(owner_id, condition) for condition in conditions]
+    asked: list[Any]
+    if _postgresql():
+        sql, asked = POSTGRESQL.format(narrowed), [list(range(len(written))), written, *values]
+    else:
+        sql = " UNION ALL ".join([SQLITE + narrowed] * len(written))
+        asked = [each for pair in enumerate(written) for each in (*pair, *values)]
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join([sql] * len(conditions)), asked)
+        cursor.execute(sql, asked)
         rows = dict(cursor.fetchall())
     return [_list(rows[index]) for index in range(len(conditions))]
 

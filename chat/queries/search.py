@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 
 from agent.search import lexical
 from agent.search.lexical import Query
+from agent.search.signs import find_signs
 from chat.models import Conversation, Message
 from chat.queries.attachments import append_file_texts, find_text_file_ids
-from chat.queries.candidates import find_recent, load_all, load_best, load_conversation
+from chat.queries.candidates import find_by_signs, load_all, load_best, load_conversation
 
 # Read in full, to put exact values first.
 CANDIDATES = 60
@@ -95,9 +96,10 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
 def _containing(
     owner_id: int, text: str, within: QuerySet[Conversation] | None, limit: int
 ) -> list[Hit]:
-    """The newest messages with exactly this text in them. All are read only where too few of the
-    recent ones have it."""
-    if not text:
+    """The newest messages with exactly this text in them. Of all conversations only those are read
+    that have its signs."""
+    signs = find_signs(text)[: lexical.MOST_TERMS]
+    if not signs:
         return []
     searched = Conversation.objects.of(owner_id).filter(temporary=False)
     rows: QuerySet[Message] = Message.objects.filter(
@@ -105,8 +107,12 @@ def _containing(
         conversation__in=searched if within is None else within,
         text__contains=text,
     ).exclude(status=Message.Status.STREAMING)
-    if within is None and (since := find_recent(owner_id)):
-        found = _hits(rows.filter(pk__gte=since).order_by("-pk")[:limit])
+    rows = rows.order_by("-pk")
+    if within is not None:
+        return _hits(rows[:limit])
+    found: list[Hit] = []
+    for ids in find_by_signs(owner_id, signs):
+        found += _hits(rows.filter(pk__in=ids)[: limit - len(found)])
         if len(found) == limit:
-            return found
-    return _hits(rows.order_by("-pk")[:limit])
+            break
+    return found

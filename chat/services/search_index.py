@@ -6,6 +6,7 @@ from typing import Any
 from agent.attachments import list_text_file_ids
 from agent.messages import plain_text
 from agent.search.lexical import tokenise
+from agent.search.signs import find_signs
 from agent.tools.history import READ_MESSAGES, SEARCH_HISTORY
 from chat.models import Message, SearchEntry
 from chat.queries.attachments import append_file_texts
@@ -35,15 +36,15 @@ def unindex_messages(messages: Iterable[Message]) -> None:
 
 
 def build_entry(owner_id: int, message: Message) -> dict[str, Any] | None:
-    """The fields of a message's entry; None for one without a word. `message.parent` is read of
-    results."""
+    """The fields of a message's entry; None for one without a word or a sign. `message.parent` is
+    read of results."""
     # Ordinary text fills the terms long before: the rest would be folded for nothing.
     found = tokenise(_searchable(message)[: 2 * MOST_CHARACTERS])
-    if not found:
+    signs = find_signs(message.text)
+    if not found and not signs:
         return None
-    terms = " ".join(
-        mark_with_owner(owner_id, [*tokenise(f"{message.created_at:%-d %B %Y}"), *found])
-    )
+    dated = tokenise(f"{message.created_at:%-d %B %Y}") if found else []
+    terms = " ".join(mark_with_owner(owner_id, [*signs, *dated, *found]))
     if len(terms) > MOST_CHARACTERS:
         terms = terms[:MOST_CHARACTERS].rpartition(" ")[0]
     results = all(block.get("type") == "tool_result" for block in message.blocks)

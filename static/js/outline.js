@@ -9,7 +9,7 @@ import { OUTLINE } from "./openers.js";
 import { closeOutside } from "./shell.js";
 import { storage } from "./storage.js";
 
-const BESIDE = matchMedia("(min-width: 75rem)"); // as in chat.css
+const BESIDE = matchMedia("(min-width: 75rem)"); // as in outline.css
 const PATIENCE = 300; // ms: what outdates it comes in groups
 const BELOW_TOP = 80; // px: where a message lies that one went to
 

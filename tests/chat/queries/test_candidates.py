@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts.models import User
 from agent.search.lexical import parse_query
@@ -95,6 +97,34 @@ def test_signs_are_looked_for_in_the_newest_first(user: User) -> None:
     make_conversation(owner=user, messages=["here => there", "Yes"])
     assert found(user, "=>") == ["here => there", "old => new"]
     assert found(user, "=>", limit=1) == ["here => there"]
+
+
+def test_signs_are_read_where_the_index_has_them(user: User) -> None:
+    make_conversation(owner=user, messages=["old -> new", "?!"])
+    fill(user, "One > two", "Two - one", "Until when?", "Until nine!")
+    with CaptureQueriesContext(connection) as queries:
+        assert found(user, "->") == ["old -> new"]
+        assert found(user, "?!") == ["?!"]
+    read = [each["sql"] for each in queries if "LIKE" in each["sql"]]
+    assert read
+    assert all('"chat_message"."id" IN (' in sql for sql in read)
+
+
+def test_of_messages_with_signs_that_stand_apart_the_newest_are_read(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_conversation(owner=user, messages=["This ? -", "Yes"])
+    fill(user, "Is it - this?", "No", conversations=4)
+    assert found(user, "? -") == ["This ? -"]
+    monkeypatch.setattr(candidates, "READ", 4)
+    assert found(user, "? -") == []
+
+
+def test_a_message_without_words_is_found_by_its_signs_alone(user: User) -> None:
+    make_conversation(owner=user, messages=["The harbour", "…", "is closed"])
+    assert found(user, "…") == ["…"]
+    assert set(found(user, "harbour")) == {"The harbour", "is closed"}
+    assert found(user, f"{timezone.now().year}", limit=3) == ["The harbour", "is closed"]
 
 
 # --- Plans ----------------------------------------------------------------------------------------
