@@ -233,9 +233,12 @@ def delete_rows(case: object) -> None:
 
     tables = set(connection.introspection.django_table_names(only_existing=True))
     tables -= {model._meta.db_table for model in (Permission, ContentType)}
+    statements = [f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables]
+    if connection.vendor == "postgresql":  # one way there and back
+        statements = ["; ".join(statements)]
     with transaction.atomic(), connection.cursor() as cursor:  # foreign keys wait for its end
-        for table in tables:
-            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
+        for statement in statements:
+            cursor.execute(statement)
 
 
 @pytest.fixture(scope="session")
