@@ -33,11 +33,11 @@ run: setup  ## Set up what is missing, then serve on http://127.0.0.1:8000 (HOST
 	@MALLOC_ARENA_MAX=2 exec $(PY) manage.py serve
 
 test: setup $(DEV)  ## All tests: SQLite, PostgreSQL and Redis, Chromium (ONLY="static unit services e2e")
-	@$(PY) tests/run.py $(ONLY)
+	@$(PY) -m tests.run $(ONLY)
 
 test-data: setup $(DEV)  ## Replay recorded conversations: make test-data DATA=directory
 	@test -d "$(DATA)" || { echo "No such directory: make test-data DATA=directory" >&2; exit 2; }
-	@$(PY) tests/run.py --data "$(DATA)"
+	@$(PY) -m tests.run --data "$(DATA)"
 
 test-model: setup $(DEV) $(LLAMA)/.installed  ## Chat with real weights, and compact by them (llama.cpp, 700 MB of disk)
 	@$(PY) -m pytest -q --tb=short --model -o console_output_style=classic \
@@ -50,7 +50,7 @@ faults: setup $(DEV)  ## Kill, cut off and fill up real sites, and see what is k
 	@$(PY) -m tests.faults $(ONLY)
 
 check: setup $(DEV)  ## Format, lint, order of rooms, types, missing migrations
-	@$(PY) tests/run.py static
+	@$(PY) -m tests.run static
 
 fmt: $(DEV)  ## Format the code, and fix what can be fixed
 	@$(PY) -m ruff check -q --fix-only .

@@ -7,7 +7,9 @@ of each counts, so that what else the machine does is left out.
 
 import argparse
 from collections import defaultdict
+from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page
 
@@ -19,6 +21,7 @@ LENGTHS = (100, 1_000, 10_000)
 MOST_RATIO = 1.1
 MOST_SCRIPT, MOST_IN_ALL, MOST_REQUESTS = 60_000, 90_000, 12
 MOST_SHIFT = 0.02  # while an answer is written and followed
+MOST_SWITCH = 0.7  # of the time that a whole page takes
 MOST_PLAIN = 2  # times the first paint of a page without anything
 MAKE = """
 from accounts.models import User
@@ -90,6 +93,75 @@ def measure_usable(page: Page, url: str) -> float:
     return milliseconds
 
 
+# Set before anything of a page runs: when a chat takes text, and when it has its snapshot too.
+WATCH_CHATS = """
+const look = () => {
+  const chat = document.querySelector("#chat");
+  const now = performance.timeOrigin + performance.now();
+  if (chat && chat !== window.writableChat && document.activeElement?.id === "composer-text") {
+    window.writableChat = chat;
+    window.writableAt = now;
+  }
+  if (chat && chat !== window.usableChat && chat === window.writableChat && window.snapshotAt) {
+    window.usableChat = chat;
+    window.usableAt = now;
+  }
+  requestAnimationFrame(look);
+};
+look();
+"""
+USABLE_AT = """
+(id) => new Promise((done) => {
+  const look = () => {
+    if (window.usableChat?.dataset.conversationId === id)
+      done([window.writableAt, window.usableAt]);
+    else requestAnimationFrame(look);
+  };
+  look();
+})
+"""
+# `whole`: as a browser follows a link that has no script.
+PRESS = """
+({ path, whole }) => {
+  const link = document.querySelector(`#sidebar-list a[href="${path}"]`);
+  window.snapshotAt = undefined;
+  const pressed = performance.timeOrigin + performance.now();
+  if (whole) location.assign(link.href);
+  else link.click();
+  return pressed;
+}
+"""
+
+
+def measure_way(page: Page, url: str, *, whole: bool) -> tuple[float, float]:
+    """Milliseconds from a press in the list until the message box takes text, and until the
+    snapshot has come too."""
+    path = urlsplit(url).path
+    pressed: float = page.evaluate(PRESS, {"path": path, "whole": whole})
+    page.wait_for_url(url, wait_until="commit")
+    writable, usable = page.evaluate(USABLE_AT, path.split("/")[2])
+    return writable - pressed, usable - pressed
+
+
+def measure_ways(report: Report, page: Page, urls: list[str], repetitions: int) -> None:
+    """From one conversation to another: in the page, and as a page of its own, in turns."""
+    times: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    page.add_init_script(WATCH_CHATS)
+    page.goto(urls[0])
+    page.evaluate(USABLE_AT, urlsplit(urls[0]).path.split("/")[2])
+    for turn in range(repetitions + 1):
+        for whole in (False, True):
+            for url in reversed(urls):
+                took = measure_way(page, url, whole=whole)
+                if turn:  # the first warms up
+                    times[whole].append(took)
+    for index, name in enumerate(("writable", "usable")):
+        swapped, loaded = (median(took[index] for took in times[whole]) for whole in (False, True))
+        report.add(f"pages.switch.{name}_ms", swapped, "ms")
+        report.add(f"pages.switch.whole.{name}_ms", loaded, "ms")
+        report.add(f"pages.switch.{name}_ratio", swapped / loaded, "x whole", MOST_SWITCH)
+
+
 def weigh(report: Report, page: Page, url: str) -> None:
     """What a visit without a cache fetches."""
     network = page.context.new_cdp_session(page)
@@ -152,6 +224,7 @@ def measure_pages(
         report.add(f"pages.open.{length}.ratio", ratio, f"x {shortest}", MOST_RATIO)
     report.add("pages.plain_ms", min(plain), "ms")
     report.add("pages.open.to_plain", min(times[shortest]) / min(plain), "x", MOST_PLAIN)
+    measure_ways(report, page, [urls[length] for length in LENGTHS[:2]], max(1, repetitions // 2))
     measure_shift(report, page, urls[shortest])
     context.close()
 

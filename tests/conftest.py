@@ -19,7 +19,9 @@ import pytest
 
 from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
+from tests.support import server
 from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
+from tests.support.launcher import LAUNCHER
 from tests.support.patience import PATIENCE
 from tests.support.server import (
     CeleryProcess,
@@ -78,6 +80,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Loads Django, before pytest-django's own hook, which then finds it loaded."""
+    shared: Path | None = config.getoption("--shared")
+    if shared and (shared / LAUNCHER).exists():
+        server.launcher = shared / LAUNCHER
     directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
     config.stash[temporary] = directory
     (directory / "static").mkdir()  # WhiteNoise warns where there is none

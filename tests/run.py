@@ -11,17 +11,21 @@ import argparse
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
+
+from tests.support.launcher import LAUNCHER, LIBRARIES, listen
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
@@ -181,6 +185,28 @@ def descendants(pid: int) -> set[psutil.Process]:
         return set()
 
 
+@contextlib.contextmanager
+def start_launcher(directory: Path, libraries: Sequence[str] = LIBRARIES) -> Iterator[None]:
+    """A launcher for the steps that share the directory. Outside Linux they do without."""
+    if sys.platform != "linux":
+        yield
+        return
+    with listen(directory / LAUNCHER) as socket:
+        number = socket.fileno()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.launcher", str(number), *libraries],
+            cwd=ROOT,
+            env=environment() | {"PYTHONUNBUFFERED": "1"},
+            pass_fds=[number],
+            start_new_session=True,  # Ctrl-C is for the steps
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     groups = sorted({step.group for step in STEPS})
@@ -200,6 +226,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     with (
         tempfile.TemporaryDirectory(prefix="everlong-shared-") as shared,
+        start_launcher(Path(shared)),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         running = [pool.submit(run, each.sharing(shared), options.limit) for each in steps]
@@ -210,10 +237,11 @@ def main() -> int:
             pool.shutdown(cancel_futures=True)  # waits for those that run
             return 130
     failed = [result for result in results if not result.passed]
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)  # the launcher's too
     print(
         f"{len(results) - len(failed)} of {len(results)} steps passed, "
         f"{time.monotonic() - start:.0f} s in all, "
-        f"{sum(result.cpu_seconds for result in results):.0f} CPU s."
+        f"{used.ru_utime + used.ru_stime:.0f} CPU s."
     )
     for result in failed:
         print(f"FAILED: {result.step.name}: {result.summary or 'see above'}")

@@ -1,6 +1,7 @@
 """`make test`, `make test-data`: a step that is stopped tells what it found and leaves nothing."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import psutil
 import pytest
 
 from tests.conftest import parted
-from tests.run import Result, Step, descendants, run
+from tests.run import Result, Step, descendants, run, start_launcher
+from tests.support.launcher import LAUNCHER, LaunchedProcess, Program
 from tests.support.patience import PATIENCE
 
 # A test that has begun a server in a session of its own and then hangs.
@@ -30,6 +32,13 @@ def test_before():
 def test_that_hangs(server):
     pathlib.Path({pid!r}).write_text(str(server.pid))
     time.sleep(600)
+"""
+
+PROGRAM = """
+import os, sys, time
+print(os.environ["GREETING"], sys.argv[1], sep=", ", flush=True)
+time.sleep(600 if sys.argv[1] == "wait" else 0)
+sys.exit(7)
 """
 
 
@@ -102,6 +111,30 @@ def test_descendants_are_found_across_sessions() -> None:
         assert grandchild in {each.pid for each in descendants(process.pid)}
         process.communicate("\n")
     assert gone(grandchild)
+
+
+def test_a_launched_program_has_its_own_surroundings_and_ends_with_who_started_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    waiting, ending = (
+        Program(["program.py", words], str(tmp_path), {"GREETING": "Hello"})
+        for words in ("wait", "end")
+    )
+    with start_launcher(tmp_path, libraries=[]), (tmp_path / "log").open("wb") as log:
+        ended = LaunchedProcess(tmp_path / LAUNCHER, ending, log.fileno())
+        assert ended.wait(PATIENCE) == 7
+        assert (tmp_path / "log").read_text() == "Hello, end\n"
+        stopped = LaunchedProcess(tmp_path / LAUNCHER, waiting, log.fileno())
+        assert stopped.poll() is None
+        stopped.send_signal(signal.SIGTERM)
+        assert stopped.wait(PATIENCE) == -signal.SIGTERM
+        left = LaunchedProcess(tmp_path / LAUNCHER, waiting, log.fileno())
+        lost = LaunchedProcess(tmp_path / LAUNCHER, waiting, log.fileno())
+        lost.disconnect()
+        assert gone(lost.pid)
+        assert left.poll() is None
+    assert left.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_every_file_is_in_one_part_and_the_parts_are_about_as_long(tmp_path: Path) -> None:

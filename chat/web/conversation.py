@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import trigger_client_event
 
 from accounts.models import User
@@ -51,13 +52,28 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def _render_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """A page. The script that goes from one chat to another gets only what differs: no list."""
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "chat/page/chat.html", context)
+    return render(request, "chat/page.html", context | _list(request, context))
+
+
+def _list(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """What the list beside a chat needs; the chat's project is unfolded."""
+    assert isinstance(request.user, User)
+    row, project = context["conversation"], context.get("project")
+    return load_listed(request, request.user, row.project_id if row else project and project.pk)
+
+
 @login_required
 @require_GET
+@vary_on_headers("HX-Request")
 @compress_without_query
 def home(request: HttpRequest) -> HttpResponse:
     """A new chat, in the `project` with that id; with `q` the sidebar has what was searched for."""
     assert request.user.is_authenticated
-    return render(request, "chat/page.html", _start(request, request.user))
+    return _render_page(request, _start(request, request.user))
 
 
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
@@ -74,7 +90,6 @@ def _start(request: HttpRequest, user: User) -> dict[str, Any]:
         "temporary": "temporary" in request.POST,
         "project": project,
         "recent": [] if "q" in request.GET or project else list_recent(user),
-        **load_listed(request, user, project.pk if project else None),
     }
 
 
@@ -90,6 +105,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
 
 @login_required
 @require_GET
+@vary_on_headers("HX-Request")
 @compress_without_query
 def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
@@ -107,9 +123,8 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "head": head,
         "lease": settings.LEASE_SECONDS,
-        **load_listed(request, request.user, row.project_id),
     }
-    return render(request, "chat/page.html", context)
+    return _render_page(request, context)
 
 
 @login_required
@@ -195,7 +210,9 @@ async def _again(request: HttpRequest, error: str, status: int) -> HttpResponse:
     posted."""
     if _scripted(request):
         return HttpResponse(error, status=status, content_type="text/plain; charset=utf-8")
-    context = await in_db(_start, request, await load_user(request))
+    user = await load_user(request)
+    context = await in_db(_start, request, user)
+    context |= await in_db(_list, request, context)
     return render(request, "chat/page.html", context | {"error": error}, status=status)
 
 

@@ -19,9 +19,10 @@ export class Compaction {
   #asked = {}; // focus and extent of the last /compact, for "Try again"
 
   /** `send(frame)` → went out?; `onLock(on)` when the message box is locked, and free again. */
-  constructor({ transcript, send, onLock }) {
+  constructor({ transcript, send, onLock, signal }) {
     Object.assign(this, { transcript, send, onLock });
     this.liveRows = $("#live-rows");
+    signal.addEventListener("abort", () => this.#clear());
   }
 
   /** Ask for a compaction, without an `extent` a thorough one; whether that went out. */

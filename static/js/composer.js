@@ -41,7 +41,9 @@ export class Composer {
     this.files = new Attachments({ key, form: this.form, textarea: this.textarea, onChange });
     this.#grow();
     this.#draw();
-    if (hasKeyboard && !location.hash) this.textarea.focus();
+    // Who types into the search goes on there.
+    if (hasKeyboard && !location.hash && !document.activeElement.matches("input"))
+      this.textarea.focus();
   }
 
   #listen() {

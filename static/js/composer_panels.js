@@ -10,8 +10,8 @@ export function showModel() {
   for (const place of $$(".model-name")) place.textContent = option.dataset.name;
 }
 
-export function startComposerPanels() {
-  for (const panel of $$(".composer-panel")) startPanel(panel);
+export function startComposerPanels(signal) {
+  for (const panel of $$(".composer-panel")) startPanel(panel, signal);
   $("#model")?.addEventListener("change", showModel);
   $("#model-panel")?.addEventListener("click", ({ target, currentTarget }) => {
     const button = target.closest("button");
@@ -28,7 +28,7 @@ export function startComposerPanels() {
 const focusFirst = (panel) =>
   ($("[aria-current], [type=checkbox]", panel) ?? $("button", panel))?.focus();
 
-function startPanel(panel) {
+function startPanel(panel, signal) {
   const place = () =>
     panel.matches(":popover-open") && placeBeside(panel, $(`[popovertarget=${panel.id}]`));
   panel.addEventListener("toggle", ({ newState }) => {
@@ -41,5 +41,5 @@ function startPanel(panel) {
     place();
     if (panel.matches(":popover-open")) focusFirst(panel);
   });
-  addEventListener("resize", place);
+  addEventListener("resize", place, { signal });
 }

@@ -20,6 +20,9 @@ const WORDS = {
 };
 let timer = 0;
 
+/** Another chat is shown. */
+export const forgetConnection = () => clearTimeout(timer);
+
 /** `state`: of the socket. */
 export function showConnection(state) {
   clearTimeout(timer);

@@ -4,7 +4,7 @@ import { startBlocks } from "./blocks.js";
 import { chooseModel, remember } from "./commands.js";
 import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
-import { serverAnswers, showConnection } from "./connection.js";
+import { forgetConnection, serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
 import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
@@ -35,44 +35,53 @@ export class Conversation {
   onCompacting = null; // what the command is still to do when its compaction begins
   retryUrl = ""; // of the retry that waits for a compaction
 
-  constructor(id) {
-    this.id = id;
+  /** `signal` ends it; `place`: where its reader left it, see ways.js. */
+  constructor(id, { signal, place }) {
+    Object.assign(this, { id, signal });
     this.page = $("#chat").dataset;
-    this.homeUrl = $("#new-chat").href;
     const { turnId, turnKind } = this.page;
     // {turnId, kind} of the active turn; the page knows it before the socket does
     this.turn = turnId ? { turnId: Number(turnId), kind: turnKind } : null;
-    this.#makeParts(this.page);
-    this.#listen();
-    this.showUsage(JSON.parse($("#usage-data").textContent));
-    this.drawState();
+    // First: it opens while the messages are laid out.
     this.socket = new Socket(this.page.socket, {
       onFrame: (frame) => this.#receive(frame),
       onState: showConnection,
       onTooLarge: () => this.composer.tooLarge(),
       works: serverAnswers,
+      signal,
     });
+    this.#makeParts(this.page, place);
+    this.#listen();
+    this.showUsage(JSON.parse($("#usage-data").textContent));
+    this.drawState();
+    signal.addEventListener("abort", () => this.#end());
   }
 
-  #makeParts({ messagesUrl, modelUrl, compactUrl }) {
+  #end() {
+    clearTimeout(this.#silence);
+    forgetConnection();
+  }
+
+  #makeParts({ messagesUrl, modelUrl, compactUrl }, place) {
+    const { signal } = this;
     const send = (frame) => this.#send(frame);
     startBlocks($("#transcript"));
-    const transcript = new Transcript({ url: messagesUrl });
+    const transcript = new Transcript({ url: messagesUrl, signal });
     this.transcript = transcript;
-    this.messages = new Messages({ transcript, url: messagesUrl });
-    const { go } = new Ways({ transcript, onSwitch: this.messages.switchTo });
+    this.messages = new Messages({ transcript, url: messagesUrl, signal });
+    const { go } = new Ways({ transcript, onSwitch: this.messages.switchTo, place, signal });
     this.goTo = makeGoTo({ url: messagesUrl, go });
-    this.outline = makeOutline({ transcript, url: messagesUrl, go });
+    this.outline = makeOutline({ transcript, url: messagesUrl, go, signal });
     this.toolRows = new ToolRows(transcript);
     this.questions = new Questions({ send });
-    this.topbar = new Topbar({ id: this.id, modelUrl });
-    this.gauge = new Gauge({ onCompact: () => openDialog(compactUrl) });
+    this.topbar = new Topbar({ id: this.id, modelUrl, signal });
+    this.gauge = new Gauge({ onCompact: () => openDialog(compactUrl), signal });
     const onLock = (on) => {
       this.#compacting = on;
       this.drawState();
     };
     const sendOnceOpen = (frame) => this.socket.sendOnceOpen(frame);
-    this.compaction = new Compaction({ transcript, send: sendOnceOpen, onLock });
+    this.compaction = new Compaction({ transcript, send: sendOnceOpen, onLock, signal });
     this.composer = new Composer({
       key: this.id,
       commands: this.#commands(),
@@ -107,26 +116,27 @@ export class Conversation {
   }
 
   #listen() {
-    startCountdowns(this.transcript.log);
+    const { signal } = this;
+    startCountdowns(this.transcript.log, signal);
     startShortcuts({
-      onSearch: makePalette(this.#commands()),
+      signal,
+      onSearch: makePalette(this.#commands(), signal),
       onStop: () => this.#stop(),
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),
       onOutline: () => this.outline.toggle(),
     });
-    document.addEventListener("submit", (event) => {
+    const on = (type, work) => document.addEventListener(type, work, { signal });
+    on("submit", (event) => {
       if (event.target.id !== "compact-form") return;
       event.preventDefault();
       $("#dialog").close();
       const { focus, extent } = Object.fromEntries(new FormData(event.target));
       this.#compact({ focus: focus.trim(), extent });
     });
-    document.addEventListener("settings-saved", (event) =>
-      this.gauge.show({ automatic: event.detail.automatic }),
-    );
-    document.addEventListener("click", (event) => {
-      const button = event.target.closest?.("[data-action]");
+    on("settings-saved", ({ detail: { automatic } }) => this.gauge.show({ automatic }));
+    on("click", ({ target }) => {
+      const button = target.closest?.("[data-action]");
       if (button) this.#actions[button.dataset.action]?.(button);
     });
   }
@@ -149,7 +159,7 @@ export class Conversation {
 
   #receive(frame) {
     this.#frames = this.#frames
-      .then(() => handle(this, frame))
+      .then(() => this.signal.aborted || handle(this, frame))
       .catch(reportError)
       // Who waits for a snapshot has not got it by another frame.
       .then(() => this.waiting || this.#expectNews());
@@ -161,9 +171,12 @@ export class Conversation {
     showNotice(gettext("Not connected. Try again when the connection is back."));
   }
 
+  /** Where the reader is, see ways.js. */
+  place = () => this.transcript.place();
+
   // --- What the reader asks for ---
 
-  goHome = () => location.assign(this.homeUrl);
+  goHome = () => $("#new-chat").click();
 
   /** False: the text stays in the message box; `done()` when the compaction has begun. */
   #compact({ focus, extent, done = null }) {
@@ -233,6 +246,7 @@ export class Conversation {
   /** Any event may be lost, and the one that ends something is the last: after a lease of silence, ask. */
   #expectNews() {
     clearTimeout(this.#silence);
+    if (this.signal.aborted) return;
     if (this.turn || this.compaction.isRunning() || this.waiting)
       this.#silence = setTimeout(this.#ask, Number(this.page.lease) * 1000);
   }

@@ -5,10 +5,11 @@ import { gettext } from "./gettext.js";
 
 const TICK = 1000; // ms
 
-/** Keep all countdowns within an element. */
-export function startCountdowns(log) {
+/** Keep all countdowns within an element, until `signal`. */
+export function startCountdowns(log, signal) {
   const tick = () => $$(".countdown[data-retry-at]", log).forEach(draw);
-  setInterval(tick, TICK);
+  const timer = setInterval(tick, TICK);
+  signal.addEventListener("abort", () => clearInterval(timer));
   tick();
 }
 

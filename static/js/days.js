@@ -7,11 +7,12 @@ const today = () => new Date().toDateString();
 
 export class Days {
   /** `keepPlace(work)` changes the page without moving what is being read. */
-  constructor({ log, keepPlace }) {
+  constructor({ log, keepPlace, signal }) {
     Object.assign(this, { log, keepPlace });
     this.changes = new MutationObserver(() => this.#draw());
     this.changes.observe(log, { childList: true });
-    document.addEventListener("visibilitychange", () => this.drawn !== today() && this.#draw());
+    const look = () => this.drawn !== today() && this.#draw();
+    document.addEventListener("visibilitychange", look, { signal });
     this.#draw();
   }
 

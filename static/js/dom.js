@@ -38,19 +38,27 @@ export function announce(text) {
   $("#status").textContent = text;
 }
 
+// To make one takes a browser as long as to lay out a message.
+const formats = Object.fromEntries(
+  Object.entries({
+    day: { dateStyle: "medium" },
+    hour: { timeStyle: "short" },
+    both: { dateStyle: "medium", timeStyle: "short" },
+    whole: { dateStyle: "full", timeStyle: "short" },
+  }).map(([name, style]) => [name, new Intl.DateTimeFormat([], style)]),
+);
+
 /** Show times in the reader's zone. */
 export function localiseTimes(root = document) {
   for (const node of $$("time[datetime]:not([title])", root)) {
     const date = new Date(node.dateTime);
     if (Number.isNaN(date.getTime())) continue;
     if (node.dataset.until) {
-      const days = new Intl.DateTimeFormat([], { dateStyle: "medium" });
-      node.textContent = node.title = days.formatRange(date, new Date(node.dataset.until));
+      node.textContent = node.title = formats.day.formatRange(date, new Date(node.dataset.until));
       continue;
     }
     const sameDay = date.toDateString() === new Date().toDateString();
-    const style = sameDay ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
-    node.textContent = date.toLocaleString([], style);
-    node.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+    node.textContent = formats[sameDay ? "hour" : "both"].format(date);
+    node.title = formats.whole.format(date);
   }
 }

@@ -32,7 +32,7 @@ export class Gauge {
   #drawPanel = null; // from gauge_panel.js, once it was opened
 
   /** `onCompact()` when the reader asks for a compaction. */
-  constructor({ onCompact }) {
+  constructor({ onCompact, signal }) {
     this.button = $("#gauge");
     this.panel = $("#gauge-panel");
     this.panel.addEventListener("toggle", (event) => {
@@ -41,7 +41,7 @@ export class Gauge {
       this.#fill();
       $("#gauge-more").dispatchEvent(new Event("panel-opened"));
     });
-    addEventListener("resize", () => this.#place());
+    addEventListener("resize", () => this.#place(), { signal });
     $("#compact-now").addEventListener("click", () => {
       this.panel.hidePopover?.();
       onCompact();

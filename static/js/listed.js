@@ -32,6 +32,7 @@ export const sendChange = (ids, change, value, options) =>
 /** Change conversations, and offer to undo what takes them off the list; whether it was done. */
 export async function changeListed(ids, change, value) {
   const { conversationId, temporary } = $("#chat").dataset;
+  const { href } = location;
   const response = await sendChange(ids, change, value);
   if (!response?.ok) {
     tell(await refusal(response, gettext("That did not work. Try again in a moment.")));
@@ -46,9 +47,9 @@ export async function changeListed(ids, change, value) {
       was: { "": ids },
       told: TOLD[change](ids.length),
       until: Date.now() + UNDO,
-      back: leaving && location.href,
+      back: leaving && href,
     });
-  if (leaving) location.assign($("#new-chat").href);
+  if (leaving && conversationId === $("#chat").dataset.conversationId) $("#new-chat").click();
   return true;
 }
 

@@ -12,32 +12,37 @@ import { startListed } from "./listed.js";
 import { makePalette } from "./openers.js";
 import { startProjects } from "./projects.js";
 import { startShell } from "./shell.js";
-import { openHelp, startShortcuts } from "./shortcuts.js";
+import { openHelp, startHelp, startShortcuts } from "./shortcuts.js";
 import { StartPage } from "./start_page.js";
+import { startSwitching } from "./switching.js";
 import { startTemporaryChat } from "./temporary_chat.js";
 
-const { conversationId: id = "", temporary, user } = $("#chat").dataset;
-startShell(id);
+startShell();
+startHelp();
 startCitations();
 startFoundWords();
-startTemporaryChat(temporary == null ? "" : id);
 startListed();
-startComposerPanels();
 startProjects();
-keepListPlace(user);
-localiseTimes();
-if (id) new Conversation(id);
-else {
+keepListPlace($("#chat").dataset.user);
+startSwitching((signal, place) => {
+  const { conversationId: id = "", temporary, user } = $("#chat").dataset;
+  startTemporaryChat(temporary == null ? "" : id, signal);
+  startComposerPanels(signal);
+  localiseTimes();
+  return id ? new Conversation(id, { signal, place }) : startFirstMessage(user, signal);
+});
+
+function startFirstMessage(user, signal) {
   const commands = {
-    new: () => location.assign($("#new-chat").href),
+    new: () => $("#new-chat").click(),
     model: chooseModel,
     help: openHelp,
     remember,
   };
-  startShortcuts({ onSearch: makePalette(commands) });
+  startShortcuts({ onSearch: makePalette(commands, signal), signal });
   new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
-    start: new StartPage().start,
+    start: new StartPage({ signal }).start,
     commands,
   });
 }

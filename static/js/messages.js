@@ -14,16 +14,18 @@ export class Messages {
   #wanted = null; // {id, side}: the version that this tab asked for, and the button that it pressed
 
   /** `url`: of the conversation's items. */
-  constructor({ transcript, url }) {
+  constructor({ transcript, url, signal }) {
     Object.assign(this, { transcript, url });
-    document.addEventListener("click", (event) => {
-      const button = event.target.closest?.("article .actions [data-action]");
+    const press = ({ target }) => {
+      const button = target.closest?.("article .actions [data-action]");
       if (button) this.#actions[button.dataset.action]?.(button, button.closest("article"));
-    });
-    document.addEventListener("message-deleted", () => {
+    };
+    const deleted = () => {
       $("#dialog").close();
       announce(gettext("Message deleted"));
-    });
+    };
+    document.addEventListener("click", press, { signal });
+    document.addEventListener("message-deleted", deleted, { signal });
   }
 
   #actions = {

@@ -7,7 +7,7 @@ import { storage } from "./storage.js";
 export const OUTLINE = "outline"; // in the storage: whether it stays open beside the transcript
 
 /** Opens the palette, with words in its box or with what was searched for last. `commands`: {name: (rest, done)}. */
-export function makePalette(commands) {
+export function makePalette(commands, signal) {
   let palette = null;
   const dialog = $("#palette");
   const input = $("input", dialog);
@@ -15,16 +15,15 @@ export function makePalette(commands) {
     const opened = openWith(
       dialog,
       () => import("./palette.js"),
-      ({ Palette }) => (palette ??= new Palette(commands)).begin(words),
+      ({ Palette }) => (palette ??= new Palette(commands, signal)).begin(words),
     );
     input.value = words;
     if (words.endsWith(" ")) input.focus();
     else input.select();
     return opened;
   };
-  document.addEventListener("click", ({ target }) => {
-    if (target.closest?.("[data-action=find]")) open("in:here ");
-  });
+  const press = ({ target }) => target.closest?.("[data-action=find]") && open("in:here ");
+  document.addEventListener("click", press, { signal });
   return () => open();
 }
 
@@ -54,7 +53,8 @@ export function makeOutline(options) {
   let outline = null;
   const have = async () => {
     const module = await load(() => import("./outline.js"));
-    return module && (outline ??= new module.Outline(options));
+    if (!module || options.signal.aborted) return null; // another chat is shown by now
+    return (outline ??= new module.Outline(options));
   };
   if (storage.get(OUTLINE)) have();
   return {

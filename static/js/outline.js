@@ -9,7 +9,7 @@ import { OUTLINE } from "./openers.js";
 import { closeOutside } from "./shell.js";
 import { storage } from "./storage.js";
 
-const BESIDE = matchMedia("(min-width: 75rem)"); // as in chat.css
+const BESIDE = matchMedia("(min-width: 75rem)"); // as in outline.css
 const PATIENCE = 300; // ms: what outdates it comes in groups
 const BELOW_TOP = 80; // px: where a message lies that one went to
 
@@ -18,18 +18,19 @@ export class Outline {
   #timer = 0;
 
   /** `url`: of the conversation's items; `go(number)` shows a message. */
-  constructor({ transcript, url, go }) {
+  constructor({ transcript, url, go, signal }) {
     Object.assign(this, { transcript, url, go });
     this.panel = $("#outline");
     this.body = $("#outline-body");
     this.opener = $("#outline-open");
     this.scroller = transcript.scrolling.scroller;
     closeOutside(this.panel);
-    this.#listen();
+    this.#listen(signal);
     if (storage.get(OUTLINE)) this.#openBeside();
   }
 
-  #listen() {
+  #listen(signal) {
+    signal.addEventListener("abort", () => clearTimeout(this.#timer));
     this.panel.addEventListener("close", () => this.opener.setAttribute("aria-expanded", "false"));
     this.panel.addEventListener("click", (event) => {
       const timeline = event.target.closest(".timeline");
@@ -48,10 +49,11 @@ export class Outline {
     });
     this.body.addEventListener("toggle", () => this.#markSoon(), true);
     this.scroller.addEventListener("scroll", () => this.#markSoon(), { passive: true });
-    BESIDE.addEventListener("change", () => {
+    const resized = () => {
       if (this.panel.open) this.panel.close();
       if (storage.get(OUTLINE)) this.#openBeside();
-    });
+    };
+    BESIDE.addEventListener("change", resized, { signal });
   }
 
   toggle() {

@@ -13,30 +13,31 @@ export class Palette {
   #asking = false; // whether results come that are not shown yet
   #entered = false; // whether the first of them is wanted
 
-  /** `commands`: {name: (rest, done)}, as the message box has them. */
-  constructor(commands) {
+  /** `commands`: {name: (rest, done)}, as the message box has them; those of the chat that ends with `signal`. */
+  constructor(commands, signal) {
     this.dialog = $("#palette");
     this.input = $("input", this.dialog);
     this.list = $("#palette-list");
     this.commands = COMMANDS.filter(({ name }) => commands[name] && name !== "remember"); // needs words
     this.run = (name) => commands[name]("", () => {});
-    this.#listen();
+    this.#listen((place, type, work) => place.addEventListener(type, work, { signal }));
   }
 
-  #listen() {
-    this.input.addEventListener("input", () => {
+  #listen(on) {
+    on(this.input, "input", () => {
       this.#asking = true;
       this.#entered = false;
       this.#draw();
     });
-    this.input.addEventListener("keydown", (event) => this.#key(event));
-    document.addEventListener(
+    on(this.input, "keydown", (event) => this.#key(event));
+    on(
+      document,
       "htmx:afterSwap",
       ({ detail }) =>
         detail.target.id === "palette-found" && this.#arrived(detail.requestConfig.parameters.q),
     );
-    this.dialog.addEventListener("click", (event) => this.#click(event));
-    document.addEventListener("keydown", (event) => {
+    on(this.dialog, "click", (event) => this.#click(event));
+    on(document, "keydown", (event) => {
       if (event.key !== "F3" || !this.#hits.length || $("dialog[open]")) return;
       event.preventDefault();
       this.#step(event.shiftKey ? -1 : 1);

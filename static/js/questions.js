@@ -10,8 +10,8 @@ export class Questions {
   constructor({ send }) {
     this.send = send;
     this.box = $("#questions");
-    document.addEventListener("click", (event) => {
-      const button = event.target.closest?.("#questions [data-action]");
+    this.box.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-action]");
       if (button?.dataset.action === "decide-call") this.#decideCall(button.dataset);
       else if (button)
         this.#decideMemory(button.closest("section").dataset.question, button.dataset);

@@ -6,18 +6,19 @@ import { isSignIn, tooLarge } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { storage } from "./storage.js";
 
-export function startShell(conversationId) {
+export function startShell() {
   startTheme();
   startSidebar();
   startMenus();
   startDialog();
-  markCurrent(conversationId);
-  document.addEventListener("htmx:configRequest", (event) => {
-    event.detail.headers["X-CSRFToken"] = $('meta[name="csrf-token"]').content;
+  markCurrent();
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    detail.headers["X-CSRFToken"] = $('meta[name="csrf-token"]').content;
+    if (detail.elt.closest("#sidebar, #palette")) detail.parameters.current = shownId();
   });
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id !== "sidebar-list") return;
-    markCurrent(conversationId);
+    markCurrent();
     if (event.detail.requestConfig.elt.id === "sidebar-search" && $("#sidebar-search").value)
       announceHits();
   });
@@ -76,7 +77,12 @@ export function refreshSidebar() {
   );
 }
 
-function markCurrent(id) {
+/** The id of the conversation that is shown, "" on the start page. */
+const shownId = () => $("#chat").dataset.conversationId ?? "";
+
+/** Mark in the list what is shown. */
+export function markCurrent() {
+  const id = shownId();
   for (const link of $$("#sidebar-list a[data-conversation-id]")) {
     if (link.dataset.conversationId === id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -124,19 +130,26 @@ function toggleDrawer(open) {
   $(open ? "#sidebar-close" : "#sidebar-open").focus();
 }
 
+const isDrawn = () => $("#sidebar").classList.contains("open");
+
+/** Where the sidebar is a drawer, it goes. */
+export function closeDrawer() {
+  if (isDrawn()) toggleDrawer(false);
+}
+
 function startSidebar() {
   const sidebar = $("#sidebar");
-  const isDrawn = () => sidebar.classList.contains("open");
-  for (const id of ["#sidebar-open", "#sidebar-close", "#sidebar-backdrop"])
-    $(id).addEventListener("click", toggleSidebar);
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest?.("#sidebar-open, #sidebar-close, #sidebar-backdrop")) toggleSidebar();
+  });
   sidebar.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && isDrawn()) toggleDrawer(false);
+    if (event.key === "Escape") closeDrawer();
   });
   // A search hit, perhaps in this conversation.
   sidebar.addEventListener("click", ({ target }) => {
-    if (isDrawn() && target.closest("a[href*='#message-']")) toggleDrawer(false);
+    if (target.closest("a[href*='#message-']")) closeDrawer();
   });
-  narrow.addEventListener("change", () => isDrawn() && toggleDrawer(false));
+  narrow.addEventListener("change", closeDrawer);
 }
 
 function startMenus() {

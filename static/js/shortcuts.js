@@ -4,6 +4,15 @@ import { $, $$, focusOn, make } from "./dom.js";
 import { closeOutside, toggleSidebar } from "./shell.js";
 import { COMMANDS } from "./slash_menu.js";
 
+export function startHelp() {
+  const help = $("#help");
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest?.("[data-action=close-help]")) help.close();
+    if (target.closest?.("[data-action=help]")) openHelp();
+  });
+  closeOutside(help);
+}
+
 export function openHelp() {
   $("#help-commands").replaceChildren(
     ...COMMANDS.flatMap(({ name, hint, text }) => [
@@ -40,23 +49,21 @@ async function goToEnd(go, index) {
  * `onSearch()` opens the palette. `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the
  * ends of a conversation, `onOutline()` its outline.
  */
-export function startShortcuts({ onSearch, onStop = () => false, onHome, onEnd, onOutline }) {
-  const help = $("#help");
-  help.addEventListener("click", (event) => {
-    if (event.target.closest("[data-action=close-help]")) help.close();
-  });
-  closeOutside(help);
-  document.addEventListener(
-    "click",
-    (event) => event.target.closest?.("[data-action=help]") && openHelp(),
-  );
-  document.addEventListener("keydown", (event) => {
+export function startShortcuts({
+  onSearch,
+  onStop = () => false,
+  onHome,
+  onEnd,
+  onOutline,
+  signal,
+}) {
+  const press = (event) => {
     const control = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
     if (event.defaultPrevented || event.isComposing || $(":modal")) return;
     const act = () => {
       if (control && key === "/") openHelp();
-      else if (control && event.shiftKey && key === "o") location.assign($("#new-chat").href);
+      else if (control && event.shiftKey && key === "o") $("#new-chat").click();
       else if (control && event.shiftKey && key === "l" && onOutline) onOutline();
       else if (control && !event.shiftKey && key === "k") onSearch();
       else if (control && !event.shiftKey && key === "b") toggleSidebar();
@@ -72,7 +79,8 @@ export function startShortcuts({ onSearch, onStop = () => false, onHome, onEnd, 
       return true;
     };
     if (act()) event.preventDefault();
-  });
+  };
+  document.addEventListener("keydown", press, { signal });
 }
 
 /** Move the focus to the message before or after; past the last one, back to the message box. */

@@ -25,11 +25,25 @@ export class Socket {
    * resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
    * `onTooLarge()`: the server would not take a frame of that size.
    */
-  constructor(path, { onFrame, onState, onTooLarge, works }) {
-    Object.assign(this, { path, onFrame, onState, onTooLarge, works });
-    addEventListener("online", () => this.#wake());
-    document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
+  constructor(path, { onFrame, onState, onTooLarge, works, signal }) {
+    Object.assign(this, { path, onFrame, onState, onTooLarge, works, signal });
+    addEventListener("online", () => this.#wake(), { signal });
+    document.addEventListener("visibilitychange", () => document.hidden || this.#wake(), {
+      signal,
+    });
+    signal.addEventListener("abort", () => this.#leave());
     this.#open();
+  }
+
+  /** Another chat is shown: nothing is told any more. */
+  #leave() {
+    clearTimeout(this.#timer);
+    this.#stopWaiting();
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
   }
 
   /** Whether a frame went out. */
@@ -60,7 +74,7 @@ export class Socket {
   }
 
   #enter(state) {
-    if (state === this.#state) return;
+    if (state === this.#state || this.signal.aborted) return;
     this.#state = state;
     this.onState(state);
   }

@@ -4,6 +4,7 @@ import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { refreshSidebar } from "./shell.js";
 
 const LONG = 1500; // ms after which a request that waits is explained
 const BUSY = gettext(
@@ -13,8 +14,9 @@ const BUSY = gettext(
 export class StartPage {
   #running = false; // a second press would be a second conversation
 
-  constructor() {
-    addEventListener("pageshow", () => (this.#running = false));
+  constructor({ signal }) {
+    this.signal = signal;
+    addEventListener("pageshow", () => (this.#running = false), { signal });
     $("#starters").addEventListener("submit", (event) => {
       // Its own form is for pages without scripts; here the chosen model counts, and the draft stays.
       event.preventDefault();
@@ -41,8 +43,14 @@ export class StartPage {
       fields.delete("attachments");
     }
     const busy = setTimeout(() => showNotice(BUSY, { info: true }), LONG);
+    this.signal.addEventListener("abort", () => clearTimeout(busy));
     const response = await post(form.action, fields);
     clearTimeout(busy);
+    // Who has gone to another chat meanwhile stays there.
+    if (this.signal.aborted) {
+      refreshSidebar();
+      return response?.status === 201;
+    }
     if (response?.status === 201) {
       location.assign(response.headers.get("Location"));
       return true;

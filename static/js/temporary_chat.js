@@ -5,13 +5,15 @@ import { tabStorage } from "./storage.js";
 
 const KEY = "left-temporary"; // in this tab: the id of the chat that it showed last
 
-/** `id`: of the temporary chat that this page shows, or "". */
-export function startTemporaryChat(id) {
+/** `id`: of the temporary chat that is shown until `signal`, or "". */
+export function startTemporaryChat(id, signal) {
   const left = tabStorage.get(KEY);
   if (id) {
-    // Marked only while the page is left: a tab that is opened from it must not inherit the mark.
-    addEventListener("pagehide", () => tabStorage.set(KEY, id));
-    addEventListener("pageshow", () => tabStorage.set(KEY, "")); // reloaded, or come back to
+    // Marked only while it is left: a tab that is opened from it must not inherit the mark.
+    const mark = () => tabStorage.set(KEY, id);
+    addEventListener("pagehide", mark, { signal });
+    signal.addEventListener("abort", mark);
+    addEventListener("pageshow", () => tabStorage.set(KEY, ""), { signal }); // reloaded, or come back to
   }
   if (!left || left === id) return;
   sendChange([left], "deleted", "1", { keepalive: true }).then(

@@ -10,18 +10,19 @@ import { refreshSidebar } from "./shell.js";
 
 export class Topbar {
   /** `id`, `modelUrl`: of the conversation. */
-  constructor({ id, modelUrl }) {
+  constructor({ id, modelUrl, signal }) {
     Object.assign(this, { id, modelUrl });
     this.title = $("#title");
     this.model = $("#model");
     this.chosen = this.model?.value;
     this.#listenToTitle();
     this.model?.addEventListener("change", () => this.#changeModel());
-    document.addEventListener("click", ({ target }) => {
+    const press = ({ target }) => {
       const button = target.closest?.("[data-action=place]");
       if (button) this.#changePlace(button);
       if (target.closest?.("[data-action=rename]")) this.editTitle();
-    });
+    };
+    document.addEventListener("click", press, { signal });
   }
 
   #listenToTitle() {
@@ -46,7 +47,8 @@ export class Topbar {
 
   /** Show a title; whether it is another one than before. */
   showTitle(title) {
-    if (!title || title === this.title.defaultValue) return false;
+    const isLeft = !this.title.isConnected; // for another chat
+    if (isLeft || !title || title === this.title.defaultValue) return false;
     document.title = `${title} · Everlong`;
     $("#page-title").textContent = title;
     this.title.defaultValue = title;

@@ -28,7 +28,7 @@ export class Transcript {
   );
 
   /** `url`: of the conversation's items. */
-  constructor({ url }) {
+  constructor({ url, signal }) {
     this.log = $("#transcript");
     $("#live-rows").append(this.#typing);
     this.scrolling = new Scrolling({ onLatest: () => this.toBottom() });
@@ -43,6 +43,7 @@ export class Transcript {
     new Days({
       log: this.log,
       keepPlace: (work) => this.change(() => this.paging.keepPlace(work)),
+      signal,
     });
     this.#showEnd();
   }

@@ -17,7 +17,7 @@ export class Tray {
   /** `draftKey`: of those that the draft has. `onChange()` after the files have changed. */
   constructor({ draftKey, form, textarea, onChange }) {
     Object.assign(this, { draftKey, form, textarea, onChange });
-    this.list = $("#tray");
+    this.list = $("#tray", form);
     try {
       this.#files = JSON.parse(storage.get(this.draftKey) ?? "[]");
     } catch {

@@ -9,32 +9,42 @@ const numberOf = (hash) => /^#(?:m|message-)(\d+)$/.exec(hash)?.[1];
 export class Ways {
   #links = null;
 
-  /** `onSwitch(messageId)` shows the branch through a message; whether it did. */
-  constructor({ transcript, onSwitch }) {
-    Object.assign(this, { transcript, onSwitch });
-    document.addEventListener("click", (event) => {
+  /**
+   * `onSwitch(messageId)` shows the branch through a message; whether it did. `place`: where the reader was when they
+   * left this conversation, to which they have come back.
+   */
+  constructor({ transcript, onSwitch, place, signal }) {
+    Object.assign(this, { transcript, onSwitch, signal });
+    const press = (event) => {
       const link = event.target.closest?.("a[href*='#m']");
       const number = link && isHere(link) && numberOf(link.hash);
       if (!number || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.#have().then((links) => links?.follow(link, number));
-    });
+    };
+    document.addEventListener("click", press, { signal });
     transcript.log.addEventListener("click", ({ target }) => {
       const button = target.closest("[data-action=to-summary]");
       const { number } = button?.closest("article").dataset ?? {};
       if (button) this.#have().then((links) => links?.goToStatementOn(number));
     });
     // Back and Forward, and an address that was changed by hand.
-    addEventListener("popstate", ({ state }) => {
-      if (state) this.#have().then((links) => links?.goBack(state));
-      else this.#revealAddressed();
-    });
-    this.#revealAddressed();
+    const { pathname } = location;
+    const move = ({ state }) => location.pathname === pathname && this.#come(state);
+    addEventListener("popstate", move, { signal });
+    this.#come(place);
+  }
+
+  /** To a place that was left, or to the message that the address names. */
+  #come(place) {
+    if (place) this.#have().then((links) => links?.goBack(place));
+    else this.#revealAddressed();
   }
 
   async #have() {
     const module = await load(() => import("./message_links.js"));
-    return module && (this.#links ??= new module.MessageLinks(this));
+    if (!module || this.signal.aborted) return null; // another chat is shown by now
+    return (this.#links ??= new module.MessageLinks(this));
   }
 
   #revealAddressed() {

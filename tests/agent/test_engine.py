@@ -48,7 +48,8 @@ OUTCOMES: dict[str, Callable[[], Reply]] = {
     "empty": lambda: replied(),
     "no headings": lambda: replied(text("They talked.")),
     "a tool call": lambda: replied(call("x"), stop_reason="tool_use"),
-    "far too long": lambda: replied(text(SUMMARY + "\n- blah blah" * 4_000)),
+    # In few bullets: the audit looks at each, which would be most of what the test costs.
+    "far too long": lambda: replied(text(SUMMARY + f"\n- {'blah ' * 24}" * 400)),
     "refusal": lambda: replied(stop_reason="refusal"),
     "too long": refused("too_long"),
     "overloaded": refused("overloaded"),

@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
+from tests.support.launcher import LaunchedProcess, Program
 from tests.support.patience import PATIENCE
 from tests.support.services import PostgresServer, free_port
 
@@ -25,8 +27,31 @@ call_command("collectstatic", interactive=False, verbosity=0)
 """
 
 
+# The socket of a launcher, where `make test` has started one: see `tests.support.launcher`.
+launcher: Path | None = None
+
+
 class ProcessFailed(Exception):
     """A process ended or stayed silent; the message carries the end of its log."""
+
+
+def start_process(
+    arguments: list[str], environment: dict[str, str], output: IO[bytes]
+) -> "subprocess.Popen[bytes] | LaunchedProcess":
+    """In the checkout, in a session of its own; Python's through the launcher, if there is one."""
+    if launcher and arguments[0] == sys.executable:
+        return LaunchedProcess(
+            launcher, Program(arguments[1:], str(ROOT), environment), output.fileno()
+        )
+    return subprocess.Popen(
+        arguments,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
 
 
 class LoggedProcess:
@@ -42,21 +67,13 @@ class LoggedProcess:
         self.arguments = arguments
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
         self.log_path = directory / f"{self.name}-{free_port()}.log"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | LaunchedProcess | None = None
         self._before = 0  # characters of the log that earlier starts have written
 
     def start(self) -> Self:
         self._before = len(self.log)
         with self.log_path.open("ab") as output:
-            self.process = subprocess.Popen(
-                self.arguments,
-                cwd=ROOT,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            self.process = start_process(self.arguments, self.environment, output)
         return self
 
     @property
@@ -194,13 +211,10 @@ def migrate_fresh(postgres: PostgresServer) -> str:
 
 def manage(environment: dict[str, str], *arguments: str) -> None:
     """Run a management command. Raises ProcessFailed with its output."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments, "--verbosity", "0"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ProcessFailed(f"manage.py {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+    command = [sys.executable, "manage.py", *arguments, "--verbosity", "0"]
+    with tempfile.TemporaryFile() as output:
+        status = start_process(command, environment, output).wait()
+        output.seek(0)
+        said = output.read().decode(errors="replace")
+    if status:
+        raise ProcessFailed(f"manage.py {' '.join(arguments)}:\n{said}")

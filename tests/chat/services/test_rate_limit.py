@@ -4,6 +4,7 @@ import json
 from typing import Any, get_args
 
 import pytest
+from django.db import connection
 from django.test import AsyncClient
 
 from accounts.models import User
@@ -45,6 +46,16 @@ FRAMES: dict[str, dict[str, Any]] = {
 }
 
 
+def all_rows() -> list[list[tuple[Any, ...]]]:
+    """What is stored, table by table."""
+    with connection.cursor() as cursor:
+        rows = []
+        for table in sorted(connection.introspection.table_names()):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
+            rows.append(cursor.fetchall())
+    return rows
+
+
 class Site:
     """What every entry needs to begin a turn: an administrator's long conversation whose summary
     can be written again, whose last answer can be retried, and that a smaller model cannot take."""
@@ -65,6 +76,7 @@ class Site:
         last = self.talk.messages.order_by("-position")[:1].get()
         change_messages(Message.objects.filter(pk=last.pk), status=Message.Status.INTERRUPTED)
         self.messages = list(self.talk.messages.order_by("position")[4:6])
+        self._rows = all_rows()
 
     def path(self, template: str, message: int) -> str:
         """An address with what it names; the message is the person's (0) or the model's (1)."""
@@ -82,6 +94,10 @@ class Site:
         turns = Turn.objects.filter(conversation__owner=self.user).exclude(owner=OWNER)
         again = self.talk.compactions.filter(trigger=Trigger.REWRITE)
         return turns.exists() or again.exists()
+
+    def has_changed(self) -> bool:
+        """Whether anything at all is stored in another way since it was made."""
+        return all_rows() != self._rows
 
     @property
     def form(self) -> dict[str, Any]:
@@ -105,8 +121,8 @@ async def starting(chat: Chat) -> tuple[set[str], set[str]]:
                 limited.add(name)
             if await in_db(site.has_begun):
                 begun.add(name)
-            if method == "post" and response.status_code < 400:
-                site = await in_db(Site)  # nobody knows what this one has changed
+            if method == "post" and response.status_code < 400 and await in_db(site.has_changed):
+                site = await in_db(Site)
     return begun, limited
 
 

@@ -47,9 +47,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from running(tmp_path_factory.mktemp("mcp"))
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> Iterator[str]:
-    yield from running(tmp_path, "broken")
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from running(tmp_path_factory.mktemp("mcp"), "broken")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import AsyncClient, Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -24,6 +25,7 @@ from tests.chat.factories import (
     add_messages,
     make_compaction,
     make_conversation,
+    make_conversations,
     make_profile,
     make_provider,
     make_turn,
@@ -85,6 +87,34 @@ def test_a_page_has_the_newest_messages_and_the_way_to_earlier_ones(
         page = client.get(match[1].decode())
         seen = shown(page.content) + seen
     assert seen == list(range(1, 76))
+
+
+@pytest.mark.parametrize("path", ["/", "a conversation"])
+def test_a_script_that_goes_to_another_chat_gets_the_chat_alone(
+    client: Client, user: User, conversation: Conversation, path: str
+) -> None:
+    make_conversations(user, 20)
+    address = conversation.get_absolute_url() if path == "a conversation" else path
+    script = {"HX-Request": "true"}
+    with CaptureQueriesContext(connection) as of_page:
+        page = client.get(address)
+    with CaptureQueriesContext(connection) as of_chat:
+        chat = client.get(address, headers=script)
+    html = chat.content.decode().strip()
+    assert html.startswith("<main")
+    assert html.endswith("</main>")
+    assert 'id="composer"' in html
+    assert 'id="sidebar"' not in html
+    without_token = re.compile(r'(name="csrfmiddlewaretoken" value=")\w+')
+    assert without_token.sub(r"\1", html) in without_token.sub(r"\1", page.content.decode())
+    assert len(of_chat) < len(of_page)
+    for response in page, chat:
+        assert "HX-Request" in response["Vary"]
+    stranger = Client()
+    stranger.force_login(make_user())
+    if path != "/":
+        assert stranger.get(address, headers=script).status_code == 404
+    assert Client().get(address, headers=script)["location"].startswith("/account/login/")
 
 
 def test_messages_after_a_position_come_with_their_divider(client: Client, user: User) -> None:

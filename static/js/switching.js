@@ -1,0 +1,114 @@
+// From one chat to another: only #chat is another one. The list with its place and its search, and what is open
+// beside it, stay as they are.
+
+import { $, $$, announce, parse } from "./dom.js";
+import { gettext } from "./gettext.js";
+import { request } from "./http.js";
+import { showNotice } from "./notice.js";
+import { closeDrawer, markCurrent, refreshSidebar } from "./shell.js";
+
+const CHAT = /^\/(c\/[0-9a-f-]{36}\/)?$/; // the paths of pages with a chat
+
+const addressOf = ({ pathname, search }) => pathname + search;
+
+class Switching {
+  #wanted = 0; // counts: of several that were asked for the last one is shown
+  #over = new AbortController(); // of the chat that is shown
+  #chat;
+
+  constructor(start) {
+    this.start = start;
+    this.shown = addressOf(location);
+    this.#chat = start(this.#over.signal);
+    document.addEventListener("click", (event) => this.#click(event));
+    // Within one chat Back and Forward are a matter of ways.js.
+    addEventListener("popstate", ({ state }) => {
+      if (addressOf(location) !== this.shown) return this.#comeBack(state);
+      this.#wanted += 1; // what was asked for before is not wanted any more
+      $("#chat").ariaBusy = null;
+    });
+  }
+
+  #click(event) {
+    const link = event.target.closest?.("a[href]:not([target], [download])");
+    if (!link || link.host !== location.host || !CHAT.test(link.pathname)) return;
+    if (link.hash && addressOf(link) === this.shown) return; // to a message of this chat
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+      return;
+    event.preventDefault();
+    this.#go(new URL(link.href));
+  }
+
+  /** A link was pressed. */
+  async #go(url) {
+    const { fresh, status } = await this.#load(url);
+    if (!fresh) return this.#explain(status, url);
+    if (addressOf(location) === this.shown) this.#keepPlace();
+    if (addressOf(location) !== addressOf(url)) history.pushState(null, "", addressOf(url));
+    this.#show(fresh);
+    if (url.hash) location.replace(url.hash); // reveals the message
+  }
+
+  /** Back will lead to where the reader is now. */
+  #keepPlace() {
+    const place = this.#chat?.place();
+    history.replaceState(place?.end ? null : place, "");
+  }
+
+  /** The address is another one already, and `place` where its chat was left. */
+  async #comeBack(place) {
+    const { fresh, status } = await this.#load(location);
+    if (fresh) this.#show(fresh, place);
+    else if (status !== "superseded") location.reload(); // the browser tells what is wrong
+  }
+
+  /** {fresh}: the chat of that address, or {status} of the answer, 0 for none. */
+  async #load({ pathname, search }) {
+    const mine = (this.#wanted += 1);
+    const chat = $("#chat");
+    chat.ariaBusy = "true";
+    const headers = { "HX-Request": "true" }; // without the list
+    const response = await request(pathname + search, { headers }).catch(() => null);
+    const html = response?.ok ? await response.text().catch(() => "") : "";
+    if (mine !== this.#wanted) return { status: "superseded" };
+    chat.ariaBusy = null;
+    const fresh = html && parse(html);
+    // After an update of the server its chats need another script; and somebody else may have signed in.
+    const { script, user } = chat.dataset;
+    const fits = fresh && fresh.dataset.script === script && fresh.dataset.user === user;
+    return fits ? { fresh } : { status: response?.status ?? 0 };
+  }
+
+  #explain(status, url) {
+    closeDrawer();
+    if (status === 404) {
+      showNotice(gettext("This conversation no longer exists."));
+      refreshSidebar();
+    } else if (status === 0) {
+      const words = gettext("The server cannot be reached, so this chat stays. Try again.");
+      showNotice(words);
+    } else if (status !== "superseded" && status !== 401) location.assign(url);
+  }
+
+  #show(fresh, place = null) {
+    this.shown = addressOf(location);
+    this.#over.abort();
+    this.#over = new AbortController();
+    for (const dialog of $$("body > dialog[open]")) dialog.close();
+    $("#chat").replaceWith(fresh);
+    window.htmx?.process(fresh);
+    const title = $("#page-title")?.textContent;
+    document.title = title ? `${title} · Everlong` : "Everlong";
+    markCurrent();
+    closeDrawer();
+    this.#chat = this.start(this.#over.signal, place);
+    announce(document.title);
+  }
+}
+
+/**
+ * Start the chat of the page, and each one that takes its place. `start(signal, place)` starts what belongs to #chat;
+ * whatever it hangs on something outside of #chat (the document, the window, a timer, a socket) ends with `signal`.
+ * `place`: where its reader left it. It returns something with `place()`, or nothing.
+ */
+export const startSwitching = (start) => new Switching(start);
