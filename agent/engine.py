@@ -18,18 +18,19 @@ from agent.compaction.plan import (
     plan_compaction,
     render_chapters,
 )
-from agent.compaction.policy import ContextLoad, Extent, Policy, Trigger, find_trigger
+from agent.compaction.policy import BACKGROUND, ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
-from agent.context.request import find_long_pause
+from agent.context.request import CACHE_SECONDS, find_long_pause
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens, Usage
 from agent.tokens import Limits, TokenCounter, is_believable
 
-# Before the cache expires, with time left to write a summary on it.
-PAUSE_MARGIN_SECONDS = 30.0
+# Before the cache expires, so that a summary and its correction are there when it does. One that
+# comes later is used with all that was written meanwhile, and the cold turn writes the old prefix.
+PAUSE_MARGIN_SECONDS = 180.0
 
 
 # --- The meter ------------------------------------------------------------------------------------
@@ -203,11 +204,13 @@ def _swaps(
     metered: MeteredContext, policy: Policy, situation: Situation, trigger: Trigger | None
 ) -> bool:
     """Whether a prepared summary becomes current: where one is due; and where it was made in a
-    pause which outlived the cache, so that the new prefix costs no more than the old one would."""
+    pause and one would soon be due, or the pause outlived the cache, so that the new prefix costs
+    no more than the old one would."""
     if trigger:
         return situation.find_prepared() is not None
+    near = metered.used >= policy.near_tokens(metered.limits)
     cold = metered.used >= policy.idle_tokens(metered.limits) and not situation.warm
-    return cold and situation.find_prepared() == Trigger.IDLE
+    return (near or cold) and situation.find_prepared() == Trigger.IDLE
 
 
 def _pruning(
@@ -228,7 +231,7 @@ def _pruning(
         context.limits,
         counter,
         uncached=not situation.warm,
-        keep_tokens=0 if trigger else min(policy.keep_recent_tokens, context.limits.budget // 5),
+        keep_tokens=0 if trigger else policy.tail_tokens(context.limits),
     )
 
 
@@ -274,6 +277,8 @@ def find_pause_to_use(
     outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
     large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
     returned = find_long_pause(pauses) is not None
+    if used >= policy.near_tokens(limits):
+        cached = CACHE_SECONDS["5m"]
     return cached - PAUSE_MARGIN_SECONDS if policy.enabled and large and returned else None
 
 
@@ -287,16 +292,21 @@ def plan_next(
     extent: Extent = Extent.THOROUGH,
 ) -> Plan | None:
     """What a compaction would summarise and keep now, of that `extent` where a person asks for it;
-    None: too little to summarise."""
+    None: too little to summarise. One that is prepared is used at the trigger: until then its kept
+    tail grows."""
     context = metered.context
+    coming = 0
+    if trigger == Trigger.PREPARED:
+        coming = policy.coming_tokens(context.limits, metered.used)
     return plan_compaction(
         context.messages,
         policy,
         context.limits,
         fixed=metered.size.fixed,
         first=find_protected_first(context, policy),
-        trigger=trigger,
+        trigger=Trigger.AUTO if trigger in BACKGROUND else trigger,
         extent=extent,
+        coming=coming,
     )
 
 

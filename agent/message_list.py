@@ -66,3 +66,14 @@ class MessageList(tuple[Message, ...]):
         longer = MessageList((*self, message))
         longer.facts = self.facts.go_on([message])
         return longer
+
+
+def begin_within_turn(messages: Sequence[Message]) -> bool:
+    """Whether messages begin with the rounds of a turn whose prompt comes before them, or hold no
+    prompt at all. Their prompt is sent with them for as long as they are: the prompt cache holds
+    what comes after it."""
+    first = next((message for message in messages if message.blocks), None)
+    if first is None:
+        return False
+    calls = first.role == "assistant" and any(b["type"] == "tool_use" for b in first.blocks)
+    return calls or not any(message.is_prompt for message in messages)

@@ -38,6 +38,7 @@ MODEL = "claude-sonnet-5-5"
 WINDOW, MAX_OUTPUT, BUDGET = 1_000_000, 128_000, 200_000
 # What is kept is examined where most is compacted: in a window no larger than its budget.
 SMALL_WINDOW = 75_000
+PARTS = ("long", "kept", "agent")  # what can be replayed by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,23 @@ def run(setting: Setting, report: Report, workers: int) -> None:
     report_session(report, setting)
 
 
+def run_part(setting: Setting, report: Report, part: str) -> None:
+    """One of the replays by itself, here."""
+    conversations = setting.conversations
+    if part == "long":
+        long = chain(conversations, setting.turns)
+        played = [play(setting, long)]
+        report_cost(report, setting, played[0], long)
+        report_safety(report, played)
+    elif part == "kept":
+        played = [play(setting, each, small=True, examined=True) for each in conversations]
+        report_keeping(report, [p.kept for p in played if p.kept], sum(p.planted for p in played))
+        report_plain(report, [play_plain(setting, each) for each in conversations])
+        report_safety(report, played)
+    else:
+        report_session(report, setting)
+
+
 def built_in_prices() -> Prices:
     """The model's prices, from the product's table."""
     from chat.queries.model_profiles import BUILT_IN, CACHE_WRITE
@@ -234,6 +252,7 @@ def main() -> None:
     parser.add_argument("--agent-turns", type=int, default=60, help="of the work with tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", choices=PARTS, help="one of the replays")
     options = parser.parse_args()
     from bench.serving import load_django_site
 
@@ -249,7 +268,10 @@ def main() -> None:
             options.agent_turns,
         )
         report = Report("Compaction")
-        run(setting, report, options.workers)
+        if options.only:
+            run_part(setting, report, options.only)
+        else:
+            run(setting, report, options.workers)
         report.print_table()
 
 

@@ -3,7 +3,7 @@ on. A tenth of what it costs to have the whole record written again, and sooner 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from agent.compaction.choice import THINKING_TOKENS, does_text_fit
@@ -17,12 +17,15 @@ from agent.context.history import text_block
 from agent.context.request import Request
 from agent.messages import Message, plain_text
 from agent.model.reply import Reply
+from agent.search.excerpts import make_excerpt
+from agent.search.lexical import parse_query
 
 # Beyond either, the whole record is asked for again: then little of it is good, or reading it from
 # the prompt cache costs no more.
 MOST_STATEMENTS = 20
 MOST_TOKENS = 20_000
 MOST_PLACES = 2  # messages that are shown for what a statement's own messages lack
+PASSAGE = 800  # characters that are shown of a message for each
 LINE_TOKENS = 150  # of a corrected statement
 
 INSTRUCTION = """\
@@ -53,11 +56,14 @@ def plan_correction(
     """The request to correct single statements; None where the whole should be written again."""
     if not mistakes or len(mistakes) > MOST_STATEMENTS:
         return None
-    shown = _find_places(mistakes, messages)
-    if not shown:
+    places = _find_places(mistakes, messages)
+    if not places:
         return None
     listed = "\n".join(defuse(f"{n}. {mistake}") for n, mistake in enumerate(mistakes, 1))
-    transcript = "\n\n".join(map(serialise, shown))
+    shown = (
+        _show(message, places[message.number]) for message in messages if message.number in places
+    )
+    transcript = "\n\n".join(shown)
     text = (
         f"<transcript>\n{transcript}\n</transcript>\n\n<statements>\n{listed}\n</statements>\n\n"
         "Correct these statements now."
@@ -75,19 +81,34 @@ def plan_correction(
     return Correction(mistakes, request) if fits else None
 
 
-def _find_places(mistakes: Sequence[Mistake], messages: Sequence[Message]) -> list[Message]:
-    """The messages that the statements cite, and the first that have what those lack."""
+def _find_places(
+    mistakes: Sequence[Mistake], messages: Sequence[Message]
+) -> Mapping[int, Sequence[str]]:
+    """The messages that the statements cite, and the first that have what those lack, by their
+    numbers; with each what it was chosen for."""
     texts = {message.number: plain_text(message.blocks) for message in messages}
-    shown: set[int] = set()
+    found: dict[int, list[str]] = {}
     for statement, _ in mistakes:
         cited = [number for number in find_citations(statement) if number in texts]
-        shown.update(cited)
-        values, exact = find_claims(clean(strip_citations(statement)))
+        said = strip_citations(statement)
+        for number in cited:
+            found.setdefault(number, []).append(said)
+        values, exact = find_claims(clean(said))
         for claim in [*(value.text for value in values), *exact]:
             if not any(claim in texts[number] for number in cited):
-                places = [number for number, text in texts.items() if claim in text]
-                shown.update(places[:MOST_PLACES])
-    return [message for message in messages if message.number in shown]
+                having = [number for number, text in texts.items() if claim in text]
+                for number in having[:MOST_PLACES]:
+                    found.setdefault(number, []).append(claim)
+    return found
+
+
+def _show(message: Message, wanted: Sequence[str]) -> str:
+    """A message, or the parts of a long one that have most to do with what is wanted."""
+    text = plain_text(message.blocks)
+    if len(text) <= PASSAGE:
+        return serialise(message)
+    parts = (str(make_excerpt(text, parse_query(each), PASSAGE)) for each in wanted)
+    return serialise(replace(message, blocks=[text_block("\n".join(dict.fromkeys(parts)))]))
 
 
 def apply_correction(text: str, correction: Correction, reply: Reply) -> str:
@@ -95,7 +116,10 @@ def apply_correction(text: str, correction: Correction, reply: Reply) -> str:
     said = "\n".join(block["text"] for block in reply.blocks if block["type"] == "text")
     answers: Mapping[int, str] = {int(n): line.strip() for n, line in _ANSWER.findall(said)}
     for number, (statement, _) in enumerate(correction.mistakes, 1):
-        if line := BULLET.sub("", answers.get(number, ""), count=1):
+        line = answers.get(number, "")
+        if own := BULLET.match(line):
+            line = line[own.end() :]
+        if line:
             bullet = BULLET.match(statement)
             text = text.replace(statement, f"{bullet[0] if bullet else ''}{line}", 1)
     return text

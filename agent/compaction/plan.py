@@ -10,6 +10,7 @@ from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
 from agent.context.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
+from agent.message_list import begin_within_turn
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
 
@@ -35,6 +36,7 @@ def plan_compaction(
     first: Message | None = None,
     trigger: Trigger = Trigger.AUTO,
     extent: Extent = Extent.THOROUGH,
+    coming: int = 0,
 ) -> Plan | None:
     """Cut the messages after the current summary into those to summarise and the kept tail.
 
@@ -43,16 +45,17 @@ def plan_compaction(
     `keep_recent_tokens` while the context stays under its target; asked for by a person, at most
     the share of its `extent`. Where code can see that a topic begins in its older half, it begins
     there. One that is not automatic and would find nothing keeps the last exchange only. Where the
-    number of messages is limited, half of that are kept at most.
+    number of messages is limited, half of that are kept at most. `coming`: tokens that will come
+    before the plan is carried out, and count as kept.
     The cut never separates a tool call from its result. Where a long turn of tool rounds alone is
     too large, only its newest rounds are kept. None: fewer than two messages to summarise, not
     counting those of which nothing is sent.
     """
-    room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits)
+    room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits) - coming
     if first:
         room -= count_sent_tokens(first, limits)
     most = policy.tail_messages()
-    keep_tokens = min(policy.keep_recent_tokens, limits.budget // 5)
+    keep_tokens = policy.tail_tokens(limits) - coming
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
     elif trigger == Trigger.MANUAL:
@@ -63,7 +66,7 @@ def plan_compaction(
     else:
         keep = policy.keep_recent_messages
         cut = _start_of_tail(messages, limits, keep, keep_tokens, room, most)
-        cut = _start_of_topic(messages, limits, cut, keep)
+        cut = _start_of_topic(messages, limits, cut, keep, coming)
     if cut < 2 and trigger != Trigger.AUTO:
         cut = _start_of_tail(messages, limits, 0, 0, 0, most)
     if sum_sent_tokens(messages[cut:], limits) > room or len(messages) - cut > most:
@@ -109,8 +112,8 @@ def render_chapters(
 
 
 def find_running_prompt(context: Context, done: Plan) -> Message | None:
-    """What the running turn answers, where only rounds of that turn are kept."""
-    if any(message.is_prompt for message in done.keep):
+    """What the turn answers of which only rounds are kept."""
+    if done.keep and not begin_within_turn(done.keep):
         return None
     return next((m for m in reversed(done.summarise) if m.is_prompt), context.prompt)
 
@@ -142,13 +145,13 @@ def _start_of_tail(
 
 
 def _start_of_topic(
-    messages: Sequence[Message], limits: Limits, cut: int, keep_messages: int
+    messages: Sequence[Message], limits: Limits, cut: int, keep_messages: int, coming: int = 0
 ) -> int:
-    """A later cut, where a topic begins and so many messages and half of the tokens stay; else the
-    same."""
+    """A later cut, where a topic begins and so many messages and half of the tokens stay, those
+    that are `coming` included; else the same."""
     if cut < 2:
         return cut
-    least = sum_sent_tokens(messages[cut:], limits) / 2
+    least = (sum_sent_tokens(messages[cut:], limits) + coming) / 2 - coming
     last = max(cut, len(messages) - keep_messages)
     places: list[int] = []
     kept = 0

@@ -101,6 +101,13 @@ WAITING_RATIO = 1.1
 # Of the trigger: with less room above it, as where the budget is the window, a summary is prepared
 # that much before it, though not before the second, so that it is there in time.
 PREPARE_ROOM, PREPARE_FROM = 0.25, 0.85
+# Of the kept tail: so many tokens before the trigger a summary is prepared, with a tail that is as
+# much shorter, so that it is used at the trigger and its tail is then as long as it should be.
+PREPARE_LEAD = 0.25
+# Of the kept tail: what a preparation counts on at most to come before it is used.
+MOST_COMING = 0.5
+# Of the trigger: from here on any pause is used for the summary that is soon due.
+NEAR = 0.875
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +140,9 @@ class Policy:
     # Somebody waits for at most so long; then the extract. 0: as long as it takes.
     deadline_seconds: float = 60.0
 
-    # Of the trigger: summarise in the background from here on; 0: off. Not before the trigger: the
-    # tail of an earlier summary has grown by the time it is used, and is written to the cache and
-    # read with each turn (from 0.85 on, a turn cost 7 % more).
+    # Of the trigger: summarise in the background from here on, at the latest from `PREPARE_LEAD`
+    # before it; 0: off. Much earlier, the tail has grown by the time the summary is used, and is
+    # written to the cache and read with each turn (from 0.85 on, a turn cost 7 % more).
     prepare_ratio: float = 1.0
     idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
     # Tokens that a day's preparations may take, in budgets of the context; 0: no limit.
@@ -159,6 +166,15 @@ class Policy:
         """Context tokens from which a number of tool rounds compacts."""
         return min(self.iterations_minimum, limits.budget // 10)
 
+    def tail_tokens(self, limits: Limits) -> int:
+        """Tokens of the newest messages that a compaction keeps."""
+        return min(self.keep_recent_tokens, limits.budget // 5)
+
+    def coming_tokens(self, limits: Limits, used: int) -> int:
+        """Tokens that come before a summary that is prepared at `used` is swapped in."""
+        most = int(MOST_COMING * self.tail_tokens(limits))
+        return min(most, max(0, self.trigger_tokens(limits) - used))
+
     def tail_messages(self) -> float:
         """How many messages a compaction keeps at most, where their number is limited."""
         return TARGET_OF_TRIGGER * self.max_messages or inf
@@ -167,7 +183,8 @@ class Policy:
         """Context tokens at which the next summary is prepared."""
         trigger = self.trigger_tokens(limits)
         in_time = max(PREPARE_FROM * trigger, limits.prompt_limit - PREPARE_ROOM * trigger)
-        return int(min(self.prepare_ratio * trigger, in_time))
+        before = trigger - PREPARE_LEAD * self.tail_tokens(limits)
+        return int(min(self.prepare_ratio * trigger, before, in_time))
 
     def waiting_tokens(self, limits: Limits) -> int:
         """Context tokens from which a turn waits for a summary that nobody prepares yet."""
@@ -179,6 +196,10 @@ class Policy:
     def prepare_messages(self) -> float:
         """How many messages sent word for word have the next summary prepared."""
         return min(self.prepare_ratio, PREPARE_FROM) * self.max_messages or inf
+
+    def near_tokens(self, limits: Limits) -> int:
+        """Context tokens from which any pause is used for the summary that is soon due."""
+        return int(NEAR * self.trigger_tokens(limits))
 
     def idle_tokens(self, limits: Limits) -> int:
         """Context tokens from which a pause is used for a summary."""

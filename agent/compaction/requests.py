@@ -30,7 +30,7 @@ from agent.tokens import Factor, TokenCounter
 # English has about three quarters of a word a token; headings and numbers take the rest.
 WORDS_PER_TOKEN = 0.6
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
-OUTLINE_CHARACTERS = 80
+OUTLINE_CHARACTERS = 48
 MESSAGE_CHARACTERS = 100_000
 NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 

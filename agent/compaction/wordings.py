@@ -7,8 +7,6 @@ not matched is not pinned, so each rule asks for an imperative or for the first 
 
 import re
 
-from agent.patterns import compile_later
-
 # Where a clause begins: at the sentence's start, or after a mark or a polite word.
 _C = r"""(?:^|[.!?;,:，、；：،؛]\s*|\b(?:please|and|but|so|also|then|remember|note|por\ favor|y|e
   |et
@@ -44,7 +42,7 @@ _ENGLISH = rf"""
 """
 
 # People say this within questions too.
-_ENGLISH_PREFERENCE = compile_later(
+_ENGLISH_PREFERENCE = re.compile(
     r"""
     \bI(?:['’]d|\ would)?(?:\ really|\ strongly|\ always|\ generally|\ usually)?\ prefer\b
     | \bmy\ (?:preference|rule|policy|style\ guide)\b | \bI\ (?:hate|can['’]t\ stand|insist)\b
@@ -214,7 +212,7 @@ _ARABIC = rf"""
 """
 
 _RULES = [
-    compile_later(f"(?:{rule})", re.I | re.X | re.M)
+    re.compile(f"(?:{rule})", re.I | re.X | re.M)
     for rule in (
         _ENGLISH,
         _SPANISH,
@@ -228,13 +226,11 @@ _RULES = [
         _ARABIC,
     )
 ]
-_QUESTION = compile_later(r"[?？؟]\s*$")
-_POLITE = compile_later(r"^(?:can|could|would|will) you\b", re.I)  # an order in a question's form
-_LAST_CLAUSE = compile_later(r"(?:^|[,;:，；：،؛–—])[^,;:，；：،؛–—]*$")
-_ALEF = compile_later("[أإآٱ]")
-_VOWELS = compile_later(
-    "[\u064b-\u0650\u0652\u0640]"
-)  # not the doubling: it tells “I prefer” apart
+_QUESTION = re.compile(r"[?？؟]\s*$")
+_POLITE = re.compile(r"^(?:can|could|would|will) you\b", re.I)  # an order in a question's form
+_LAST_CLAUSE = re.compile(r"(?:^|[,;:，；：،؛–—])[^,;:，；：،؛–—]*$")
+_ALEF = re.compile("[أإآٱ]")
+_VOWELS = re.compile("[\u064b-\u0650\u0652\u0640]")  # not the doubling: it tells “I prefer” apart
 
 
 def instructs(sentence: str) -> bool:

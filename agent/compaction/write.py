@@ -211,7 +211,7 @@ def verify(
         raise SummaryRejected("it calls a tool instead of being a summary")
     text = "\n\n".join(b["text"] for b in reply.blocks if b["type"] == "text").strip()
     if not text:
-        raise Declined("it is empty")
+        raise SummaryRejected("it is empty")
     found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
     missing = [heading for heading in headings if heading.casefold() not in found]
     # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.

@@ -20,6 +20,7 @@ HOUR_WORTH = 0.3
 
 
 LEAST_THINKING = 1_024  # tokens: the API's least budget for models that take one
+LEAST_REPLY = 2 * LEAST_THINKING  # tokens of a reply that leaves room for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,8 @@ class ReplySettings:
             return {"type": "disabled"}
         if self.thinking == "enabled":
             # Older models want to know how much; too short a reply leaves no room for it.
-            budget = max_tokens // 2
-            enough = budget >= LEAST_THINKING
-            return {"type": "enabled", "budget_tokens": budget} if enough else None
+            enough = max_tokens >= LEAST_REPLY
+            return {"type": "enabled", "budget_tokens": max_tokens // 2} if enough else None
         if self.thinking or show:
             return {"type": "adaptive", "display": "summarized"}
         return None

@@ -14,6 +14,8 @@ from agent.search.lexical import (
     simplify_word,
 )
 
+_IRREGULAR = {"di": "dy", "li": "ly", "ti": "ty"}  # dying and so on, whose stem is that of die
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
@@ -30,44 +32,65 @@ class Excerpt:
 
 def make_excerpt(text: str, query: Query, length: int) -> Excerpt:
     """The `length` characters of a text that hold most of the query's words."""
-    text = compose(text)
-    found = sorted(_found(text, query))
-    start, end = _window(text, found, length)
-    pieces: list[tuple[str, bool]] = []
-    at = start
-    for begin, stop, _ in found:
-        if begin < start or stop > end:
-            continue
-        if begin > at:
-            pieces.append((text[at:begin], False))
-        pieces.append((text[begin:stop], True))
-        at = stop
-    if at < end:
-        pieces.append((text[at:end], False))
-    return Excerpt(pieces, start > 0, end < len(text))
+    return Excerpts(query, length).make(text)
 
 
-def _found(text: str, query: Query) -> Iterator[tuple[int, int, str]]:
-    """Where the query's words stand, as (start, end, token); for a query without words, where its
-    text stands."""
-    if not query.terms:
-        bare = query.literal
-        start = text.find(bare) if bare else -1
-        if start >= 0:
-            yield start, start + len(bare), bare
-        return
-    wanted = {token for term in query.terms for token in term}
-    begun = tuple(token.removesuffix(BEGUN) for token in wanted if token.endswith(BEGUN))
-    initials = {token[0] for token in wanted}
-    for word in set(find_words(text)):
-        # A stem keeps its first letter, and stemming is what takes the time.
-        if word[0].isascii() and len(word) <= LONGEST_TOKEN and word[0].lower() not in initials:
-            continue
-        token = next(filter(wanted.__contains__, fold(word)), None)
-        if token is None and begun and simplify_word(word).startswith(begun):
-            token = begun[0]
-        if token:
-            yield from ((start, start + len(word), token) for start in _places(text, word))
+class Excerpts:
+    """The excerpts of several texts for one query: what was seen to be no word of the query in one
+    text is not looked at in the next."""
+
+    def __init__(self, query: Query, length: int) -> None:
+        self._query, self._length = query, length
+        self._wanted = {token for term in query.terms for token in term}
+        begun = (token for token in self._wanted if token.endswith(BEGUN))
+        self._begun = tuple(token.removesuffix(BEGUN) for token in begun)
+        starts = {token[:2] for token in self._wanted}
+        self._starts = (*starts, *(_IRREGULAR[start] for start in starts & _IRREGULAR.keys()))
+        self._others: set[str] = set()
+
+    def make(self, text: str) -> Excerpt:
+        text = compose(text)
+        found = sorted(self._found(text))
+        start, end = _window(text, found, self._length)
+        pieces: list[tuple[str, bool]] = []
+        at = start
+        for begin, stop, _ in found:
+            if begin < start or stop > end:
+                continue
+            if begin > at:
+                pieces.append((text[at:begin], False))
+            pieces.append((text[begin:stop], True))
+            at = stop
+        if at < end:
+            pieces.append((text[at:end], False))
+        return Excerpt(pieces, start > 0, end < len(text))
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where the query's words stand, as (start, end, token); for a query without words, where
+        its text stands."""
+        if not self._query.terms:
+            bare = self._query.literal
+            start = text.find(bare) if bare else -1
+            if start >= 0:
+                yield start, start + len(bare), bare
+            return
+        for word in set(find_words(text)) - self._others:
+            if token := self._match(word):
+                yield from ((start, start + len(word), token) for start in _places(text, word))
+            else:
+                self._others.add(word)
+
+    def _match(self, word: str) -> str | None:
+        """The token of the query that a word is."""
+        start = word[:2]
+        # A stem begins as its word does, and stemming is what takes the time.
+        known = start.isascii() and len(word) <= LONGEST_TOKEN
+        if known and not start.lower().startswith(self._starts):
+            return None
+        token = next(filter(self._wanted.__contains__, fold(word)), None)
+        if token is None and self._begun and simplify_word(word).startswith(self._begun):
+            return self._begun[0]
+        return token
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.patterns import compile_later
-
 # Alternatives from the most specific to the least; the first that matches at a place counts.
 _PATTERNS = (
     r"https?://[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]",  # URL
@@ -43,12 +41,12 @@ _PATTERNS = (
     r"\b(?:[A-Za-z]{2,}\d+|[A-Za-z]\d{2,}|\d+[A-Za-z]+\d)\w*\b",  # letters and digits: HTML5, 990v5
     r"\b\d[\d,]*(?:\.\d+)?\b",  # number
 )
-_IDENTIFIER = compile_later("|".join(_PATTERNS))
+_IDENTIFIER = re.compile("|".join(_PATTERNS))
 # Chinese, Japanese and Korean write values between characters without a space.
-_CJK = compile_later("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_PROVENANCE = compile_later(r"\[#\d+[^\]]{0,200}\]")
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
 # Base64 and the like, in which each place would be tried to the end.
-_DATA = compile_later(r"[\w.+/@-]{201,}")
+_DATA = re.compile(r"[\w.+/@-]{201,}")
 LONGEST = 200  # characters; longer matches are data, not names
 MOST_INDEXED = 40_000  # characters of one message: what is longer was not typed, and is searched
 WORDS_AROUND = 5

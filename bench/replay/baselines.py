@@ -54,6 +54,7 @@ def _grow(
             read, new = (before, 0) if warm else (0, before)
             spent.summaries += Usage(new, SUMMARY_TOKENS, cache_read_input_tokens=read)
             spent.summary_calls += 1
+            spent.sizes_before.append(before + turn.user)
             before, cached = system + SUMMARY_TOKENS + tail, 0
             spent.sizes_after.append(before)
         prompt = before + turn.user + OVERHEAD

@@ -37,6 +37,7 @@ from agent.engine import (
     trim_if_needed,
     wants_preparation,
 )
+from agent.message_list import begin_within_turn
 from agent.messages import Block, Message, RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
@@ -232,8 +233,8 @@ class Conductor:
 
     @property
     def _prompt(self) -> Message | None:
-        """What the running turn answers, where the summary covers it."""
-        if not self.through or any(m.is_prompt for m in self.messages[self.through :]):
+        """What the kept tail's first turn answers, where the summary covers it."""
+        if not self.through or not begin_within_turn(self.messages[self.through :]):
             return None
         return next((m for m in reversed(self.messages[: self.through]) if m.is_prompt), None)
 
@@ -310,8 +311,7 @@ class Conductor:
     def _write(self, trigger: Trigger) -> Preparation | None:
         """`tasks.compact`: a new state of the summary, there when its calls have been answered."""
         metered = self.metered
-        in_background = trigger in (Trigger.PREPARED, Trigger.IDLE)
-        planned = plan_next(metered, self.policy, Trigger.AUTO if in_background else trigger)
+        planned = plan_next(metered, self.policy, trigger)
         if planned is None:
             return None
         caller = Caller(self.api, self.api.clock.now)
@@ -344,6 +344,7 @@ class Conductor:
     def _commit(self, prepared: Preparation) -> None:
         assert prepared.written
         result, context = prepared.written.result, prepared.written.context
+        self.api.spent.sizes_before.append(self.metered.used)
         self.chapters = result.chapters
         self.summary, self.through = context.summary, context.summary_through
         self._first = self.messages[0] if self.policy.keep_first_message else None

@@ -53,6 +53,10 @@ def report_cost(
         "plain_same_trigger.own_tail": baselines.plain_summary(
             sizes, system, limit, own_tail, ttl="1h"
         ),
+        # Ours uses a pause near the trigger: the same for a plain one.
+        "plain_same_size": baselines.plain_summary(
+            sizes, system, int(ours.before_compaction), tail, ttl="1h"
+        ),
     }
     for name, other in others.items():
         report.add(f"usd_per_turn.{name}", other.dollars(prices) / number, "USD")
@@ -63,6 +67,7 @@ def report_cost(
         ("plain_80_window.hour", None),
         ("plain_same_trigger", 1.0),
         ("plain_same_trigger.own_tail", 1.0),
+        ("plain_same_size", None),
     ):
         ratio = ours.dollars(prices) / others[name].dollars(prices)
         report.add(f"cost_vs.{name}", ratio, "ratio", goal)
@@ -82,7 +87,7 @@ def _report_parts(report: Report, name: str, spent: Spending, prices: Prices, tu
     for part, dollars in spent.list_parts(prices).items():
         report.add(f"{name}.{part}", dollars / turns, "USD")
     report.add(f"{name}.context", spent.context, "tokens")
-    after = sum(spent.sizes_after) / max(1, spent.compactions)
-    report.add(f"{name}.after_compaction", after, "tokens")
+    report.add(f"{name}.before_compaction", spent.before_compaction, "tokens")
+    report.add(f"{name}.after_compaction", spent.after_compaction, "tokens")
     report.add(f"{name}.compactions", spent.compactions, "compactions")
     report.add(f"{name}.summary_calls", spent.summary_calls, "calls")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.compaction.policy import Policy
 from agent.context.assemble import BASE_PROMPT
+from agent.context.request import Ttl
 from agent.messages import Message
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
@@ -24,6 +25,11 @@ MOST_CALLS, RESULT_LINES = 6, (5, 120)
 THOUGHT_WORDS = 120
 PICTURES = 0.1  # of the rounds
 SUMMARY_SECONDS = 90.0
+# Plain summaries: what is cached for how long, and how much of its price ours may have.
+PLAIN: tuple[tuple[str, Ttl, float | None], ...] = (
+    ("plain_same_trigger", "1h", 1.0),
+    ("plain_same_trigger.five_minutes", "5m", None),
+)
 TOOLS = (
     {
         "name": "run",
@@ -92,13 +98,18 @@ def report_session(report: Report, setting: "Setting") -> None:
     system = count_text(BASE_PROMPT) + count_text(str(TOOLS))
     trigger = int(Policy().threshold_ratio * setting.budget)
     requests = _list_requests(conductor)
-    plain = baselines.plain_summary(requests, system, trigger, PEERS_TAIL, ttl="1h").dollars(
-        setting.prices
-    )
-    report.add("agent.usd_per_request.plain_same_trigger", plain / spent.requests, "USD")
-    report.add(
-        "agent.cost_vs.plain_same_trigger", spent.dollars(setting.prices) / plain, "ratio", 1
-    )
+    for name, ttl, goal in PLAIN:
+        plain = baselines.plain_summary(requests, system, trigger, PEERS_TAIL, ttl=ttl)
+        dollars = plain.dollars(setting.prices)
+        report.add(f"agent.usd_per_request.{name}", dollars / spent.requests, "USD")
+        ratio = spent.dollars(setting.prices) / dollars
+        report.add(f"agent.cost_vs.{name}", ratio, "ratio", goal)
+    for name, tokens in (
+        ("context", spent.context),
+        ("before_compaction", spent.before_compaction),
+        ("after_compaction", spent.after_compaction),
+    ):
+        report.add(f"agent.{name}", tokens, "tokens")
     report.add("agent.compactions", tally.compactions, "compactions")
     report.add("agent.compactions.blocking", tally.blocking, "compactions", 0)
     report.add("agent.compactions.blocking_after_large", tally.blocking_after_large, "compactions")

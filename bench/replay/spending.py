@@ -8,13 +8,14 @@ from agent.tokens import Prices
 
 @dataclass
 class Spending:
-    """Tokens of the answers, in so many requests, and of the summaries. `sizes_after`: tokens of
-    the context after each compaction."""
+    """Tokens of the answers, in so many requests, and of the summaries. `sizes_before` and
+    `sizes_after`: tokens of the context before each compaction and after it."""
 
     answers: Usage = Usage()
     summaries: Usage = Usage()
     requests: int = 0
     summary_calls: int = 0
+    sizes_before: list[int] = field(default_factory=list)
     sizes_after: list[int] = field(default_factory=list)
 
     @property
@@ -25,6 +26,15 @@ class Spending:
     def context(self) -> float:
         """Mean tokens of an answer's prompt."""
         return self.answers.prompt / max(1, self.requests)
+
+    @property
+    def before_compaction(self) -> float:
+        """Mean tokens of the context when a summary takes the place of its oldest part."""
+        return sum(self.sizes_before) / max(1, self.compactions)
+
+    @property
+    def after_compaction(self) -> float:
+        return sum(self.sizes_after) / max(1, self.compactions)
 
     def dollars(self, prices: Prices) -> float:
         """US dollars in all."""

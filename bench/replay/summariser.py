@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.compaction.evidence import GOALS
 from agent.compaction.pins import find_pins
+from agent.compaction.requests import OUTLINE_CHARACTERS
 from agent.compaction.skills import INSTRUCTIONS
+from agent.messages import plain_text
 from bench.replay.values import Text
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
@@ -64,8 +67,12 @@ class Summariser:
             headings.remove(INSTRUCTIONS)
             sections.append(f"## {INSTRUCTIONS}\n{named}")
         per_heading = -(-len(lines) // len(headings))
-        for index, heading in enumerate(headings):
-            part = lines[index * per_heading : (index + 1) * per_heading]
+        typed = {f"[#{entry.number}]" for entry in find_entries(body) if entry.role == "user"}
+        for heading in headings:
+            goals = heading.casefold() == GOALS
+            fitting = [line for line in lines if not goals or line.split()[-1] in typed]
+            part = fitting[:per_heading]
+            lines = [line for line in lines if line not in part]
             sections.append(f"## {heading}\n" + ("\n".join(part) or "None."))
         return "\n".join(sections)
 
@@ -116,7 +123,8 @@ class Summariser:
         self, entries: Sequence[SourceMessage], old: Sequence[tuple[str, str]]
     ) -> Iterator[tuple[str, str]]:
         """Sentences with their citations, each once, at most a few hundred."""
-        groups = [[e for e in entries if e.role == role] for role in ("user", "assistant")]
+        typed = [entry for entry in entries if entry.role == "user"]
+        groups = [typed, [entry for entry in entries if entry.role != "user"]]
         seen: set[str] = set()
         for _ in range(400):
             if old and self._dice.random() < FROM_PREVIOUS:
@@ -171,20 +179,26 @@ def split_sentences(text: str) -> list[str]:
     return [
         part[:LONGEST].rsplit(" ", 1)[0] if len(part) > LONGEST else part
         for part in parts
-        if len(part.split()) > 3
+        if len(part.split()) > 3 and not part.startswith("[…")
     ]
 
 
 def find_entries(body: Mapping[str, Any]) -> list[SourceMessage]:
-    """The messages that the summariser reads. After a warm prefix they stand in the request
-    itself; the outline tells which is which by their beginnings."""
+    """The messages that the summariser reads; results of tools have the role "tool". After a warm
+    prefix they stand in the request itself; the outline tells which is which by their
+    beginnings."""
     listed = read_entries(body)
     if "<transcript>" in join_text(messages_of(body)[-1]):
         return listed
-    texts = [b["text"] for m in messages_of(body)[:-1] for b in m["content"] if b["type"] == "text"]
-    whole = {_opening(text): text for text in texts}
+    whole = {}
+    for message in messages_of(body)[:-1]:
+        blocks = message["content"]
+        results = any(block["type"] == "tool_result" for block in blocks)
+        # Several messages in a row of one role are sent as one.
+        for text in (plain_text(blocks), *(plain_text([block]) for block in blocks)):
+            whole[_opening(text)] = "tool" if results else message["role"], text
     return [
-        SourceMessage(e.number, e.role, whole.get(_opening(e.text.rstrip("…")), e.text))
+        SourceMessage(e.number, *whole.get(_opening(e.text.rstrip("…")), (e.role, e.text)))
         for e in listed
     ]
 
@@ -196,4 +210,4 @@ def previous_bullets(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _opening(text: str) -> str:
-    return " ".join(text.split())[:60]
+    return " ".join(text.split())[:OUTLINE_CHARACTERS]

@@ -57,8 +57,12 @@ def find_recent(owner_id: int) -> int:
 
 def load_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUID) -> Candidates:
     """All messages of a conversation."""
-    mine = Conversation.objects.of(owner_id).filter(pk=conversation_id)
-    scope = _visible(mine).order_by("position")
+    # By its id, not as one of a set: so the index has them in order.
+    entries = SearchEntry.objects.filter(
+        conversation=conversation_id, conversation__owner=owner_id, conversation__deleted_at=None
+    )
+    hidden = Message.objects.filter(conversation=conversation_id, active=False)
+    scope = entries.filter(length__gt=0).exclude(message__in=hidden).order_by("position")
     ids, lengths, typed = load_columns(scope, "message_id", "length", "typed")
     found = find_holders(owner_id, terms, min(ids), max(ids)) if ids else {}
     return Candidates(ids, Documents(lengths, typed), _place(ids, found))
@@ -189,9 +193,9 @@ def _visible(conversations: QuerySet[Conversation]) -> QuerySet[SearchEntry]:
 
 def _place(ids: Sequence[int], found: Mapping[Term, Sequence[int]]) -> dict[Term, list[int]]:
     """Where in `ids` the messages stand that hold each term."""
-    place = {message: index for index, message in enumerate(ids)}
+    place = dict(zip(ids, range(len(ids)), strict=True)).get
     return {
-        term: [place[message] for message in messages if message in place]
+        term: [at for at in map(place, messages) if at is not None]
         for term, messages in found.items()
     }
 

@@ -19,7 +19,6 @@ from agent.messages import ApiMessage
 from agent.model.client import Client, Spent, import_sdk
 from agent.model.rules import find_violations
 from agent.model_names import split_name
-from agent.patterns import compile_all
 from agent.tokens import TokenCounter
 from chat import metrics
 from chat.db import in_db, in_db_with_retries
@@ -186,9 +185,7 @@ def get_counter() -> TokenCounter:
 
 
 def load_ahead() -> None:
-    """Load what the first message would otherwise wait for: the SDK, the vocabulary, and the
-    expressions of compactions. More than a second of processor time, so a loop does it in a
-    thread."""
+    """Load what the first message would otherwise wait for: the SDK, and the vocabulary. More than
+    a second of processor time, so a loop does it in a thread."""
     import_sdk()
     _ = get_counter().encoding
-    compile_all()

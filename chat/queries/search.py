@@ -29,12 +29,13 @@ class Hit(NamedTuple):
     turn_id: int | None
     conversation_id: UUID
     title: str
+    left_out: bool
     score: float = 0.0
 
 
 _FIELDS = (
     *("pk", "number", "role", "text", "created_at", "turn"),
-    *("conversation", "conversation__title"),
+    *("conversation", "conversation__title", "left_out"),
 )
 
 

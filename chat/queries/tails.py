@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from agent.message_list import MessageList
+from agent.message_list import MessageList, begin_within_turn
 from agent.messages import Block, RawTokens, RealTokens, Role
 from agent.messages import Message as AgentMessage
 from chat.models import Conversation, Message
@@ -143,7 +143,9 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
         return
     row = Row.of(message)
     new = to_agent_message(row)
-    if tail.through and not (new.is_prompt or tail.prompt or _holds_prompt(tail.messages)):
+    messages = tail.messages.followed_by(new)
+    within = tail.through is not None and begin_within_turn(messages)
+    if within and not tail.prompt:
         return  # what it answers has to be read
     kept_tails.keep(
         conversation.pk,
@@ -151,10 +153,10 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
             tail,
             version=conversation.history_version,
             rows=[*tail.rows, row],
-            messages=tail.messages.followed_by(new),
+            messages=messages,
             pauses=[*tail.pauses, *find_pauses([*tail.rows[-1:], row])],
             weight=tail.weight + _weigh([row]),
-            prompt=None if new.is_prompt else tail.prompt,
+            prompt=tail.prompt if within else None,
         ),
     )
 
@@ -195,7 +197,7 @@ def _make_tail(
     messages = MessageList(map(to_agent_message, rows))
     first = next(map(to_agent_message, first_rows), None)
     prompt = None
-    if through and any(m.blocks for m in messages) and not _holds_prompt(messages):
+    if through and begin_within_turn(messages):
         branch = Message.objects.filter(conversation=conversation, active=True)
         row = find_prompt_before(branch, through[2])
         prompt = to_agent_message(row) if row and not row.left_out else None
@@ -234,10 +236,6 @@ def find_prompt_before(branch: QuerySet[Message], position: int) -> Row | None:
     users = branch.filter(position__lte=position, role=Message.Role.USER)
     last = users.exclude(blocks__0__type="tool_result").order_by("-position")
     return next((Row(*values) for values in last.values_list(*_READ)[:1]), None)
-
-
-def _holds_prompt(messages: Sequence[AgentMessage]) -> bool:
-    return any(message.is_prompt for message in reversed(messages))
 
 
 def _weigh(rows: Sequence[Row]) -> int:

@@ -75,7 +75,7 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
             or is_over_budget(state)
         ):
             return None
-        planned = summaries.plan_for(state)
+        planned = summaries.plan_for(state, trigger)
         if planned is None:
             return None
         compaction = compactions.begin(

@@ -1,6 +1,5 @@
 """`search_history` and `read_messages`: the conversation's originals, for the model."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from agent.context.previews import find_previewed
 from agent.context.pruning import prune_message
 from agent.errors import ToolError
 from agent.search import lexical
-from agent.search.excerpts import make_excerpt
+from agent.search.excerpts import Excerpts
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.attachments import append_file_texts, find_text_file_ids
@@ -45,21 +44,16 @@ def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
     within = None if everywhere else scope.conversation_id
     hits = find_messages(scope.owner_id, query, conversation_id=within, limit=MOST_HITS)
     seen = _in_sight(scope)
-    hidden = _find_left_out(hits)
+    hidden = {hit.message_id for hit in hits if hit.left_out}
     hits = [hit for hit in hits if hit.message_id not in seen | hidden]
     left_out = [f"Something that fits was {LEFT_OUT}: do not ask for it."] if hidden else []
     if not hits and not hidden:
         return "Nothing was found. Try other or fewer words" + (
             "." if everywhere else ", or all_conversations."
         )
-    told = (_told(scope, hit, query) for hit in hits)
+    excerpts = Excerpts(query, EXCERPT)
+    told = (_told(scope, hit, excerpts) for hit in hits)
     return "\n\n".join([*scope.fit(told, SEARCH_TOKENS), *left_out])
-
-
-def _find_left_out(hits: Sequence[Hit]) -> set[int]:
-    """The ids of those whose text is not shown."""
-    rows = Message.objects.filter(pk__in=[hit.message_id for hit in hits], left_out=True)
-    return set(rows.values_list("pk", flat=True))
 
 
 def _in_sight(scope: Scope) -> set[int]:
@@ -84,12 +78,12 @@ def _in_sight(scope: Scope) -> set[int]:
     return seen
 
 
-def _told(scope: Scope, hit: Hit, query: lexical.Query) -> str:
+def _told(scope: Scope, hit: Hit, excerpts: Excerpts) -> str:
     """Number, role, date and, for another conversation, its id; then the excerpt."""
     heading = _heading(scope, hit.conversation_id, hit)
     if hit.conversation_id != scope.conversation_id:
         heading += f", from “{' '.join(hit.title.split()) or 'untitled'}”"
-    return f"{heading}\n{make_excerpt(hit.text, query, EXCERPT)}"
+    return f"{heading}\n{excerpts.make(hit.text)}"
 
 
 def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
+from agent.context.request import LEAST_REPLY
 from chat.models import Conversation, ModelProfile
 from chat.queries.model_profiles import limits_for
 
@@ -72,6 +73,12 @@ class ReplyFields(forms.Form):
         )
         thinking = [("on", gettext("On"), profile.thinking_on)]
         thinking += [("off", gettext("Off"), profile.thinking_off)] if profile.thinking_on else []
+        if profile.thinking_on == "enabled":
+            needs = gettext(
+                "This model needs a longest reply of at least {tokens:,} tokens for it. With a "
+                "shorter one it does not think."
+            ).format(tokens=LEAST_REPLY)
+            self.fields["thinking"].help_text = f"{self.fields['thinking'].help_text} {needs}"
         self._offer("thinking", [by_itself, *((n, words) for n, words, has in thinking if has)])
         if not profile.temperature:
             del self.fields["temperature"]

@@ -23,6 +23,7 @@ from agent.engine import (
     find_pause_to_use,
     meter,
     next_step,
+    plan_next,
     send_or_trim,
     trim_if_needed,
 )
@@ -111,6 +112,10 @@ def step(used: int, policy: Policy = POLICY, made: Context | None = None, **valu
         (100_000, {"ready": Trigger.IDLE}, Send()),
         (100_000, {"ready": Trigger.PREPARED, "warm": False}, Send()),
         (79_999, {"ready": Trigger.IDLE, "warm": False}, Send()),
+        # One that was made in a pause near the trigger is soon due anyway.
+        (139_999, {"ready": Trigger.IDLE}, Send()),
+        (140_000, {"ready": Trigger.IDLE}, Swap()),
+        (159_999, {"ready": Trigger.PREPARED}, Send()),
         # The model's own wish comes first, as it names what to keep.
         (1_000, {"asked": True}, Compact(Trigger.TOOL)),
         (160_000, {"asked": True, "ready": Trigger.PREPARED}, Compact(Trigger.TOOL)),
@@ -319,9 +324,36 @@ def test_what_is_newer_counts_as_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pauses", "expected"), [([], None), ([299.0], None), ([10.0, 301.0, 20.0], 270.0)]
+    ("pauses", "expected"), [([], None), ([299.0], None), ([10.0, 301.0, 20.0], 120.0)]
 )
 def test_a_pause_is_used_where_the_user_came_back_after_one(
     pauses: list[float], expected: float | None
 ) -> None:
+    """In time for a summary, and its correction, to be there when the cache expires."""
     assert find_pause_to_use(100_000, LIMITS, POLICY, pauses=pauses, cached=300.0) == expected
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"), [(79_999, None), (139_999, 3_420.0), (140_000, 120.0)]
+)
+def test_near_the_trigger_a_pause_is_used_though_the_cache_outlives_it(
+    used: int, expected: float | None
+) -> None:
+    pauses = [360.0]
+    assert find_pause_to_use(used, LIMITS, POLICY, pauses=pauses, cached=3_600.0) == expected
+
+
+def test_a_prepared_summary_leaves_room_for_what_comes_until_it_is_used() -> None:
+    """Its tail and what comes until the trigger are together as long as the tail should be. One
+    that is written in a pause is used next."""
+    made = context(*exchanges(100, 1_000))
+
+    def keep(used: int, trigger: Trigger) -> int:
+        planned = plan_next(metered(used, made), POLICY, trigger)
+        assert planned is not None
+        return sum(message.tokens for message in planned.keep)
+
+    assert keep(155_000, Trigger.PREPARED) == 15_000
+    assert keep(161_000, Trigger.PREPARED) == 20_000
+    assert keep(100_000, Trigger.PREPARED) == 10_000, "not everything that is kept is to come"
+    assert keep(155_000, Trigger.IDLE) == keep(155_000, Trigger.AUTO) == 20_000

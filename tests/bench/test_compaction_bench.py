@@ -18,6 +18,7 @@ from bench.replay.api import Prices
 from bench.replay.conductor import Conductor, RememberingCounter
 from bench.replay.conversations import ReplayExchange, chain, make_gaps, read_fixture
 from bench.replay.costs import report_cost, turn_sizes
+from bench.replay.sessions import report_session
 from bench.replay.values import Lookup, Text, find_exact_values
 from bench.report import Report
 from demo.api.tokens import count_text
@@ -106,6 +107,28 @@ def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
     expected = baselines.full_history(turn_sizes(plain, setting.seed), system)
     assert api.spent.dollars(PRICES) == pytest.approx(expected.dollars(PRICES), rel=0.01)
     assert api.spent.summary_calls == 0
+
+
+@pytest.mark.parametrize("part", compaction.PARTS)
+def test_each_replay_can_be_played_by_itself(setting: Setting, part: str) -> None:
+    report = Report("Test")
+    compaction.run_part(replace(setting, turns=60, agent_turns=3), report, part)
+    figures = {metric.metric for metric in report.metrics}
+    expected = {"long": "cost_vs.plain_same_size", "kept": "identifiers.in_prompt"}
+    assert expected.get(part, "agent.cost_vs.plain_same_trigger") in figures
+
+
+def test_work_with_tools_goes_on_as_it_was_also_after_a_compaction_within_a_turn(
+    setting: Setting,
+) -> None:
+    """The prompt of the rounds that are kept is sent with the next turns too."""
+    work = replace(setting, agent_turns=8, budget=40_000, window=200_000)
+    report = Report("Test")
+    report_session(report, work)
+    figures = {metric.metric: metric.value for metric in report.metrics}
+    assert figures["agent.compactions"] > 3
+    assert figures["agent.prefix.unchanged"] == 1
+    assert figures["agent.requests.invalid"] == 0
 
 
 def test_a_plain_summary_is_paid_for_like_ours() -> None:

@@ -90,6 +90,31 @@ def test_a_file_goes_with_a_message_and_a_search_finds_it(
     window.until("!document.querySelector('#palette').open")
 
 
+def test_another_chat_takes_the_place_of_the_one_that_is_shown(
+    window: Window, model: DemoServer
+) -> None:
+    for name in "Apples", "Pears":
+        model.script.reply(f"{name} are fruits.", when=is_chat)
+        say(window, name)
+        wait_for_answers(window, 1)
+        if name == "Apples":
+            window.run("document.querySelector('#new-chat').click()")
+            window.until("!document.querySelector('#transcript')")
+    window.run("window.list = document.querySelector('#sidebar-list')")
+    window.type("#sidebar-search", "apples")
+    window.click("#sidebar-list .hits a[href$='#message-2']")
+    window.until("document.activeElement.id === 'message-2'")
+    window.see("Apples are fruits.", "#transcript")
+    window.type("#composer-text", "A draft")
+    window.run("history.back()")
+    window.see("Pears are fruits.", "#transcript")
+    assert window.run("return document.querySelector('#composer-text').value") == ""
+    window.run("history.forward()")
+    window.see("Apples are fruits.", "#transcript")
+    assert window.run("return document.querySelector('#composer-text').value") == "A draft"
+    assert window.run("return window.list === document.querySelector('#sidebar-list')")
+
+
 def test_arabic_runs_from_the_right(window: Window, model: DemoServer) -> None:
     model.script.reply("أولاً، ثم `pip install`.\n\n- الخطوة", when=is_chat)
     window.type("#composer-text", "مرحبا")

@@ -115,7 +115,7 @@ EFFECTS: dict[str, tuple[Callable[[Policy], Any], Any, Any]] = {
     "prepare_budgets": (lambda p: p.prepare_tokens_a_day(LIMITS), 4_000_000, None),
     "idle_ratio": (
         lambda p: find_pause_to_use(100_000, LIMITS, p, pauses=[600], cached=300),
-        270,
+        120,
         None,
     ),
     "breaker_failures": (rests(failed=True, number=2, after=1), False, True),

@@ -11,16 +11,15 @@ django.setup()
 import chat.management.commands.serve, config.asgi, config.urls
 from chat.live.embedded_worker import EmbeddedWorker
 EmbeddedWorker()
-from agent import patterns
+print("anthropic" in sys.modules)
 from chat.queries import model_server
-for _ in range(2):
-    print("anthropic" in sys.modules, *{"compiled" in vars(each) for each in patterns._all})
-    model_server.load_ahead()
+model_server.load_ahead()
+print("anthropic" in sys.modules)
 """
 
 
-def test_the_sdk_and_the_expressions_of_compactions_are_loaded_after_the_port_is_open() -> None:
+def test_the_sdk_is_loaded_after_the_port_is_open() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["False", "False", "True", "True"]
+    assert done.stdout.split() == ["False", "True"]

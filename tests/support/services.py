@@ -178,6 +178,11 @@ def run_postgres(programs: Path) -> PostgresServer:
         "unix_socket_directories": "",
         "fsync": "off",
         "full_page_writes": "off",
+        # What a server of some minutes need not do: a quarter of the tests' processor time.
+        "autovacuum": "off",
+        "jit": "off",
+        "checkpoint_timeout": "1h",
+        "max_wal_size": "4GB",
         "max_connections": "200",
     }
     settings = [f"--{name}={value}" for name, value in options.items()]

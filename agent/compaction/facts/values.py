@@ -10,32 +10,29 @@ from datetime import date
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, MONTHS, SCALES, UNITS
 from agent.compaction.facts.words import CJK, WORD
-from agent.patterns import compile_later
 
 Reading = tuple[str, float]  # a unit, "" for none, and how many; a time is in minutes of the day
 Day = tuple[int | None, int | None, int | None]  # year, month, day, as far as they are said
 
 AROUND = 30  # characters before and after figures that say what they are
-_ISO = compile_later(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_SHORT = compile_later(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\.?\d)")
-_CJK_DATE = compile_later(
+_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_SHORT = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\.?\d)")
+_CJK_DATE = re.compile(
     r"(?:(\d{4})[年년])?\s?(?:(\d{1,2})[月월])?\s?(?:(\d{1,2})[日号號일](?![間间]))?"
 )
-_TIME = compile_later(r"(\d{1,2}):(\d{2})(?::\d{2})?(?![:\d])")
-_WORD_AFTER = compile_later(
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?(?![:\d])")
+_WORD_AFTER = re.compile(
     rf"(?:\.|st\b|nd\b|rd\b|th\b|er\b|º|ª|-?го\b|-?е\b)?[ -]?(?:de |of |d['’])?({WORD.pattern})\.?"
 )
-_YEAR_AFTER = compile_later(r"(?:st|nd|rd|th)?,?[ -](?:de |del )?(\d{4})(?!\d)")
-_WORD_BEFORE = compile_later(rf"({WORD.pattern})\.?[ -](?:de |the )?$")
-_HALF_DAY = compile_later(r" ?([ap])\.?m\b", re.I)
-_HOUR = compile_later(
-    r" ?(?:Uhr|uhr|बजे|[点點時时](?![間间]))(?: ?(\d{1,2})(?!\d)分?)?|h(\d{2})(?!\d)"
-)
-_UNIT = compile_later(
+_YEAR_AFTER = re.compile(r"(?:st|nd|rd|th)?,?[ -](?:de |del )?(\d{4})(?!\d)")
+_WORD_BEFORE = re.compile(rf"({WORD.pattern})\.?[ -](?:de |the )?$")
+_HALF_DAY = re.compile(r" ?([ap])\.?m\b", re.I)
+_HOUR = re.compile(r" ?(?:Uhr|uhr|बजे|[点點時时](?![間间]))(?: ?(\d{1,2})(?!\d)分?)?|h(\d{2})(?!\d)")
+_UNIT = re.compile(
     rf"[ -]?(?:de |d['’])?([$€£¥₹₽₩₺%]|°[CF]\b|R\$|km/h|{WORD.pattern}|[{CJK}]{{1,4}})"
 )
-_TWO_WORDS = compile_later(r" ((?:per|pour|por|en) \w+|في المئة)")
-_CURRENCY_BEFORE = compile_later(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
+_TWO_WORDS = re.compile(r" ((?:per|pour|por|en) \w+|في المئة)")
+_CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
 )

@@ -1,8 +1,7 @@
 """The words of a text in any script."""
 
+import re
 from unicodedata import normalize
-
-from agent.patterns import compile_later
 
 CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 # In some scripts vowels and accents are marks of their own, which Python does not take for letters.
@@ -10,15 +9,15 @@ _MARKS = (
     "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
 )
 _LETTERS = rf"[^\W\d_{CJK}]+(?:[{_MARKS}][^\W\d_{CJK}]*)*"
-WORD = compile_later(rf"{_LETTERS}(?:['’]{_LETTERS})*")
-_ASCII_WORD = compile_later("[A-Za-z]+(?:'[A-Za-z]+)*")
-TOKEN = compile_later(rf"{WORD.pattern}|[{CJK}]|\d+")
-_CJK = compile_later(rf"[{CJK}]")
+WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})*")
+_ASCII_WORD = re.compile("[A-Za-z]+(?:'[A-Za-z]+)*")
+TOKEN = re.compile(rf"{WORD.pattern}|[{CJK}]|\d+")
+_CJK = re.compile(rf"[{CJK}]")
 _OTHER_DIGITS = {
     start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0x9E6) for digit in range(10)
 }
 _FOREIGN = _OTHER_DIGITS | {0x640: None}  # an Arabic line that only makes words longer
-_IS_FOREIGN = compile_later(f"[{''.join(map(chr, _FOREIGN))}]")
+_IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
 STEM = 6  # letters of a word that count
 SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones

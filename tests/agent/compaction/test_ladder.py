@@ -322,7 +322,7 @@ BAD = [
     pytest.param(chapter(missing=["Overview"]), 2, id="one heading missing"),
     pytest.param("## Overview", 2, id="one heading only"),
     pytest.param(refusal("cyber", "No."), 1, id="a refusal"),
-    pytest.param("", 1, id="nothing"),
+    pytest.param("", 2, id="nothing"),
     pytest.param([tool_use("search", {"query": "x"})], 2, id="a tool call"),
     pytest.param(chapter("- " + "long " * 2_000), 2, id="longer than the source"),
 ]
@@ -333,7 +333,7 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
     client: Client, server: DemoServer, bad: Any, calls: int
 ) -> None:
     """The chunks of what fits one request, and what has no oversized messages, would be the same
-    request again. Nor is a model that declined asked the same."""
+    request again. Nor is a model that refused asked the same."""
     server.script.reply(bad, always=True)
     written = await summarise(job(client))
     assert written.engine == "extract"
@@ -562,6 +562,30 @@ async def test_what_fails_the_audit_is_given_back_once_with_what_it_cites(
     assert written.audit["unverified"] == []
     assert "4.2.2" in written.audit["given_back"][0]
     assert written.failures == []
+
+
+async def test_of_long_messages_only_what_a_correction_needs_is_shown(
+    client: Client, server: DemoServer
+) -> None:
+    """A message without what was looked for costs as much to read, and helps nobody."""
+    said = f"{'Well, well. ' * 500}Release 4.2.1 was deployed to eu-west-1. {'So it goes. ' * 500}"
+    server.script.reply(WRONG).reply("1. - Release 4.2.1 was deployed to eu-west-1 [#2]")
+    written = await summarise(job(client, [user(1), assistant(2, said), user(3)], cut=2))
+    assert written.calls == 2
+    given_back = prompt(server.script.requests[1])
+    assert "4.2.1 was deployed" in given_back
+    assert len(given_back) < len(said) / 4
+
+
+@pytest.mark.parametrize("mark", ["", "- "])
+async def test_a_corrected_statement_stays_as_the_model_wrote_it(
+    client: Client, server: DemoServer, mark: str
+) -> None:
+    """A dash or a number in it is no bullet's."""
+    right = "eu-west-1 got Release 4.2.1 - it was deployed [#2]"
+    server.script.reply(WRONG).reply(f"1. {mark}{right}")
+    written = await summarise(job(client))
+    assert f"- {right}\n" in f"{written.chapters[0].text}\n"
 
 
 async def test_what_still_fails_is_marked_and_not_dropped(

@@ -228,3 +228,8 @@ def test_titles_are_found_by_their_words(title: str, text: str, found: bool) -> 
 def test_any_title_and_any_text_can_be_compared(title: str, text: str) -> None:
     assert matches_title(title + text, text)
     assert matches_title(title, text) in (True, False)
+
+
+@pytest.mark.parametrize(("query", "text"), [("die", "dying"), ("sky", "Skies"), ("aing", "aing")])
+def test_stems_that_differ_from_their_word_are_marked(query: str, text: str) -> None:
+    assert (text, True) in make_excerpt(f"It is {text}.", parse_query(query), 100).pieces

@@ -233,3 +233,27 @@ def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) 
     make_compaction(long, through=394)
     add_messages(conversation, ["More", "Yes"])
     assert queries(long) <= queries(conversation) + 2  # the summary's end, the protected first
+
+
+def test_the_prompt_of_kept_rounds_stays_when_the_next_turn_begins(
+    conversation: Conversation,
+) -> None:
+    """Without it, all that follows it would be written to the prompt cache again."""
+
+    def send() -> list[Any]:
+        return list(build_request(load_state(conversation.pk).context).messages)
+
+    rounds = [
+        (role, [block | {key: f"t{n}"}])
+        for n in range(3)
+        for role, key, block in (
+            ("assistant", "id", {"type": "tool_use", "name": "run", "input": {}}),
+            ("user", "tool_use_id", {"type": "tool_result", "content": "done"}),
+        )
+    ]
+    _, _, result, *_ = add_messages(conversation, ["Mend it.", *rounds])
+    make_compaction(conversation, through=result.number)
+    before = send()
+    assert "Mend it." in str(before)
+    add_messages(conversation, [("assistant", "Mended."), ("user", "Thanks.")])
+    assert send()[: len(before)] == before

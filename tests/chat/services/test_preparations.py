@@ -328,7 +328,7 @@ def test_a_pause_is_used_for_large_contexts_of_users_who_have_paused_before(user
     conversation = filled(user, 0.50)
     assert preparations.find_pause(load_state(conversation.pk)) is None
     with_pause(conversation)
-    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(270))
+    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(120))
     small = filled(user, 0.30)
     with_pause(small)
     assert preparations.find_pause(load_state(small.pk)) is None
@@ -406,7 +406,7 @@ def test_what_is_cached_for_an_hour_stays_warm_that_long(user: User) -> None:
     state = load_state(conversation.pk)
     assert state.context.cache_ttl == "1h"
     assert state.warm
-    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(3_570))
+    assert preparations.find_pause(load_state(conversation.pk)) == (20, pytest.approx(3_420))
     change_messages(messages.filter(number=20), usage={"input_tokens": 10_000})
     assert not load_state(conversation.pk).warm
 

@@ -257,6 +257,16 @@ def test_reply_settings_are_those_that_the_model_has(
     assert conversation.reply_settings == {"effort": "low", "thinking": "on"}
 
 
+@pytest.mark.parametrize(("kind", "said"), [("enabled", True), ("adaptive", False)])
+def test_the_form_says_that_too_short_a_reply_leaves_no_room_for_thinking(
+    client: Client, conversation: Conversation, kind: str, said: bool
+) -> None:
+    make_profile(thinking_types=[kind])
+    page = client.get(f"/c/{conversation.pk}/settings/").content.decode()
+    assert 'name="thinking"' in page
+    assert ("needs a longest reply of at least 2,048 tokens" in page) is said
+
+
 def test_pinned_chats_are_listed_however_old_they_are_and_older_ones_can_be_asked_for(
     client: Client, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
