@@ -222,7 +222,17 @@ def quick_emptying() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", delete_rows)
+        # Nor is SQLite's connection opened anew, which takes another 5 ms. PostgreSQL's goes back
+        # into its pool.
+        patch.setattr(TransactionTestCase, "_should_reload_connections", is_pooled)
         yield
+
+
+def is_pooled(case: object) -> bool:
+    """Whether the connection is given back between two tests."""
+    from django.db import connection
+
+    return connection.vendor == "postgresql"
 
 
 def delete_rows(case: object) -> None:
