@@ -22,17 +22,18 @@ PHONE = {"width": 390, "height": 844}
 def talks(
     browser: Browser, server: EverlongProcess, scripted: DemoServer, state: StorageState
 ) -> list[str]:
-    """The ids of four conversations, the newest first; their titles say which is which."""
+    """The ids of four conversations, the newest first; their titles say which is which. In
+    words that no other walk has, whose conversations are listed too."""
     context = browser.new_context(storage_state=state)
     page, made = context.new_page(), []
     scripted.script.clear()
     for number in range(4):
         page.goto(server.url)
         scripted.script.reply(f"Answer {number}.", when=is_chat)
-        scripted.script.reply(f"Talk {number}", when=is_title)
-        say(page, f"Question {number}?")
+        scripted.script.reply(f"Quokka {number}", when=is_title)
+        say(page, f"Wombat {number}?")
         wait_for_answer(page, 1)
-        expect(page).to_have_title(f"Talk {number} · Everlong")
+        expect(page).to_have_title(f"Quokka {number} · Everlong")
         made.insert(0, page.url.rstrip("/").rpartition("/")[2])
     context.close()
     return made
@@ -42,7 +43,7 @@ def talks(
 def newest(talks: list[str], tab: Page) -> str:
     """The id of the newest conversation, which is shown."""
     tab.goto(f"{tab.url}c/{talks[0]}/")
-    expect(tab.locator("#title")).to_have_value("Talk 3")
+    expect(tab.locator("#title")).to_have_value("Quokka 3")
     mark(tab)
     return talks[0]
 
@@ -85,7 +86,7 @@ def test_another_chat_comes_and_the_list_stays_as_it_is(
     expect(tab.locator("#chat")).not_to_have_class("away")
     composer(tab).fill("A draft for the newest")
 
-    tab.locator("#sidebar-search").fill("talk")
+    tab.locator("#sidebar-search").fill("quokka")
     expect(tab.locator("#sidebar-list [data-conversation-id]")).to_have_count(4)
     # Long enough to be scrolled, whatever else is listed.
     tab.locator("#sidebar-list").evaluate("(list) => (list.style.maxHeight = '80px')")
@@ -93,50 +94,50 @@ def test_another_chat_comes_and_the_list_stays_as_it_is(
     place = tab.locator("#sidebar-list").evaluate("(list) => list.scrollTop")
     assert place > 0
     link[oldest].click()
-    expect(title).to_have_value("Talk 0")
-    expect(tab).to_have_title("Talk 0 · Everlong")
+    expect(title).to_have_value("Quokka 0")
+    expect(tab).to_have_title("Quokka 0 · Everlong")
     expect(tab).to_have_url(re.compile(f"/c/{oldest}/$"))
-    expect(tab.locator("#status")).to_have_text("Talk 0 · Everlong")
+    expect(tab.locator("#status")).to_have_text("Quokka 0 · Everlong")
     expect(current).to_have_id(f"chat-{oldest}")
     expect(composer(tab)).to_be_focused()
     expect(composer(tab)).to_have_value("")
     assert is_same_page(tab)
     assert tab.locator("#sidebar-list").evaluate("(list) => list.scrollTop") == place
-    expect(tab.locator("#sidebar-search")).to_have_value("talk")
+    expect(tab.locator("#sidebar-search")).to_have_value("quokka")
 
     scripted.script.reply("Only here.", when=is_chat)
     say(tab, "Where am I?")
     wait_for_answer(tab, 2)
     composer(tab).fill("A draft for the oldest")
     tab.go_back()
-    expect(title).to_have_value("Talk 3")
+    expect(title).to_have_value("Quokka 3")
     expect(answers(tab)).to_have_count(1)
     expect(tab.locator("#transcript")).not_to_contain_text("Only here.")
     expect(composer(tab)).to_have_value("A draft for the newest")
     expect(current).to_have_id(f"chat-{newest}")
     tab.go_forward()
-    expect(title).to_have_value("Talk 0")
+    expect(title).to_have_value("Quokka 0")
     expect(tab.locator("#transcript")).to_contain_text("Only here.")
     expect(composer(tab)).to_have_value("A draft for the oldest")
     assert is_same_page(tab)
 
     for number in range(10):
         link[talks[number % 3]].click()
-        expect(title).to_have_value(f"Talk {3 - number % 3}")
+        expect(title).to_have_value(f"Quokka {3 - number % 3}")
     wait_for_last(tab, sockets, 1 + 3 + 10)
     assert is_same_page(tab)
     # Nothing that the chats before have left behind answers to a key or a press.
     tab.keyboard.press("Control+k")
     expect(tab.locator("#palette[open]")).to_be_visible()
-    tab.keyboard.type("in:here question")
+    tab.keyboard.type("in:here wombat")
     expect(tab.locator("#palette-found [role=option]")).to_have_count(2)
-    expect(tab.locator("#palette-found")).to_contain_text("Question 3?")
+    expect(tab.locator("#palette-found")).to_contain_text("Wombat 3?")
     tab.keyboard.press("Escape")
     tab.get_by_label("Conversation menu").click()
     tab.get_by_role("button", name="Move to a project…").click()
     tab.get_by_role("button", name="Cancel").click()
     tab.reload()
-    expect(title).to_have_value("Talk 3")
+    expect(title).to_have_value("Quokka 3")
 
 
 def test_an_answer_goes_on_while_another_chat_is_shown(
@@ -147,15 +148,15 @@ def test_an_answer_goes_on_while_another_chat_is_shown(
     say(tab, "Slowly, please")
     expect(tab.locator("#transcript")).to_contain_text("Half of it")
     tab.locator(f"#chat-{other}").click()
-    expect(tab.locator("#title")).to_have_value("Talk 2")
+    expect(tab.locator("#title")).to_have_value("Quokka 2")
     expect(tab.locator("#send")).to_be_visible()
     expect(tab.locator("#transcript")).not_to_contain_text("Half of it")
     tab.go_back()
     expect(tab.locator("#stop")).to_be_visible()
     tab.go_forward()
-    expect(tab.locator("#title")).to_have_value("Talk 2")
+    expect(tab.locator("#title")).to_have_value("Quokka 2")
     gate.release()
-    expect(tab.locator("#status")).to_have_text("Talk 2 · Everlong")
+    expect(tab.locator("#status")).to_have_text("Quokka 2 · Everlong")
     tab.locator(f"#chat-{newest}").click()
     wait_for_answer(tab, 2)
     expect(answers(tab).last).to_contain_text("Half of it and the rest.")
@@ -169,26 +170,26 @@ def test_the_start_page_and_messages_of_other_chats_come_without_a_reload_too(
     tab.get_by_role("link", name="New chat", exact=True).click()
     expect(tab).to_have_title("Everlong")
     expect(tab.locator("#sidebar-list [aria-current=page]")).to_have_count(0)
-    tab.locator("#recent").get_by_text("Talk 3", exact=True).click()
-    expect(tab).to_have_title("Talk 3 · Everlong")
+    tab.locator("#recent").get_by_text("Quokka 3", exact=True).click()
+    expect(tab).to_have_title("Quokka 3 · Everlong")
     tab.keyboard.press("Control+k")
-    tab.keyboard.type("question 1")
+    tab.keyboard.type("wombat 1")
     hit = tab.locator("#palette-found [role=option]", has=tab.locator("mark")).first
-    expect(hit).to_contain_text("Question 1?")
+    expect(hit).to_contain_text("Wombat 1?")
     hit.click()
     expect(tab).to_have_url(re.compile("#message-1$"))
-    expect(tab.locator("#title")).to_have_value("Talk 1")
-    expect(tab.locator("article:target")).to_contain_text("Question 1?")
+    expect(tab.locator("#title")).to_have_value("Quokka 1")
+    expect(tab.locator("article:target")).to_contain_text("Wombat 1?")
     tab.keyboard.press("Control+Shift+O")
     expect(tab).to_have_title("Everlong")
     tab.go_back()
-    expect(tab.locator("#title")).to_have_value("Talk 1")
+    expect(tab.locator("#title")).to_have_value("Quokka 1")
     wait_for_last(tab, sockets, 3)
 
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     tab.get_by_label("Open the sidebar").click()
     tab.locator(f"#chat-{newest}").click()
-    expect(tab.locator("#title")).to_have_value("Talk 3")
+    expect(tab.locator("#title")).to_have_value("Quokka 3")
     expect(tab.locator("#sidebar")).not_to_have_class("open")
     composer(tab).click()  # behind no curtain
     assert is_same_page(tab)
@@ -202,7 +203,7 @@ def test_a_chat_that_cannot_be_shown_leaves_the_one_that_is(
     tab.context.set_offline(True)
     link.click()
     expect(tab.locator("#notice")).to_contain_text("The server cannot be reached")
-    expect(tab.locator("#title")).to_have_value("Talk 3")
+    expect(tab.locator("#title")).to_have_value("Quokka 3")
     tab.context.set_offline(False)
     tab.route(f"**/c/{talks[1]}/", lambda route: route.fulfill(status=404, body="Gone"))
     link.click()
@@ -212,7 +213,7 @@ def test_a_chat_that_cannot_be_shown_leaves_the_one_that_is(
     tab.unroute_all()
     with tab.context.expect_page() as opened:
         link.click(modifiers=["Control"])
-    expect(opened.value).to_have_title("Talk 2 · Everlong")
+    expect(opened.value).to_have_title("Quokka 2 · Everlong")
     opened.value.close()
     tab.context.clear_cookies()
     link.click()
