@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -114,19 +115,29 @@ class PostgresServer:
             self.owned.stop()
 
 
+# What a server of some minutes need not do: a quarter of the tests' processor time.
+SHORT_LIVED = {
+    "autovacuum": "off",
+    "jit": "off",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+}
+
+
 def start_postgres() -> PostgresServer:
     """The server at TEST_DATABASE_URL, else a new one. Raises ServiceUnavailable."""
     if url := os.environ.get("TEST_DATABASE_URL"):
         return PostgresServer(url)
-    return start_own_postgres()
+    return start_own_postgres(SHORT_LIVED)
 
 
-def start_own_postgres() -> PostgresServer:
-    """A new server, which may be killed. Raises ServiceUnavailable."""
+def start_own_postgres(settings: Mapping[str, str] | None = None) -> PostgresServer:
+    """A new server, which may be killed, with settings over its own defaults. Raises
+    ServiceUnavailable."""
     return first_that_starts(
         "PostgreSQL",
         postgres_installations(),
-        run_postgres,
+        partial(run_postgres, settings or {}),
         "Set TEST_DATABASE_URL, or install PostgreSQL (Debian: apt install postgresql).",
     )
 
@@ -140,7 +151,7 @@ def postgres_installations() -> Iterable[Path]:
         yield from sorted(package.glob("pginstall*/bin"), reverse=True)
 
 
-def run_postgres(programs: Path) -> PostgresServer:
+def run_postgres(settings: Mapping[str, str], programs: Path) -> PostgresServer:
     """Initialise and start a cluster with the programs of one installation.
 
     PostgreSQL refuses to run as root, so root starts it as the `postgres` user or as `nobody`.
@@ -178,19 +189,15 @@ def run_postgres(programs: Path) -> PostgresServer:
         "unix_socket_directories": "",
         "fsync": "off",
         "full_page_writes": "off",
-        # What a server of some minutes need not do: a quarter of the tests' processor time.
-        "autovacuum": "off",
-        "jit": "off",
-        "checkpoint_timeout": "1h",
-        "max_wal_size": "4GB",
         "max_connections": "200",
+        **settings,
     }
-    settings = [f"--{name}={value}" for name, value in options.items()]
+    given = [f"--{name}={value}" for name, value in options.items()]
 
     def launch() -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
             return subprocess.Popen(
-                [str(programs / "postgres"), "-D", data, *settings],
+                [str(programs / "postgres"), "-D", data, *given],
                 user=user,
                 group=group,
                 extra_groups=[] if account else None,
