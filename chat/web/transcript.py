@@ -25,6 +25,8 @@ from chat.queries.search import Hit, find_messages
 from chat.queries.tree import find_variants
 
 PAGE = 30
+# Lines that fill every screen, and what is loaded beyond its edge (`static/js/paging.js`).
+FILLING, LINE_CHARACTERS, LINES_AROUND = 100, 90, 2
 SIDEBAR = 100
 HITS, HIT_CHARACTERS = 20, 120
 
@@ -38,9 +40,25 @@ def load_branch(conversation: Conversation) -> QuerySet[Message]:
 
 
 def load_newest(conversation: Conversation) -> Context:
-    """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends)."""
+    """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends).
+
+    It is what opens a conversation, so it has no more messages than fill a screen: laying out and
+    painting the others would take as long as all the rest.
+    """
     rows, more = _back(load_branch(conversation))
-    return _page(conversation, rows, earlier=more, later=False)
+    shown = _count_filling(rows)
+    return _page(conversation, rows[-shown:], earlier=more or shown < len(rows), later=False)
+
+
+def _count_filling(messages: Sequence[Message]) -> int:
+    """How many of the last ones surely fill a screen, at least one; or all of them."""
+    lines = 0
+    for count, message in enumerate(reversed(messages), 1):
+        wrapped = (1 + len(line) // LINE_CHARACTERS for line in message.text.splitlines())
+        lines += LINES_AROUND + sum(wrapped)
+        if lines >= FILLING:
+            return count
+    return len(messages)
 
 
 def load_before(conversation: Conversation, position: int) -> Context:

@@ -56,17 +56,18 @@ function showWrapped(block, button, on) {
 /** Fold what is long, but not before the eyes of its reader: not in an answer that is being written,
  * nor where it is on the screen already. `isNew(block)`: nobody can have read it yet. */
 export function foldLong(blocks, isNew) {
-  const { top, bottom } = scroller().getBoundingClientRect();
-  const boxOf = (block) => block.getBoundingClientRect();
-  const isShown = (block) => boxOf(block).bottom > top && boxOf(block).top < bottom;
-  const wanted = blocks.filter(
+  const long = blocks.filter(
     (block) =>
       block.matches(".code-block") &&
       !folds.has(block) &&
       countLines(block) > LONG &&
-      !isStreaming(block) &&
-      (isNew(block) || !isShown(block)),
+      !isStreaming(block),
   );
+  if (!long.length) return; // before anything is measured
+  const { top, bottom } = scroller().getBoundingClientRect();
+  const boxOf = (block) => block.getBoundingClientRect();
+  const isShown = (block) => boxOf(block).bottom > top && boxOf(block).top < bottom;
+  const wanted = long.filter((block) => isNew(block) || !isShown(block));
   const above = wanted.findLast((block) => boxOf(block).bottom <= top);
   const work = () => wanted.forEach((block) => addFold(block, true));
   if (above) keepEnd(above, work);

@@ -23,7 +23,6 @@ startCitations();
 startFoundWords();
 startListed();
 startProjects();
-keepListPlace($("#chat").dataset.user);
 startSwitching((signal, place) => {
   const { conversationId: id = "", temporary, user } = $("#chat").dataset;
   startTemporaryChat(temporary == null ? "" : id, signal);
@@ -31,6 +30,7 @@ startSwitching((signal, place) => {
   localiseTimes();
   return id ? new Conversation(id, { signal, place }) : startFirstMessage(user, signal);
 });
+keepListPlace($("#chat").dataset.user); // after the socket was opened: it lays out the page
 
 function startFirstMessage(user, signal) {
   const commands = {
