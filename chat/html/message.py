@@ -23,9 +23,12 @@ from django.utils.translation import get_language, gettext, gettext_lazy, gettex
 from agent.attachments import find_reference
 from agent.compaction.fences import find_fences
 from agent.messages import continues_text, result_text
-from chat.html import markdown
 from chat.html.answer_facts import AnswerFacts
+from chat.html.code_blocks import render_code
 from chat.html.failsafe import draw_safely
+from chat.html.markdown import render_markdown
+from chat.html.render_budget import RenderBudget
+from chat.html.sanitiser import clean_text
 from chat.html.tool_row import (
     RESULT_SUFFIX,
     build_call_part,
@@ -97,7 +100,7 @@ def _source_article(message: Message) -> str:
 
 def render_source(text: str) -> SafeString:
     """A text as it is, for where drawing it failed."""
-    return mark_safe(_paragraph(markdown.clean_text(text)))
+    return mark_safe(_paragraph(clean_text(text)))
 
 
 def _source_part(text: str) -> Part:
@@ -285,10 +288,10 @@ def _part(block: Any, role: str) -> Part:
         text = _string(block.get("text"))
         if role == Message.Role.USER:
             return {"kind": "text", "html": render_user_text(text)}
-        rendered = mark_safe(markdown.render_markdown(text))
+        rendered = mark_safe(render_markdown(text))
         return {"kind": "text", "html": rendered, "sources": list_sources(block)}
     if kind == "thinking":
-        html = markdown.render_markdown(_string(block.get("thinking")))
+        html = render_markdown(_string(block.get("thinking")))
         return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
     if kind == "redacted_thinking":
         return _note(gettext("Some of the thinking is encrypted and not shown."))
@@ -304,13 +307,13 @@ def render_user_text(text: str) -> SafeString:
 
     People do not mean to write Markdown: `*`, `_` and `#` in their text are shown as they are.
     """
-    text = markdown.clean_text(text).strip("\n")
-    work = markdown.RenderBudget()
+    text = clean_text(text).strip("\n")
+    work = RenderBudget()
     out, end = [], 0
     for fence in find_fences(text):
         out.append(_paragraph(text[end : fence.start]))
         language = fence.info.split(maxsplit=1)
-        out.append(markdown.render_code(fence.code, language[0] if language else "", work))
+        out.append(render_code(fence.code, language[0] if language else "", work))
         end = fence.end
     out.append(_paragraph(text[end:]))
     return mark_safe("".join(out))

@@ -11,9 +11,10 @@ from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
 from agent.tools.names import read_own_name
-from chat.html import markdown
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_seconds
+from chat.html.markdown import link_numbers
+from chat.html.sanitiser import clean_text
 
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100
@@ -66,7 +67,7 @@ def build_call_part(
         part |= {
             "status": gettext_noop("failed") if ended.get("failed") else gettext_noop("done"),
             "seconds": _seconds(ended.get("seconds")),
-            "result": mark_safe(markdown.link_numbers(escape(result["text"]))),
+            "result": mark_safe(link_numbers(escape(result["text"]))),
             "result_omitted": result["omitted"] + int(ended.get("omitted") or 0),
             "links": ended.get("links") or [],
         }
@@ -115,7 +116,7 @@ def list_sources(block: Block) -> list[Part]:
         url = _http(citation.get("url"))
         title = citation.get("title") or citation.get("document_title") or url
         if title:
-            title = markdown.clean_text(_string(title))[:200]
+            title = clean_text(_string(title))[:200]
             found.setdefault(url or title, {"title": title, "url": url})
     return list(found.values())
 
@@ -166,7 +167,7 @@ def _links(content: Any) -> list[Part]:
         title = document.get("title") if isinstance(document, dict) else None
         pages = [{"url": content.get("url"), "title": title}]
     return [
-        {"title": markdown.clean_text(_string(page.get("title")))[:200] or url, "url": url}
+        {"title": clean_text(_string(page.get("title")))[:200] or url, "url": url}
         for page in pages
         if isinstance(page, dict) and (url := _http(page.get("url")))
     ]
@@ -174,7 +175,7 @@ def _links(content: Any) -> list[Part]:
 
 def _http(url: Any) -> str:
     """The address, if it is one that may be linked."""
-    text = markdown.clean_text(_string(url))
+    text = clean_text(_string(url))
     return text if text.startswith(("http://", "https://")) else ""
 
 
@@ -184,7 +185,7 @@ def _seconds(value: Any) -> str:
 
 def _truncated(text: str, most: int | None) -> Part:
     """The start of a long text, and how many characters were left out."""
-    text = markdown.clean_text(text)
+    text = clean_text(text)
     return {"text": text[:most], "omitted": len(text) - len(text[:most])}
 
 
@@ -194,7 +195,7 @@ def _one_line(arguments: Any) -> str:
         text = ", ".join(v if isinstance(v, str) else _compact(v) for v in arguments.values())
     else:
         text = _string(arguments)
-    text = " ".join(markdown.clean_text(text[: MAX_ROW_SUMMARY * 4]).split())
+    text = " ".join(clean_text(text[: MAX_ROW_SUMMARY * 4]).split())
     return text if len(text) <= MAX_ROW_SUMMARY else text[: MAX_ROW_SUMMARY - 1] + "…"
 
 
