@@ -25,8 +25,8 @@ from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
 from agent.search import excerpts, lexical, values
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
+from chat.html.content_blocks import render_user_text
 from chat.html.markdown_stream import MarkdownStream
-from chat.html.message import render_user_text
 from chat.importers import pi
 from chat.queries.model_server import get_counter
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE

@@ -17,10 +17,11 @@ from agent.compaction.newer import drop_empty_sections
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
+from chat.html.content_blocks import Part, render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.markdown import render_markdown
-from chat.html.message import CACHE_SECONDS, VERSION, Part, render_source
+from chat.html.message import CACHE_SECONDS, VERSION
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message

@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from typing import Any
 
 import nh3
 from pygments.token import STANDARD_TYPES
@@ -71,6 +72,11 @@ _cleaner = nh3.Cleaner(
 def sanitise(html: str) -> str:
     """HTML without any element, attribute, class or address that is not in the lists above."""
     return _cleaner.clean(html)
+
+
+def as_string(value: Any) -> str:
+    """What stands where a text belongs, as one: servers and imports may send anything."""
+    return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 def clean_text(text: str) -> str:
