@@ -18,9 +18,7 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 # A title that is cut does not end in one of these.
-_LEADING_ON = frozenset(
-    "a an and at but by for from in into my of on or our the to with your".split()
-)
+_LEADING_ON = "a an and at but by for from in into my of on or our the to with your"
 
 
 def compose_title(body: Body) -> str:
@@ -49,7 +47,7 @@ def shorten_title(source: str) -> str:
     words = sentence.split()
     if len(words) > LONGEST_WORDS:
         words = words[:LONGEST_WORDS]
-        while len(words) > 1 and words[-1].lower() in _LEADING_ON:
+        while len(words) > 1 and words[-1].lower() in _LEADING_ON.split():
             words.pop()
     title = " ".join(words)[:LONGEST_CHARACTERS].strip(" .,;:!?-–—“”\"'")
     return title[:1].upper() + title[1:]
