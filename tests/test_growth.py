@@ -24,9 +24,9 @@ from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
 from agent.search import excerpts, lexical, values
-from chat.html import divider, formulas, markdown, tool_row
+from chat.html import code_blocks, divider, formulas, markdown, tool_row
+from chat.html.content_blocks import render_user_text
 from chat.html.markdown_stream import MarkdownStream
-from chat.html.message import render_user_text
 from chat.importers import pi
 from chat.queries.model_server import get_counter
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
@@ -205,7 +205,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 def cost(function: Callable[[str], object], text: str) -> float:
     """Seconds of CPU."""
-    for cached in (markdown._highlight, formulas.render_formula, lexical.fold):
+    for cached in (code_blocks._highlight, formulas.render_formula, lexical.fold):
         cached.cache_clear()
     started = thread_time()
     function(text)
