@@ -12,10 +12,11 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
 from chat.live.routing import websocket_urlpatterns  # noqa: E402
 from config.origin import SameOriginMiddleware  # noqa: E402
+from config.request_threads import ReusingThreads  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": ReusingThreads(http),
         "websocket": SameOriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -25,8 +25,10 @@ from chat.queries.search import Hit, find_messages
 from chat.queries.tree import find_variants
 
 PAGE = 30
-# Lines that fill every screen, and what is loaded beyond its edge (`static/js/paging.js`).
-FILLING, LINE_CHARACTERS, LINES_AROUND = 100, 90, 2
+# Lines that fill a large screen, and what is loaded beyond its edge (`static/js/paging.js`).
+FILLING, LINE_CHARACTERS = 90, 90
+# Of one message: at least its frame, and no more than is left where its code is folded.
+LINES_AROUND, MOST_LINES = 2, 20
 SIDEBAR = 100
 HITS, HIT_CHARACTERS = 20, 120
 
@@ -51,14 +53,20 @@ def load_newest(conversation: Conversation) -> Context:
 
 
 def _count_filling(messages: Sequence[Message]) -> int:
-    """How many of the last ones surely fill a screen, at least one; or all of them."""
+    """How many of the last ones surely fill a screen; or all of them."""
     lines = 0
     for count, message in enumerate(reversed(messages), 1):
-        wrapped = (1 + len(line) // LINE_CHARACTERS for line in message.text.splitlines())
-        lines += LINES_AROUND + sum(wrapped)
+        lines += LINES_AROUND + min(MOST_LINES, _count_lines(message))
         if lines >= FILLING:
             return count
     return len(messages)
+
+
+def _count_lines(message: Message) -> int:
+    """Of what is written. Thoughts, calls and their results are folded rows."""
+    texts = (block["text"] for block in message.blocks if block["type"] == "text")
+    lines = (line for text in texts for line in text.splitlines())
+    return sum(1 + len(line) // LINE_CHARACTERS for line in lines)
 
 
 def load_before(conversation: Conversation, position: int) -> Context:

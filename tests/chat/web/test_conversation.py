@@ -89,6 +89,29 @@ def test_a_page_has_the_newest_messages_and_the_way_to_earlier_ones(
     assert seen == list(range(1, 76))
 
 
+RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "endless\n" * 500}
+
+
+@pytest.mark.parametrize(
+    ("texts", "sent"),
+    [
+        (["short"] * 20, 20),
+        (["one line\n" * 18] * 20, 5),  # with what is around them, twenty lines each
+        (["many words " * 150] * 20, 5),  # the browser breaks them
+        (["short", *["endless\n" * 500] * 20], 5),  # code of that length is folded
+        (["ask", [RESULT]] * 10, 20),
+        ([], 0),
+    ],
+)
+def test_a_page_opens_with_as_many_messages_as_fill_a_screen(
+    client: Client, user: User, texts: list[Any], sent: int
+) -> None:
+    conversation = make_conversation(owner=user, messages=texts)
+    page = client.get(conversation.get_absolute_url())
+    assert shown(page.content) == list(range(len(texts) - sent + 1, len(texts) + 1))
+    assert (b'id="earlier"' in page.content) == (sent < len(texts))
+
+
 @pytest.mark.parametrize("path", ["/", "a conversation"])
 def test_a_script_that_goes_to_another_chat_gets_the_chat_alone(
     client: Client, user: User, conversation: Conversation, path: str
