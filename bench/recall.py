@@ -5,10 +5,11 @@ LoCoMo (`locomo/*.json`) and BEAM (`beam/*.chat.json`, `*.questions.json`) enter
 services, each question goes as it is through the tool's handler. Recall is the share of a
 question's evidence messages among the first 5, 10, 20 hits, or within 2,000 and 4,000 tokens (four
 characters each) of the returned text; means over all questions. BEAM's means are of the five
-categories whose evidence a question's words can lead to; R@10 of every category is reported by
-itself. The times are of whole runs: every question, the first too, from its words to the messages
-with their excerpts; a fixed loop takes turns with the questions of `long_10k` and tells how busy
-the machine was. `bench.recall_folds` tells what the ranking finds in unseen conversations.
+categories whose evidence a question's words can lead to; of every category R@10 and the share
+within 4,000 tokens are reported. The times are of whole runs: every question, the first too, from
+its words to the messages with their excerpts; a fixed loop takes turns with the questions of
+`long_10k` and tells how busy the machine was. `bench.recall_folds` tells what the ranking finds in
+unseen conversations.
 """
 
 import argparse
@@ -78,7 +79,9 @@ def measure_dialogue(dialogue: Dialogue, scope: Any, answers: dict[str, Answers]
         answer = ask_question(scope, question.text, of_all.times)
         of_all.empty += not _HIT.search(answer)
         shares = dict(_shares(answer, question))
-        answers[f"{family}.{question.category}"].shares["r10"].append(shares["r10"])
+        of_category = answers[f"{family}.{question.category}"].shares
+        for name in ("r10", "in_4k"):
+            of_category[name].append(shares[name])
         if question.counted:
             for name, share in shares.items():
                 of_all.shares[name].append(share)

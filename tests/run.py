@@ -22,10 +22,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import psutil
 
-from tests.support.launcher import LAUNCHER, LIBRARIES, listen
+from tests.support.launcher import LAUNCHER, LIBRARIES, LaunchedProcess, Program, listen
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
@@ -38,15 +39,19 @@ BROWSER = "tests/e2e"
 NEITHER = [f"--ignore={path}" for path in [*PURE, BROWSER]]
 ON_BOTH = "on_both or services"
 
+Process = subprocess.Popen[bytes] | LaunchedProcess
+
 
 @dataclass(frozen=True)
 class Step:
-    """`program`: Python, or a tool that is installed beside it."""
+    """`program`: Python, or a tool that is installed beside it. `launcher`: the socket of what
+    forks itself to run it."""
 
     group: str
     name: str
     arguments: list[str]
     program: str = "python"
+    launcher: Path | None = None
 
     @property
     def command(self) -> list[str]:
@@ -54,11 +59,34 @@ class Step:
         program = python if self.program == "python" else python.parent / self.program
         return [str(program), *self.arguments]
 
-    def sharing(self, directory: str) -> "Step":
-        """The same step; if it is pytest's, with what the steps need to build only once."""
-        if self.arguments[: len(PYTEST)] != PYTEST:
+    @property
+    def is_pytest(self) -> bool:
+        return self.arguments[: len(PYTEST)] == PYTEST
+
+    def sharing(self, directory: Path) -> "Step":
+        """The same step; if it is pytest's, with what the steps load and build only once."""
+        if not self.is_pytest:
             return self
-        return replace(self, arguments=[*self.arguments, f"--shared={directory}"])
+        launcher = directory / LAUNCHER
+        return replace(
+            self,
+            arguments=[*self.arguments, f"--shared={directory}"],
+            launcher=launcher if launcher.exists() else None,
+        )
+
+    def start(self, output: IO[str]) -> Process:
+        """In a session of its own, so that Ctrl-C reaches it through here alone."""
+        if self.launcher:
+            program = Program(self.arguments, str(ROOT), environment())
+            return LaunchedProcess(self.launcher, program, output.fileno())
+        return subprocess.Popen(
+            self.command,
+            cwd=ROOT,
+            env=environment(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 def in_parts(parts: int, group: str, name: str, arguments: list[str]) -> list[Step]:
@@ -114,17 +142,9 @@ stopping = threading.Event()  # Ctrl-C
 
 
 def run(step: Step, seconds: float = TIMEOUT) -> Result:
-    """Run a step, in a session of its own so that Ctrl-C reaches it through here alone."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(
-            step.command,
-            cwd=ROOT,
-            env=environment(),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        process = step.start(output)
         cause, cpu_seconds = _wait(process, start + seconds)
         if cause:
             end(process)
@@ -147,19 +167,24 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _wait(process: "subprocess.Popen[bytes]", deadline: float) -> tuple[str, float]:
+def _wait(process: Process, deadline: float) -> tuple[str, float]:
     """Until a process ends: "" and its seconds of processor time, else why it has to be ended."""
     while not stopping.wait(0.2):
-        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if isinstance(process, LaunchedProcess):
+            ended, cpu_seconds = process.poll() is not None, process.cpu_seconds
+        else:
+            ended_pid, status, used = os.wait4(process.pid, os.WNOHANG)
+            ended, cpu_seconds = bool(ended_pid), used.ru_utime + used.ru_stime
+            if ended:
+                process.returncode = os.waitstatus_to_exitcode(status)
         if ended:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return "", used.ru_utime + used.ru_stime
+            return "", cpu_seconds
         if time.monotonic() > deadline:
             return "stopped: it ran into its limit of time", 0.0
     return "stopped: interrupted", 0.0
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: Process) -> None:
     """Interrupt a process, as Ctrl-C does; then kill what is left of it and of all that it has
     started, servers in sessions of their own among them."""
     started = descendants(process.pid)
@@ -226,10 +251,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     with (
         tempfile.TemporaryDirectory(prefix="everlong-shared-") as shared,
-        start_launcher(Path(shared)),
+        start_launcher(Path(shared))
+        if any(step.is_pytest for step in steps)
+        else contextlib.nullcontext(),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        running = [pool.submit(run, each.sharing(shared), options.limit) for each in steps]
+        running = [pool.submit(run, each.sharing(Path(shared)), options.limit) for each in steps]
         try:
             results = [each.result() for each in running]
         except KeyboardInterrupt:

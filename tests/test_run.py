@@ -124,6 +124,7 @@ def test_a_launched_program_has_its_own_surroundings_and_ends_with_who_started_i
     with start_launcher(tmp_path, libraries=[]), (tmp_path / "log").open("wb") as log:
         ended = LaunchedProcess(tmp_path / LAUNCHER, ending, log.fileno())
         assert ended.wait(PATIENCE) == 7
+        assert ended.cpu_seconds > 0
         assert (tmp_path / "log").read_text() == "Hello, end\n"
         stopped = LaunchedProcess(tmp_path / LAUNCHER, waiting, log.fileno())
         assert stopped.poll() is None

@@ -9,8 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.compaction.differences import compare_summaries, count_changes
-from agent.compaction.pins import Pin, PinState
 from agent.compaction.policy import APART, REASON_WORDS, Engine
 from chat.admin.actions import DISCARD, REPLACE, RERUN, REVERT, confirm_action
 from chat.admin.base import (
@@ -21,17 +19,12 @@ from chat.admin.base import (
     admin_link,
     format_seconds,
     format_time,
-    list_facts,
     list_url,
-    render_summary_html,
-    with_previews,
 )
+from chat.admin.compaction_page import describe_compaction
 from chat.html.figures import format_money, format_tokens
-from chat.models import Compaction, Conversation, Message
+from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
-
-MAX_COVERED = 200  # messages on a compaction's page
-OPENING = 100  # characters of a chapter in the table
 
 COMPLETED = Q(status=Compaction.Status.COMPLETED)
 _CURRENT = Q(pk=F("conversation__compaction"))
@@ -48,16 +41,6 @@ STATES = {
 }
 # How a summary came to be written, from the best way to the last resort.
 WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
-# Lists of the audit, in words.
-FINDINGS = {
-    "failures": "What was tried before, and why it failed",
-    "given_back": "Statements that the model was asked to correct",
-    "dropped": "Statements that nothing supports",
-    "unverified": "Unverified statements: the messages that they name do not say so",
-    "not_pinned": "Standing instructions that the model named and no message has word for word",
-    "left_out": "Messages that no model has read whole",
-    "cut": "Statements that were left out, because the summary was over its limit",
-}
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
     "conversation",
@@ -301,92 +284,11 @@ class CompactionAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         obj = kwargs["obj"]
-        covered = _covered(obj)
-        total = covered.count()
         context |= {
             "operate": self.has_operate_permission(request),
             "current": describe_state(obj, obj.conversation) == "current",
-            **_compare(obj),
             "checkbox": ACTION_CHECKBOX_NAME,
             "list_url": list_url(Compaction),
-            "summary": render_summary_html(obj.conversation_id, obj.summary),
-            "chapters": [_chapter(chapter) for chapter in obj.chapters],
-            "covered": with_previews(covered)[:MAX_COVERED],
-            "covered_total": total,
-            "covered_more": max(0, total - MAX_COVERED),
-            "covered_url": list_url(
-                Message,
-                conversation=obj.conversation_id,
-                position__gte=obj.first.position,
-                position__lte=obj.through.position,
-            ),
-            "usage": list_facts(obj.usage),
-            "findings": _findings(obj),
-            "audit": list_facts({k: v for k, v in obj.audit.items() if k not in FINDINGS}),
+            **describe_compaction(obj),
         }
         return super().render_change_form(request, context, *args, **kwargs)
-
-
-def _compare(compaction: Compaction) -> dict[str, Any]:
-    """Of a summary that was written again and not decided on: that it is `waiting`, and once it is
-    written, what it says otherwise than the current one."""
-    states = (Compaction.Status.RUNNING, Compaction.Status.READY)
-    if compaction.trigger != Compaction.Trigger.REWRITE or compaction.status not in states:
-        return {}
-    current = compaction.conversation.compaction
-    if compaction.status == Compaction.Status.RUNNING:
-        return {"waiting": True}
-    sections = compare_summaries(current.summary if current else "", compaction.summary)
-    return {
-        "waiting": True,
-        "compared": current,
-        "moved_on": compaction.conversation.compaction_id != compaction.replaces_id,
-        "sections": sections,
-        "counts": count_changes(sections),
-    }
-
-
-def _covered(compaction: Compaction) -> QuerySet[Message]:
-    """The messages that it read: on the branch of its last one, as far as that can be told."""
-    covered = Message.objects.filter(
-        conversation=compaction.conversation_id,
-        position__range=(compaction.first.position, compaction.through.position),
-        number__lte=compaction.through.number,
-    )
-    if compaction.through.active:
-        covered = covered.filter(active=True)
-    return covered.order_by("number")
-
-
-def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
-    """The lists of the audit that hold something, each under its words."""
-    found = []
-    for name, words in FINDINGS.items():
-        lines = compaction.audit.get(name)
-        if isinstance(lines, list) and lines:
-            if name == "dropped":
-                words += ": reported" if compaction.engine == Engine.EDITED else ": dropped"
-            found.append((words, [_finding(line) for line in lines]))
-    return found
-
-
-def _finding(line: str | dict[str, str]) -> str:
-    """A bullet of the summary, or what was tried and why it failed."""
-    if isinstance(line, dict):
-        return f"{line['step']}: {line['cause']}"
-    return line.lstrip("-*+ ")
-
-
-def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:
-    text = str(chapter.get("text", ""))
-    lines = (line.strip("#-* ") for line in text.splitlines() if not line.startswith("#"))
-    return chapter | {
-        "depth": chapter.get("depth", 1),
-        "level": chapter.get("level", 1),
-        "pins_count": sum(
-            Pin.from_list(pin).state == PinState.STANDING for pin in chapter.get("pins", ())
-        ),
-        "index_count": len(chapter.get("index", ())),
-        "characters": len(text),
-        "opening": next(filter(None, lines), "")[:OPENING],
-    }

@@ -17,10 +17,12 @@ from agent.compaction.newer import drop_empty_sections
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
-from chat.html import markdown
+from chat.html.content_blocks import Part, render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
-from chat.html.message import CACHE_SECONDS, VERSION, Part, render_source
+from chat.html.markdown import render_markdown
+from chat.html.message import CACHE_SECONDS, VERSION
+from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
 
@@ -212,7 +214,5 @@ def _summary_html(text: str) -> SafeString:
     title, word = gettext("No message was found that supports this."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
     return mark_safe(
-        _UNVERIFIED.sub(
-            lambda _: mark, markdown.render_markdown(text, markdown.RenderBudget(outline=[0]))
-        )
+        _UNVERIFIED.sub(lambda _: mark, render_markdown(text, RenderBudget(outline=[0])))
     )

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chat.html.markdown import RenderBudget, render_markdown
+from chat.html.markdown import render_markdown
 from chat.html.markdown_pieces import Cutter, Piece
+from chat.html.render_budget import RenderBudget
 
 # Microseconds (`Piece.weight`); what takes longer must not be rendered on an event loop.
 LIGHT = 3_000

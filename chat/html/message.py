@@ -16,22 +16,25 @@ from zlib import crc32
 from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext, gettext_lazy, gettext_noop
+from django.utils.safestring import mark_safe
+from django.utils.translation import get_language, gettext_noop
 
-from agent.attachments import find_reference
-from agent.compaction.fences import find_fences
-from agent.messages import continues_text, result_text
-from chat.html import markdown
+from agent.messages import result_text
 from chat.html.answer_facts import AnswerFacts
+from chat.html.content_blocks import (
+    Part,
+    draw_block,
+    draw_source,
+    draw_source_text,
+    join_cut_texts,
+)
 from chat.html.failsafe import draw_safely
+from chat.html.sanitiser import as_string
 from chat.html.tool_row import (
     RESULT_SUFFIX,
     build_call_part,
     build_result_part,
     find_server_results,
-    list_sources,
 )
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
@@ -41,10 +44,6 @@ CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
 _ELSEWHERE = re.compile(r'<a href="[^"]*/([0-9a-f-]{36})/#message-\d+">(#\d+)</a>')
-
-KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
-
-Part = dict[str, Any]
 
 
 def render_message(
@@ -90,18 +89,9 @@ def _render_article(
 
 def _source_article(message: Message) -> str:
     """A message that cannot be drawn in any other way, as its text."""
-    parts = [_source_part(message.text)]
+    parts = [draw_source_text(message.text)]
     context = {"message": message, "parts": parts, "copyable": True}
     return render_to_string("chat/transcript/message.html", context)
-
-
-def render_source(text: str) -> SafeString:
-    """A text as it is, for where drawing it failed."""
-    return mark_safe(_paragraph(markdown.clean_text(text)))
-
-
-def _source_part(text: str) -> Part:
-    return {"kind": "text", "html": render_source(text)}
 
 
 def _without_strangers(html: str, message: Message) -> str:
@@ -152,7 +142,7 @@ def _only_results(message: Message) -> bool:
 def _parts(message: Message, turn: Turn | None) -> list[Part]:
     """The message's blocks as the template draws them. The results of our own tools are shown with
     their calls, and the message that holds the results shows nothing."""
-    blocks = _whole_texts(_blocks(message))
+    blocks = join_cut_texts(_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
     ended = find_server_results(blocks) | message.calls
@@ -161,30 +151,24 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     def part(block: Any) -> Part | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
-            call_id = _string(block.get("id"))
+            call_id = as_string(block.get("id"))
             more = whole_row_url(message, call_id)
             return build_call_part(block, ended.get(call_id), running=running, more=more)
         if kind.endswith(RESULT_SUFFIX):
             if kind != RESULT_SUFFIX and _has_call(block, blocks):
                 return None
             return build_result_part(
-                block, whole_row_url(message, _string(block.get("tool_use_id")))
+                block, whole_row_url(message, as_string(block.get("tool_use_id")))
             )
-        return _part(block, message.role)
+        return draw_block(block, message.role)
 
     parts = (
         draw_safely(
-            f"block of message {message.pk}", partial(part, block), partial(_source_of, block)
+            f"block of message {message.pk}", partial(part, block), partial(draw_source, block)
         )
         for block in blocks
     )
     return [each for each in parts if each]
-
-
-def _source_of(block: Any) -> Part:
-    """A block that cannot be drawn: its text, or else its JSON."""
-    text = block.get("text") if isinstance(block, dict) else None
-    return _source_part(text if isinstance(text, str) else str(block))
 
 
 def whole_row_url(message: Message, call_id: str) -> str:
@@ -207,14 +191,14 @@ def render_whole_row(message: Message, call_id: str) -> str | None:
         part = build_call_part(call, ended, running=False, most=None)
         return render_to_string("chat/transcript/tool_row.html", {"part": part})
     for block in blocks:
-        if _string(block.get("tool_use_id")) == call_id:
+        if as_string(block.get("tool_use_id")) == call_id:
             part = build_result_part(block, most=None)
             return render_to_string("chat/transcript/tool_result.html", {"part": part})
     return None
 
 
 def _is_call(block: dict[str, Any], call_id: str) -> bool:
-    return str(block.get("type", "")).endswith("tool_use") and _string(block.get("id")) == call_id
+    return str(block.get("type", "")).endswith("tool_use") and as_string(block.get("id")) == call_id
 
 
 def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
@@ -225,21 +209,6 @@ def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
                 found: dict[str, Any] = block
                 return found
     return None
-
-
-def _whole_texts(blocks: Iterable[Any]) -> list[Any]:
-    """The blocks, with texts joined that the API has cut at a citation."""
-    whole: list[Any] = []
-    for block in blocks:
-        if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
-            before = whole[-1]
-            if continues_text(before, block):
-                cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
-                text = _string(before.get("text")) + _string(block.get("text"))
-                whole[-1] = before | {"text": text, "citations": cited}
-                continue
-        whole.append(block)
-    return whole
 
 
 def _has_call(result: dict[str, Any], blocks: Iterable[Any]) -> bool:
@@ -271,75 +240,3 @@ def _error(turn: Turn, message: Message) -> dict[str, Any]:
     if isinstance(seconds, int | float) and turn.finished_at:
         error["retry_at"] = turn.finished_at + timedelta(seconds=min(float(seconds), 86_400.0))
     return error
-
-
-# --- Content blocks -------------------------------------------------------------------------------
-
-
-def _part(block: Any, role: str) -> Part:
-    """What the template needs of one content block; `kind` selects how it is drawn."""
-    if not isinstance(block, dict):
-        return _note(gettext("Content of an unknown kind is not shown here."))
-    kind = str(block.get("type", ""))
-    if kind == "text":
-        text = _string(block.get("text"))
-        if role == Message.Role.USER:
-            return {"kind": "text", "html": render_user_text(text)}
-        rendered = mark_safe(markdown.render_markdown(text))
-        return {"kind": "text", "html": rendered, "sources": list_sources(block)}
-    if kind == "thinking":
-        html = markdown.render_markdown(_string(block.get("thinking")))
-        return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
-    if kind == "redacted_thinking":
-        return _note(gettext("Some of the thinking is encrypted and not shown."))
-    if kind in ("image", "document"):
-        return _attachment(block, kind)
-    return _note(
-        gettext("Content of type “{kind}” is not shown here.").format(kind=kind[:60] or "unknown")
-    )
-
-
-def render_user_text(text: str) -> SafeString:
-    """A user's text as it was typed: newlines kept, fenced code as code blocks, nothing else.
-
-    People do not mean to write Markdown: `*`, `_` and `#` in their text are shown as they are.
-    """
-    text = markdown.clean_text(text).strip("\n")
-    work = markdown.RenderBudget()
-    out, end = [], 0
-    for fence in find_fences(text):
-        out.append(_paragraph(text[end : fence.start]))
-        language = fence.info.split(maxsplit=1)
-        out.append(markdown.render_code(fence.code, language[0] if language else "", work))
-        end = fence.end
-    out.append(_paragraph(text[end:]))
-    return mark_safe("".join(out))
-
-
-def _paragraph(text: str) -> str:
-    text = text.strip("\n")
-    return f'<p class="plain" dir="auto">{escape(text)}</p>' if text.strip() else ""
-
-
-def _note(text: str) -> Part:
-    return {"kind": "note", "text": text}
-
-
-def _attachment(block: dict[str, Any], kind: str) -> Part:
-    source = block.get("source")
-    media_type = _string(source.get("media_type")) if isinstance(source, dict) else ""
-    name = _string(block.get("title")) or KINDS[kind]
-    stored = find_reference(block)
-    return {
-        "kind": "attachment",
-        "type": kind,
-        "name": str(name)[:120],
-        "media_type": media_type[:80],
-        "url": reverse("attachment", args=[stored["id"]]) if stored else "",
-        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
-        "as_text": bool(stored and stored.get("original_bytes")),
-    }
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 from agent.messages import Block
 from agent.tools.names import read_own_name
-from chat.html.markdown import clean_text
+from chat.html.sanitiser import clean_text
 from chat.models import MemoryProposal
 
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})  # Unicode's categories

@@ -11,9 +11,10 @@ from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
 from agent.tools.names import read_own_name
-from chat.html import markdown
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_seconds
+from chat.html.markdown import link_numbers
+from chat.html.sanitiser import as_string, clean_text
 
 MAX_TOOL_TEXT = 4_000  # characters of arguments or a result that the page shows
 MAX_ROW_SUMMARY = 100
@@ -31,7 +32,11 @@ def render_call_row(call: Block, ended: Part | None = None, more: str = "") -> s
         return render_to_string("chat/transcript/tool_row.html", {"part": part})
 
     def source() -> str:
-        bare = {"kind": "tool", "id": _string(call.get("id")), "name": _string(call.get("name"))}
+        bare = {
+            "kind": "tool",
+            "id": as_string(call.get("id")),
+            "name": as_string(call.get("name")),
+        }
         return render_to_string(
             "chat/transcript/tool_row.html", {"part": bare | {"text": str(call)[:MAX_TOOL_TEXT]}}
         )
@@ -54,19 +59,19 @@ def build_call_part(
     text = "" if arguments in (None, {}, "") else _pretty(arguments)
     part = {
         "kind": "tool",
-        "id": _string(call.get("id")),
-        "name": _shown_name(_string(call.get("name"))) or gettext("tool"),
+        "id": as_string(call.get("id")),
+        "name": _shown_name(as_string(call.get("name"))) or gettext("tool"),
         "status": gettext_noop("running") if running else "",
         "summary": _one_line(arguments),
         "more": more,
         **_truncated(text, most),
     }
     if ended is not None:
-        result = _truncated(_string(ended.get("text")), most)
+        result = _truncated(as_string(ended.get("text")), most)
         part |= {
             "status": gettext_noop("failed") if ended.get("failed") else gettext_noop("done"),
             "seconds": _seconds(ended.get("seconds")),
-            "result": mark_safe(markdown.link_numbers(escape(result["text"]))),
+            "result": mark_safe(link_numbers(escape(result["text"]))),
             "result_omitted": result["omitted"] + int(ended.get("omitted") or 0),
             "links": ended.get("links") or [],
         }
@@ -83,19 +88,19 @@ def find_server_results(blocks: Iterable[Any]) -> dict[str, Part]:
     """How the calls ended that the model's server ran itself, by id: their results are in the
     same message."""
     return {
-        _string(block.get("tool_use_id")): {
+        as_string(block.get("tool_use_id")): {
             "text": _without_links(block.get("content")),
             "failed": has_failed(block),
             "links": _links(block.get("content")),
         }
         for block in blocks
-        if isinstance(block, dict) and _string(block.get("type")).endswith("_" + RESULT_SUFFIX)
+        if isinstance(block, dict) and as_string(block.get("type")).endswith("_" + RESULT_SUFFIX)
     }
 
 
 def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_TEXT) -> Part:
     """A result on its own: of an imported conversation, or without its call."""
-    kind = _string(block.get("type"))
+    kind = as_string(block.get("type"))
     text = render_result_text(block)
     name = kind.removesuffix(RESULT_SUFFIX).rstrip("_").replace("_", " ")
     return {
@@ -115,7 +120,7 @@ def list_sources(block: Block) -> list[Part]:
         url = _http(citation.get("url"))
         title = citation.get("title") or citation.get("document_title") or url
         if title:
-            title = markdown.clean_text(_string(title))[:200]
+            title = clean_text(as_string(title))[:200]
             found.setdefault(url or title, {"title": title, "url": url})
     return list(found.values())
 
@@ -124,7 +129,7 @@ def has_failed(block: Block) -> bool:
     """Whether a result block reports a failure."""
     content = block.get("content")
     return bool(block.get("is_error")) or (
-        isinstance(content, dict) and _string(content.get("type")).endswith("_error")
+        isinstance(content, dict) and as_string(content.get("type")).endswith("_error")
     )
 
 
@@ -142,13 +147,13 @@ def _text_of(content: Any) -> str:
         return "\n".join(_text_of(part) for part in content)
     if isinstance(content, dict):
         if content.get("type") == "text":
-            return _string(content.get("text"))
+            return as_string(content.get("text"))
         if content.get("type") == "web_fetch_result":
             return _text_of(content.get("content"))
         if content.get("type") in ("image", "document"):
             source = content.get("source")
             if isinstance(source, dict) and source.get("type") == "text":
-                return _string(source.get("data"))
+                return as_string(source.get("data"))
             return f"[{content['type']}]"
     return _pretty(content)
 
@@ -166,7 +171,7 @@ def _links(content: Any) -> list[Part]:
         title = document.get("title") if isinstance(document, dict) else None
         pages = [{"url": content.get("url"), "title": title}]
     return [
-        {"title": markdown.clean_text(_string(page.get("title")))[:200] or url, "url": url}
+        {"title": clean_text(as_string(page.get("title")))[:200] or url, "url": url}
         for page in pages
         if isinstance(page, dict) and (url := _http(page.get("url")))
     ]
@@ -174,7 +179,7 @@ def _links(content: Any) -> list[Part]:
 
 def _http(url: Any) -> str:
     """The address, if it is one that may be linked."""
-    text = markdown.clean_text(_string(url))
+    text = clean_text(as_string(url))
     return text if text.startswith(("http://", "https://")) else ""
 
 
@@ -184,7 +189,7 @@ def _seconds(value: Any) -> str:
 
 def _truncated(text: str, most: int | None) -> Part:
     """The start of a long text, and how many characters were left out."""
-    text = markdown.clean_text(text)
+    text = clean_text(text)
     return {"text": text[:most], "omitted": len(text) - len(text[:most])}
 
 
@@ -193,8 +198,8 @@ def _one_line(arguments: Any) -> str:
     if isinstance(arguments, dict):
         text = ", ".join(v if isinstance(v, str) else _compact(v) for v in arguments.values())
     else:
-        text = _string(arguments)
-    text = " ".join(markdown.clean_text(text[: MAX_ROW_SUMMARY * 4]).split())
+        text = as_string(arguments)
+    text = " ".join(clean_text(text[: MAX_ROW_SUMMARY * 4]).split())
     return text if len(text) <= MAX_ROW_SUMMARY else text[: MAX_ROW_SUMMARY - 1] + "…"
 
 
@@ -209,7 +214,3 @@ def _pretty(value: Any) -> str:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)

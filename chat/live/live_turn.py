@@ -7,9 +7,9 @@ from uuid import UUID
 
 from agent.messages import Block
 from agent.model.reply import Reply
-from chat.html.markdown import clean_text
 from chat.html.markdown_pieces import Piece
 from chat.html.markdown_stream import MarkdownStream, RenderedPiece, is_light, utf16_length
+from chat.html.sanitiser import clean_text
 from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking

@@ -15,13 +15,11 @@ from typing import Any, ParamSpec
 from uuid import UUID
 
 import structlog
-from django.conf import settings
 from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
 from agent.messages import shown_text
 from agent.model.reply import Reply
-from chat import tasks
 from chat.db import (
     RETRY_SECONDS,
     UNAVAILABLE,
@@ -32,10 +30,10 @@ from chat.db import (
 )
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
-from chat.live.enqueuing import enqueue
+from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import listen_to_peers
-from chat.live.waiting import hand_over, wait_for_compaction
+from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
 from chat.outages import DATABASE
@@ -43,7 +41,7 @@ from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
-from chat.services import endings, gaps, preparations, summaries, sweep, turns
+from chat.services import endings, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
 from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
@@ -161,7 +159,7 @@ class Runner:
             self._unended += 1
         else:
             if state:
-                await self._follow_up(live, ending, state)
+                await follow_up(live, ending, state)
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
@@ -220,30 +218,6 @@ class Runner:
             TurnNotice(live.turn_id, Notice.UNSTORED, text),
         )
         return True
-
-    async def _follow_up(self, live: LiveTurn, ending: TurnOutcome, state: RequestState) -> None:
-        """What follows a finished answer, in the background: a title, a preparation."""
-        if live.preparing:
-            await live.preparing
-        if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
-            return
-        try:
-            await self._enqueue_what_follows(live, state)
-        except Exception:
-            log.exception("nothing was prepared", conversation=live.conversation_id)
-
-    @staticmethod
-    async def _enqueue_what_follows(live: LiveTurn, state: RequestState) -> None:
-        conversation_id = live.conversation_id
-        if live.opening:
-            await enqueue(tasks.suggest_title, str(conversation_id))
-        if prepared := await in_db(preparations.prepare_if_due, state):
-            await hand_over(prepared)
-        elif gaps.has_gap(state):
-            await enqueue(tasks.rebuild, str(conversation_id))
-        elif pause := preparations.find_pause(state):
-            head, seconds = pause
-            await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)
 
     @staticmethod
     def _partial(
@@ -319,29 +293,6 @@ class Runner:
 
 
 runner = Runner()
-
-
-async def sweep_forever() -> None:
-    """The sweep of a web process: at once, and whenever a lease may have run out."""
-    away = False
-    while True:
-        try:
-            wait = await in_db(sweep.seconds_to_next)
-            if away:
-                # No lease could be extended: give living owners time for it before a turn is ended.
-                await asyncio.sleep(settings.LEASE_SECONDS)
-            if ended := await in_db(sweep.sweep, runner.turn_ids):
-                log.info("swept", ended=ended)
-            if away:
-                away = False
-                DATABASE.note_success()
-        except UNAVAILABLE as error:
-            away, wait = True, RETRY_SECONDS
-            DATABASE.note_failure(error)
-        except Exception:
-            log.exception("sweep failed")
-            wait = settings.LEASE_SECONDS / 2
-        await asyncio.sleep(wait)
 
 
 def _visible_text(reply: Reply) -> str:

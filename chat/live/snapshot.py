@@ -18,19 +18,23 @@ from chat.services import memories
 async def build_snapshot(conversation_id: UUID) -> Snapshot:
     """The event, with the live text from the process that writes it."""
     stored, turn = await in_db(_stored, conversation_id)
+    told = await _find_live(turn) if turn else None
+    if turn and told is None:  # it may have ended since
+        stored, turn = await in_db(_stored, conversation_id)
     if turn is None:
         return stored
-    live = runner.find_live(conversation_id)
-    if live is not None and live.turn_id == turn.pk:
-        told: LiveAnswer | None = live.snapshot()
-    elif turn.owner != runner.owner:
-        told = await ask_owner(turn)
-    else:
-        told = None
     text = told["text"] if told else await in_db(_checkpoint, turn)
     state: TurnState = {**text, "turn_id": turn.pk, "kind": turn.kind, "status": turn.status}
     questions = stored.questions + (told["questions"] if told else "")
     return replace(stored, turn=state, questions=questions)
+
+
+async def _find_live(turn: Turn) -> LiveAnswer | None:
+    """The live text of a turn; None if the process that runs it does not know it, or is away."""
+    if turn.owner != runner.owner:
+        return await ask_owner(turn)
+    live = runner.find_live(turn.conversation_id)
+    return live.snapshot() if live is not None and live.turn_id == turn.pk else None
 
 
 def _stored(conversation_id: UUID) -> tuple[Snapshot, Turn | None]:

@@ -21,12 +21,11 @@ export function fromSnapshot(turn) {
  * repetition), "gap" (something was lost: ask for a snapshot), "text" or "block".
  */
 export function apply(live, frame) {
-  if (live?.turnId !== frame.turn_id || live.messageId !== frame.message_id) {
+  const sameTurn = live?.turnId === frame.turn_id;
+  if (sameTurn && frame.seq <= live.seq) return { live, change: "none" };
+  if (!sameTurn || live.messageId !== frame.message_id) {
     // A new message may begin here; anything else means that its beginning was lost.
-    const sameTurn = live?.turnId === frame.turn_id;
     if (frame.type !== "turn.delta" || frame.offset !== 0) return { live, change: "gap" };
-    if (sameTurn && live.messageId != null && frame.seq <= live.seq)
-      return { live, change: "none" };
     live = {
       turnId: frame.turn_id,
       messageId: frame.message_id,
@@ -36,7 +35,6 @@ export function apply(live, frame) {
       text: "",
     };
   }
-  if (frame.seq <= live.seq) return { live, change: "none" };
   if (frame.seq !== live.seq + 1) return { live, change: "gap" };
   if (frame.type === "turn.delta") {
     if (frame.offset !== live.through + live.text.length) return { live, change: "gap" };

@@ -24,15 +24,15 @@ startFoundWords();
 startListed();
 startProjects();
 keepListPlace($("#chat").dataset.user);
-startSwitching((signal, place) => {
+startSwitching((signal, goTo, place) => {
   const { conversationId: id = "", temporary, user } = $("#chat").dataset;
   startTemporaryChat(temporary == null ? "" : id, signal);
   startComposerPanels(signal);
   localiseTimes();
-  return id ? new Conversation(id, { signal, place }) : startFirstMessage(user, signal);
+  return id ? new Conversation(id, { signal, place }) : startFirstMessage(user, signal, goTo);
 });
 
-function startFirstMessage(user, signal) {
+function startFirstMessage(user, signal, goTo) {
   const commands = {
     new: () => $("#new-chat").click(),
     model: chooseModel,
@@ -42,7 +42,7 @@ function startFirstMessage(user, signal) {
   startShortcuts({ onSearch: makePalette(commands, signal), signal });
   new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
-    start: new StartPage({ signal }).start,
+    start: new StartPage({ signal, goTo }).start,
     commands,
   });
 }

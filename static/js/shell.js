@@ -69,13 +69,13 @@ function announceHits() {
 }
 
 let refreshTimer = 0;
+/** Load the list anew, a moment later: more news may come meanwhile. */
 export function refreshSidebar() {
   clearTimeout(refreshTimer);
-  refreshTimer = setTimeout(
-    () => $("#sidebar-list").dispatchEvent(new Event("sidebar-refresh")),
-    300,
-  );
+  refreshTimer = setTimeout(loadSidebar, 300);
 }
+
+export const loadSidebar = () => $("#sidebar-list").dispatchEvent(new Event("sidebar-refresh"));
 
 /** The id of the conversation that is shown, "" on the start page. */
 const shownId = () => $("#chat").dataset.conversationId ?? "";

@@ -4,7 +4,7 @@ import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
-import { refreshSidebar } from "./shell.js";
+import { loadSidebar, refreshSidebar } from "./shell.js";
 
 const LONG = 1500; // ms after which a request that waits is explained
 const BUSY = gettext(
@@ -14,8 +14,8 @@ const BUSY = gettext(
 export class StartPage {
   #running = false; // a second press would be a second conversation
 
-  constructor({ signal }) {
-    this.signal = signal;
+  constructor({ signal, goTo }) {
+    Object.assign(this, { signal, goTo });
     addEventListener("pageshow", () => (this.#running = false), { signal });
     $("#starters").addEventListener("submit", (event) => {
       // Its own form is for pages without scripts; here the chosen model counts, and the draft stays.
@@ -52,7 +52,8 @@ export class StartPage {
       return response?.status === 201;
     }
     if (response?.status === 201) {
-      location.assign(response.headers.get("Location"));
+      loadSidebar();
+      await this.goTo(response.headers.get("Location"));
       return true;
     }
     this.#running = false;

@@ -8,6 +8,8 @@ import { showNotice } from "./notice.js";
 import { closeDrawer, markCurrent, refreshSidebar } from "./shell.js";
 
 const CHAT = /^\/(c\/[0-9a-f-]{36}\/)?$/; // the paths of pages with a chat
+const SHOWN = "shown";
+const SUPERSEDED = "superseded"; // by what was asked for after it
 
 const addressOf = ({ pathname, search }) => pathname + search;
 
@@ -19,7 +21,7 @@ class Switching {
   constructor(start) {
     this.start = start;
     this.shown = addressOf(location);
-    this.#chat = start(this.#over.signal);
+    this.#chat = start(this.#over.signal, this.goTo);
     document.addEventListener("click", (event) => this.#click(event));
     // Within one chat Back and Forward are a matter of ways.js.
     addEventListener("popstate", ({ state }) => {
@@ -36,17 +38,31 @@ class Switching {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
       return;
     event.preventDefault();
-    this.#go(new URL(link.href));
+    this.#follow(new URL(link.href));
   }
 
   /** A link was pressed. */
+  async #follow(url) {
+    const status = await this.#go(url);
+    if (status !== SHOWN) this.#explain(status, url);
+  }
+
+  /** Show a chat that is there for certain. */
+  goTo = async (address) => {
+    const url = new URL(address, location);
+    const status = await this.#go(url);
+    if (status !== SHOWN && status !== SUPERSEDED) location.assign(url);
+  };
+
+  /** Show the chat of an address: SHOWN, or why not, see `#load`. */
   async #go(url) {
     const { fresh, status } = await this.#load(url);
-    if (!fresh) return this.#explain(status, url);
+    if (!fresh) return status;
     if (addressOf(location) === this.shown) this.#keepPlace();
     if (addressOf(location) !== addressOf(url)) history.pushState(null, "", addressOf(url));
     this.#show(fresh);
     if (url.hash) location.replace(url.hash); // reveals the message
+    return SHOWN;
   }
 
   /** Back will lead to where the reader is now. */
@@ -59,10 +75,10 @@ class Switching {
   async #comeBack(place) {
     const { fresh, status } = await this.#load(location);
     if (fresh) this.#show(fresh, place);
-    else if (status !== "superseded") location.reload(); // the browser tells what is wrong
+    else if (status !== SUPERSEDED) location.reload(); // the browser tells what is wrong
   }
 
-  /** {fresh}: the chat of that address, or {status} of the answer, 0 for none. */
+  /** {fresh}: the chat of that address, or {status} of the answer: 0 for none, SUPERSEDED if not wanted any more. */
   async #load({ pathname, search }) {
     const mine = (this.#wanted += 1);
     const chat = $("#chat");
@@ -70,7 +86,7 @@ class Switching {
     const headers = { "HX-Request": "true" }; // without the list
     const response = await request(pathname + search, { headers }).catch(() => null);
     const html = response?.ok ? await response.text().catch(() => "") : "";
-    if (mine !== this.#wanted) return { status: "superseded" };
+    if (mine !== this.#wanted) return { status: SUPERSEDED };
     chat.ariaBusy = null;
     const fresh = html && parse(html);
     // After an update of the server its chats need another script; and somebody else may have signed in.
@@ -87,7 +103,7 @@ class Switching {
     } else if (status === 0) {
       const words = gettext("The server cannot be reached, so this chat stays. Try again.");
       showNotice(words);
-    } else if (status !== "superseded" && status !== 401) location.assign(url);
+    } else if (status !== SUPERSEDED && status !== 401) location.assign(url);
   }
 
   #show(fresh, place = null) {
@@ -101,14 +117,14 @@ class Switching {
     document.title = title ? `${title} · Everlong` : "Everlong";
     markCurrent();
     closeDrawer();
-    this.#chat = this.start(this.#over.signal, place);
+    this.#chat = this.start(this.#over.signal, this.goTo, place);
     announce(document.title);
   }
 }
 
 /**
- * Start the chat of the page, and each one that takes its place. `start(signal, place)` starts what belongs to #chat;
+ * Start the chat of the page, and each one that takes its place. `start(signal, goTo, place)` starts what belongs to #chat;
  * whatever it hangs on something outside of #chat (the document, the window, a timer, a socket) ends with `signal`.
- * `place`: where its reader left it. It returns something with `place()`, or nothing.
+ * `goTo(address)` shows another one; `place`: where the reader left this one. It returns something with `place()`, or nothing.
  */
 export const startSwitching = (start) => new Switching(start);

@@ -78,8 +78,6 @@ class Written:
         )
 
     def apply(self, frame: Event) -> None:
-        if frame["seq"] <= self.seq:
-            return
         assert frame["seq"] == self.seq + 1, f"frame {self.seq + 1} is missing"
         self.seq = frame["seq"]
         if frame["type"] == "turn.delta":
@@ -134,16 +132,19 @@ class Tab:
         if kind == "snapshot" and turn and turn["kind"] == "answer":
             self.answer = Written.of_snapshot(turn)
         elif kind in ("turn.delta", "turn.block") and self._knows_turn(frame["turn_id"]):
-            known = self.answer
-            if (
-                known is None
-                or known.turn_id != frame["turn_id"]
-                or known.message_id != frame["message_id"]
-            ):
-                assert (kind, frame["offset"]) == ("turn.delta", 0), "the beginning was lost"
-                self.answer = Written(frame["turn_id"], frame["message_id"], frame["seq"] - 1)
-            assert self.answer is not None
-            self.answer.apply(frame)
+            self._take_piece(frame)
+
+    def _take_piece(self, frame: Event) -> None:
+        known = self.answer
+        same_turn = known is not None and known.turn_id == frame["turn_id"]
+        if same_turn and frame["seq"] <= known.seq:
+            return
+        if not same_turn or known.message_id != frame["message_id"]:
+            begins = frame["type"] == "turn.delta" and frame["offset"] == 0
+            assert begins, "the beginning was lost"
+            known = Written(frame["turn_id"], frame["message_id"], frame["seq"] - 1)
+        known.apply(frame)
+        self.answer = known
 
     def _knows_turn(self, turn_id: int) -> bool:
         """Not where the first snapshot was taken after the turn's end, and a piece was still on its

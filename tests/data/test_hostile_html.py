@@ -9,10 +9,13 @@ from playwright.sync_api import Page
 from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.pins import Pin
 from agent.search.values import IndexEntry
-from chat.html import markdown
+from chat.html.code_blocks import render_code
 from chat.html.divider import render_divider
+from chat.html.markdown import render_markdown
 from chat.html.markdown_stream import MarkdownStream
 from chat.html.message import render_message
+from chat.html.render_budget import RenderBudget
+from chat.html.sanitiser import clean_text
 from chat.models import Compaction, Message
 from chat.queries.model_server import get_counter
 from tests.data.corpus import Corpus
@@ -64,7 +67,7 @@ def divider(text: str) -> str:
 
 
 def fence(text: str) -> str:
-    return markdown.render_code(text, markdown.clean_text(text), markdown.RenderBudget())
+    return render_code(text, clean_text(text), RenderBudget())
 
 
 def pieces(text: str) -> str:
@@ -73,7 +76,7 @@ def pieces(text: str) -> str:
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
-    "Markdown": markdown.render_markdown,
+    "Markdown": render_markdown,
     "live pieces": pieces,
     "code": fence,
     "text of the user": partial(message, "user", said),

@@ -90,6 +90,7 @@ def test_a_chat_that_went_on_elsewhere_can_be_continued_as_a_branch(
 def test_a_temporary_chat_is_not_listed_and_gone_when_left(
     chat: Page, scripted: DemoServer, way: str
 ) -> None:
+    expect(chat.locator("#sidebar-list [aria-current=page]")).to_have_count(1)
     listed = chat.locator("#sidebar-list a").count()
     chat.get_by_role("link", name="New chat").click()
     chat.get_by_label("Temporary chat").check()

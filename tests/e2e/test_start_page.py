@@ -17,11 +17,14 @@ def test_a_first_message_is_sent_once_however_long_enter_is_held(
     tab.on("request", lambda request: posted.append(request.url) if request.method == "POST" else 0)
     scripted.script.reply("Hi!", when=is_chat)
     composer(tab).fill("Hello, only once")
+    tab.evaluate("window.startPage = true")
     for _ in range(5):
         tab.keyboard.down("Enter")  # from the second on a repetition, as of a held key
     tab.keyboard.up("Enter")
     wait_for_answer(tab, 1)
     assert len([url for url in posted if url.endswith("/c/")]) == 1
+    assert tab.evaluate("window.startPage"), "the chat came without another page"
+    expect(tab.locator("#sidebar-list [aria-current=page]")).to_have_count(1)
     tab.go_back()
     expect(composer(tab)).to_have_value("")
 

@@ -1,10 +1,10 @@
-"""Starts programs of the site as forks of one process that has loaded the libraries: for each of
-the forty servers that the tests start, that is two seconds of processor time less.
+"""Starts programs as forks of one process that has loaded the libraries: for each of the forty
+servers that the tests start, and each run of pytest, that is two seconds of processor time less.
 
 `python -m tests.support.launcher NUMBER LIBRARY ...` serves an open socket. A connection is a
-process: `LaunchedProcess` says what to run, and is told the process's id and how it ended. If the
-connection breaks off first, or the launcher is ended, the process is killed with all that it has
-started.
+process: `LaunchedProcess` says what to run, and is told the process's id, then how it ended and the
+seconds of processor time it took. If the connection breaks off first, or the launcher is ended, the
+process is killed with all that it has started.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-# What `manage.py serve` and a Celery worker load and that reads no settings. Not Twisted's reactor:
-# it holds open files, which each process must have for itself.
+# What `manage.py serve`, a Celery worker and pytest load and that reads no settings. Not Twisted's
+# reactor: it holds open files, which each process must have for itself.
 LIBRARIES = [
     "agent.compaction",
     "agent.loop",
@@ -37,12 +37,16 @@ LIBRARIES = [
     "cryptography.x509",
     "django.contrib.admin",
     "django.core.management",
+    "django.test",
     "environs",
+    "hypothesis.strategies",
     "markdown_it",
     "mcp",
     "PIL.Image",
+    "playwright.sync_api",
     "psycopg_pool",
     "pygments.formatters.html",
+    "pytest",
     "redis.asyncio",
     "structlog",
     "tiktoken",
@@ -69,9 +73,9 @@ class Client:
         self.pid = 0
         self.handle = -1  # becomes readable when the process has ended
 
-    def tell(self, number: int) -> None:
+    def tell(self, *numbers: float) -> None:
         with contextlib.suppress(OSError):  # gone, as will be noticed in a moment
-            self.connection.sendall(b"%d" % number)
+            self.connection.sendall(json.dumps(numbers).encode())
 
 
 class Launcher:
@@ -136,11 +140,11 @@ class Launcher:
         os.close(log)
 
     def _tell_end(self, client: Client) -> None:
-        _, status = os.waitpid(client.pid, 0)
+        _, status, used = os.wait4(client.pid, 0)
         self.ready.unregister(client.handle)
         os.close(client.handle)
         client.handle = -1
-        client.tell(os.waitstatus_to_exitcode(status))
+        client.tell(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime)
 
     def _end(self, client: Client) -> None:
         """Whoever asked for the process is gone."""
@@ -171,11 +175,12 @@ class LaunchedProcess:
 
     def __init__(self, path: Path, program: Program, output: int) -> None:
         self.returncode: int | None = None
+        self.cpu_seconds = 0.0  # when it has ended: its own, and of what it has waited for
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._connection.connect(str(path))
         said = json.dumps(program._asdict()).encode()
         socket.send_fds(self._connection, [said], [output])
-        self.pid = int(self._connection.recv(MOST))
+        (self.pid,) = json.loads(self._connection.recv(MOST))
 
     def poll(self) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -190,7 +195,7 @@ class LaunchedProcess:
             if not ready.select(timeout):
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
             ready.close()
-            self.returncode = int(self._connection.recv(MOST))
+            self.returncode, self.cpu_seconds = json.loads(self._connection.recv(MOST))
             self.disconnect()
         return self.returncode
 
@@ -200,6 +205,9 @@ class LaunchedProcess:
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 def run(program: Program) -> None:

@@ -16,7 +16,8 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
-from chat.live.runner import runner, sweep_forever
+from chat.live.runner import runner
+from chat.live.sweeping import sweep_forever
 from chat.protocol.broadcast import bind_loop
 from chat.queries import model_server
 from chat.services import model_profiles

@@ -1,143 +1,16 @@
 """Markdown: what it shows, that nothing dangerous survives, and that streaming changes nothing."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat.html import formulas, markdown
 from chat.html.markdown import render_markdown
 from chat.html.markdown_stream import MarkdownStream, RenderedPiece, utf16_length
-
-VOID = {"br", "hr", "input"}
-ATTRIBUTES = {
-    "a": {"href", "target", "rel", "class", "id", "aria-label", "data-label"},
-    "button": {"type", "class"},
-    "div": {"class", "tabindex"},
-    "input": {"type", "class", "checked", "disabled"},
-    "li": {"class", "id", "dir"},
-    "ol": {"start", "class"},
-    "p": {"class", "dir"},
-    "pre": {"tabindex", "dir"},
-    "section": {"class"},
-    "span": {"class", "tabindex"},
-    "sup": {"class"},
-    "td": {"class"},
-    "th": {"class"},
-    "ul": {"class"},
-    "code": {"class", "dir"},
-    **dict.fromkeys(("blockquote", "h3", "h4", "h5", "h6", "table"), {"dir"}),
-    **dict.fromkeys(formulas.TAGS, set()),
-    **formulas.ATTRIBUTES,
-    **{tag: set(values) for tag, values in formulas.ATTRIBUTE_VALUES.items()},
-}
-PLAIN_TAGS = "br em hr label s strong tbody thead tr"
-TAGS = {*ATTRIBUTES, *PLAIN_TAGS.split()}
-
-
-FOOTNOTE = re.compile(r"#fn(ref)?-[0-9a-f]{8}-\d+$")
-
-
-class Judge(HTMLParser):
-    """Reads HTML as strictly as the page needs it: known tags, attributes and schemes only."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in TAGS, tag
-        footnote = FOOTNOTE.match(dict(attrs).get("href") or "")
-        for name, value in attrs:
-            assert name in ATTRIBUTES.get(tag, ()), (tag, name)
-            if name == "dir":
-                assert value == ("ltr" if tag in {"code", "pre"} else "auto")
-            if name == "tabindex":
-                assert value == "0"
-            if name == "href" and not footnote:
-                assert (value or "").split(":")[0].lower() in {"http", "https", "mailto"}, value
-        if tag == "a" and not footnote:
-            given = dict(attrs)
-            assert given["target"] == "_blank"
-            assert given["rel"] == "noopener noreferrer nofollow"
-        if tag == "input":
-            assert dict(attrs)["type"] == "checkbox"
-            assert "disabled" in dict(attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        raise AssertionError(data)
-
-    handle_decl = handle_pi = unknown_decl = handle_comment
-
-
-def judge(html: str) -> Judge:
-    reader = Judge()
-    reader.feed(html)
-    reader.close()
-    assert reader.open == []
-    return reader
-
+from tests.chat.html.judge import judge
 
 # --- What it shows --------------------------------------------------------------------------------
-
-
-def test_highlights_code_with_classes():
-    html = render_markdown("```python\ndef f(): return 1\n```\n")
-    assert '<span class="k">def</span>' in html
-    assert '<span class="code-language">python</span>' in html
-    assert "button" not in html  # the page's script adds them
-    assert "style" not in html
-
-
-def test_shows_code_of_an_unknown_language_plainly():
-    html = render_markdown("```no-such-language\na < b\n```\n")
-    assert '<pre tabindex="0" dir="ltr"><code dir="ltr">a &lt; b\n</code></pre>' in html
-    assert "no-such-language" in html
-
-
-def test_a_diagram_is_code_that_says_so():
-    html = render_markdown("```mermaid\ngraph TD; A-->B\n```\n")
-    assert '<span class="code-language">mermaid · diagram source</span>' in html
-    assert judge(html).text.endswith("graph TD; A-->B\n\n")
-
-
-def test_leaves_very_long_code_unhighlighted():
-    html = render_markdown("```python\n" + "x = 1\n" * 10_000 + "```\n")
-    assert judge(html).text.count("x = 1\n") == 10_000
-    assert '<span class="' not in html.partition("<pre")[2]
-
-
-@pytest.mark.parametrize(
-    ("language", "code"),
-    [("python", "\n " * 9_000), ("js", "a." * 9_000), ("yaml", "%" * 18_000)],
-)
-def test_gives_up_on_code_that_a_lexer_is_slow_with(language: str, code: str):
-    html = render_markdown(f"```{language}\n{code}\n```\n")
-    assert f"{code}\n" in judge(html).text
-    assert '<span class="' not in html.partition("<pre")[2]
-
-
-def test_every_listed_language_has_a_lexer():
-    for language in markdown._languages:
-        assert markdown._lexer(language), language
-        judge(markdown.render_code("x = [1] # 'a'\n", language, markdown.RenderBudget()))
-
-
-def test_keeps_the_newlines_of_code_as_they_are():
-    assert '<pre tabindex="0" dir="ltr"><code dir="ltr">\n\na\n\n</code></pre>' in render_markdown(
-        "```\n\n\na\n\n```\n"
-    )
 
 
 def test_wraps_tables_and_aligns_by_class():

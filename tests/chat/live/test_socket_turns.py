@@ -7,7 +7,7 @@ import pytest
 
 from chat.db import finish_despite_cancel, in_db
 from chat.html import markdown
-from chat.live import live_turn
+from chat.live import live_turn, snapshot
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
@@ -125,6 +125,32 @@ async def test_tabs_that_open_at_any_moment_see_the_same_text(chat: Chat) -> Non
     assert {tab.all("turn.finished")[0]["html"] for tab in late} == {
         first.all("turn.finished")[0]["html"]
     }
+
+
+async def test_a_snapshot_of_a_turn_that_ends_meanwhile_tells_its_end(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = chat.script.stall("First block.\n\nNot", then=" yet the end")
+    first = await chat.open()
+    first.say("Tell me")
+    await gate.wait_reached()
+    await first.until(lambda: first.all("turn.block"))
+    live = runner.find_live(chat.conversation.pk)
+
+    async def read_and_wait(*call: Any) -> Any:
+        result = await in_db(*call)
+        gate.release()
+        assert live
+        assert live.task
+        await asyncio.wait([live.task])
+        return result
+
+    monkeypatch.setattr(snapshot, "in_db", read_and_wait)
+    late = await chat.open()
+    await late.next("turn.finished")
+    assert [frame["turn"] for frame in late.all("snapshot")] == [None]
+    await first.sync()
+    await late.sync()
 
 
 async def test_a_snapshot_within_an_emoji_and_the_rest_make_it_whole(chat: Chat) -> None:

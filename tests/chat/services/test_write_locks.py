@@ -77,7 +77,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     seen = Seen()
     for module in render, divider, tool_row, questions:
         seen.watch(monkeypatch, module, "render_to_string")
-    seen.watch(monkeypatch, markdown, "render_markdown")
+    seen.watch(monkeypatch, markdown, "_render")
     seen.watch(monkeypatch, summaries, "audit")
     seen.watch(monkeypatch, TokenCounter, "count_blocks")
     return seen

@@ -1,0 +1,112 @@
+"""The page of one compaction in the administration: what it read, wrote, and got wrong."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from agent.compaction.differences import compare_summaries, count_changes
+from agent.compaction.pins import Pin, PinState
+from agent.compaction.policy import Engine
+from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
+from chat.models import Compaction, Message
+
+MAX_COVERED = 200  # messages on a compaction's page
+OPENING = 100  # characters of a chapter in the table
+# Lists of the audit, in words.
+FINDINGS = {
+    "failures": "What was tried before, and why it failed",
+    "given_back": "Statements that the model was asked to correct",
+    "dropped": "Statements that nothing supports",
+    "unverified": "Unverified statements: the messages that they name do not say so",
+    "not_pinned": "Standing instructions that the model named and no message has word for word",
+    "left_out": "Messages that no model has read whole",
+    "cut": "Statements that were left out, because the summary was over its limit",
+}
+
+
+def describe_compaction(compaction: Compaction) -> dict[str, Any]:
+    """What its template shows of a compaction."""
+    covered = _covered(compaction)
+    total = covered.count()
+    return {
+        **_compare(compaction),
+        "summary": render_summary_html(compaction.conversation_id, compaction.summary),
+        "chapters": [_chapter(chapter) for chapter in compaction.chapters],
+        "covered": with_previews(covered)[:MAX_COVERED],
+        "covered_total": total,
+        "covered_more": max(0, total - MAX_COVERED),
+        "covered_url": list_url(
+            Message,
+            conversation=compaction.conversation_id,
+            position__gte=compaction.first.position,
+            position__lte=compaction.through.position,
+        ),
+        "usage": list_facts(compaction.usage),
+        "findings": _findings(compaction),
+        "audit": list_facts({k: v for k, v in compaction.audit.items() if k not in FINDINGS}),
+    }
+
+
+def _compare(compaction: Compaction) -> dict[str, Any]:
+    """Of a summary that was written again and not decided on: that it is `waiting`, and once it is
+    written, what it says otherwise than the current one."""
+    states = (Compaction.Status.RUNNING, Compaction.Status.READY)
+    if compaction.trigger != Compaction.Trigger.REWRITE or compaction.status not in states:
+        return {}
+    current = compaction.conversation.compaction
+    if compaction.status == Compaction.Status.RUNNING:
+        return {"waiting": True}
+    sections = compare_summaries(current.summary if current else "", compaction.summary)
+    return {
+        "waiting": True,
+        "compared": current,
+        "moved_on": compaction.conversation.compaction_id != compaction.replaces_id,
+        "sections": sections,
+        "counts": count_changes(sections),
+    }
+
+
+def _covered(compaction: Compaction) -> QuerySet[Message]:
+    """The messages that it read: on the branch of its last one, as far as that can be told."""
+    covered = Message.objects.filter(
+        conversation=compaction.conversation_id,
+        position__range=(compaction.first.position, compaction.through.position),
+        number__lte=compaction.through.number,
+    )
+    if compaction.through.active:
+        covered = covered.filter(active=True)
+    return covered.order_by("number")
+
+
+def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
+    """The lists of the audit that hold something, each under its words."""
+    found = []
+    for name, words in FINDINGS.items():
+        lines = compaction.audit.get(name)
+        if isinstance(lines, list) and lines:
+            if name == "dropped":
+                words += ": reported" if compaction.engine == Engine.EDITED else ": dropped"
+            found.append((words, [_finding(line) for line in lines]))
+    return found
+
+
+def _finding(line: str | dict[str, str]) -> str:
+    """A bullet of the summary, or what was tried and why it failed."""
+    if isinstance(line, dict):
+        return f"{line['step']}: {line['cause']}"
+    return line.lstrip("-*+ ")
+
+
+def _chapter(chapter: dict[str, Any]) -> dict[str, Any]:
+    text = str(chapter.get("text", ""))
+    lines = (line.strip("#-* ") for line in text.splitlines() if not line.startswith("#"))
+    return chapter | {
+        "depth": chapter.get("depth", 1),
+        "level": chapter.get("level", 1),
+        "pins_count": sum(
+            Pin.from_list(pin).state == PinState.STANDING for pin in chapter.get("pins", ())
+        ),
+        "index_count": len(chapter.get("index", ())),
+        "characters": len(text),
+        "opening": next(filter(None, lines), "")[:OPENING],
+    }

@@ -1,0 +1,118 @@
+"""The content blocks of a message, as its template draws them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.urls import reverse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_lazy
+
+from agent.attachments import find_reference
+from agent.compaction.fences import find_fences
+from agent.messages import continues_text
+from chat.html.code_blocks import render_code
+from chat.html.markdown import render_markdown
+from chat.html.render_budget import RenderBudget
+from chat.html.sanitiser import as_string, clean_text
+from chat.html.tool_row import list_sources
+from chat.models import Message
+
+KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
+
+Part = dict[str, Any]
+
+
+def draw_block(block: Any, role: str) -> Part:
+    """What the template needs of one content block; `kind` selects how it is drawn."""
+    if not isinstance(block, dict):
+        return _note(gettext("Content of an unknown kind is not shown here."))
+    kind = str(block.get("type", ""))
+    if kind == "text":
+        text = as_string(block.get("text"))
+        if role == Message.Role.USER:
+            return {"kind": "text", "html": render_user_text(text)}
+        rendered = mark_safe(render_markdown(text))
+        return {"kind": "text", "html": rendered, "sources": list_sources(block)}
+    if kind == "thinking":
+        html = render_markdown(as_string(block.get("thinking")))
+        return {"kind": "thinking", "html": mark_safe(html)} if html else _note(gettext("Thinking"))
+    if kind == "redacted_thinking":
+        return _note(gettext("Some of the thinking is encrypted and not shown."))
+    if kind in ("image", "document"):
+        return _attachment(block, kind)
+    return _note(
+        gettext("Content of type “{kind}” is not shown here.").format(kind=kind[:60] or "unknown")
+    )
+
+
+def draw_source(block: Any) -> Part:
+    """A block that cannot be drawn: its text, or else its JSON."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return draw_source_text(text if isinstance(text, str) else str(block))
+
+
+def render_source(text: str) -> SafeString:
+    """A text as it is, for where drawing it failed."""
+    return mark_safe(_paragraph(clean_text(text)))
+
+
+def draw_source_text(text: str) -> Part:
+    return {"kind": "text", "html": render_source(text)}
+
+
+def render_user_text(text: str) -> SafeString:
+    """A user's text as it was typed: newlines kept, fenced code as code blocks, nothing else.
+
+    People do not mean to write Markdown: `*`, `_` and `#` in their text are shown as they are.
+    """
+    text = clean_text(text).strip("\n")
+    work = RenderBudget()
+    out, end = [], 0
+    for fence in find_fences(text):
+        out.append(_paragraph(text[end : fence.start]))
+        language = fence.info.split(maxsplit=1)
+        out.append(render_code(fence.code, language[0] if language else "", work))
+        end = fence.end
+    out.append(_paragraph(text[end:]))
+    return mark_safe("".join(out))
+
+
+def _paragraph(text: str) -> str:
+    text = text.strip("\n")
+    return f'<p class="plain" dir="auto">{escape(text)}</p>' if text.strip() else ""
+
+
+def _note(text: str) -> Part:
+    return {"kind": "note", "text": text}
+
+
+def _attachment(block: dict[str, Any], kind: str) -> Part:
+    source = block.get("source")
+    media_type = as_string(source.get("media_type")) if isinstance(source, dict) else ""
+    name = as_string(block.get("title")) or KINDS[kind]
+    stored = find_reference(block)
+    return {
+        "kind": "attachment",
+        "type": kind,
+        "name": str(name)[:120],
+        "media_type": media_type[:80],
+        "url": reverse("attachment", args=[stored["id"]]) if stored else "",
+        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
+        "as_text": bool(stored and stored.get("original_bytes")),
+    }
+
+
+def join_cut_texts(blocks: Iterable[Any]) -> list[Any]:
+    """The blocks, with texts joined that the API has cut at a citation."""
+    whole: list[Any] = []
+    for block in blocks:
+        if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
+            before = whole[-1]
+            if continues_text(before, block):
+                cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
+                text = as_string(before.get("text")) + as_string(block.get("text"))
+                whole[-1] = before | {"text": text, "citations": cited}
+                continue
+        whole.append(block)
+    return whole

@@ -1,0 +1,40 @@
+"""What follows a finished answer, in the background: a title, a summary prepared for later."""
+
+import structlog
+
+from chat import tasks
+from chat.db import in_db
+from chat.live.enqueuing import enqueue
+from chat.live.live_turn import LiveTurn
+from chat.live.waiting import hand_over
+from chat.models import Turn
+from chat.queries.conversation import RequestState
+from chat.services import gaps, preparations
+from chat.services.endings import TurnOutcome
+
+log = structlog.get_logger(__name__)
+
+
+async def follow_up(live: LiveTurn, ending: TurnOutcome, state: RequestState) -> None:
+    """Queue what a turn's end calls for. Never raises: the answer itself is stored."""
+    if live.preparing:
+        await live.preparing
+    if ending.status != Turn.Status.COMPLETED or live.kind != Turn.Kind.ANSWER:
+        return
+    try:
+        await _enqueue_what_follows(live, state)
+    except Exception:
+        log.exception("nothing was prepared", conversation=live.conversation_id)
+
+
+async def _enqueue_what_follows(live: LiveTurn, state: RequestState) -> None:
+    conversation_id = live.conversation_id
+    if live.opening:
+        await enqueue(tasks.suggest_title, str(conversation_id))
+    if prepared := await in_db(preparations.prepare_if_due, state):
+        await hand_over(prepared)
+    elif gaps.has_gap(state):
+        await enqueue(tasks.rebuild, str(conversation_id))
+    elif pause := preparations.find_pause(state):
+        head, seconds = pause
+        await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)

@@ -1,0 +1,36 @@
+"""The sweep of a web process: turns whose owner has died are ended."""
+
+import asyncio
+
+import structlog
+from django.conf import settings
+
+from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db
+from chat.live.runner import runner
+from chat.outages import DATABASE
+from chat.services import sweep
+
+log = structlog.get_logger(__name__)
+
+
+async def sweep_forever() -> None:
+    """The sweep of a web process: at once, and whenever a lease may have run out."""
+    away = False
+    while True:
+        try:
+            wait = await in_db(sweep.seconds_to_next)
+            if away:
+                # No lease could be extended: give living owners time for it before a turn is ended.
+                await asyncio.sleep(settings.LEASE_SECONDS)
+            if ended := await in_db(sweep.sweep, runner.turn_ids):
+                log.info("swept", ended=ended)
+            if away:
+                away = False
+                DATABASE.note_success()
+        except UNAVAILABLE as error:
+            away, wait = True, RETRY_SECONDS
+            DATABASE.note_failure(error)
+        except Exception:
+            log.exception("sweep failed")
+            wait = settings.LEASE_SECONDS / 2
+        await asyncio.sleep(wait)
