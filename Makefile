@@ -156,7 +156,8 @@ $(PEERS)/.installed: requirements/peers.txt | $(INSTALLED)
 		--require-hashes -r requirements/peers.txt
 	@touch $@
 
-$(STATIC): $(INSTALLED) $(shell find static -type f -not -name '.*' 2>/dev/null)
+COLLECTED := config/bundle.py config/storage.py config/typeface.py $(shell find static -type f -not -name '.*' 2>/dev/null)
+$(STATIC): $(INSTALLED) $(COLLECTED)
 	@echo "Collecting static files ..."
 	@$(PY) manage.py collectstatic --noinput --verbosity 0
 	@touch $@

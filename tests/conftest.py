@@ -397,11 +397,16 @@ def browser() -> Iterator["Browser"]:
         launched.close()
 
 
+def new_profile(browser: "Browser") -> "BrowserContext":
+    made = browser.new_context(viewport={"width": 1280, "height": 800})
+    made.set_default_timeout(PATIENCE * 1_000)
+    return made
+
+
 @pytest.fixture
 def context(browser: "Browser") -> Iterator["BrowserContext"]:
     """A browser profile of its own: its pages are one person's tabs."""
-    made = browser.new_context(viewport={"width": 1280, "height": 800})
-    made.set_default_timeout(PATIENCE * 1_000)
+    made = new_profile(browser)
     yield made
     made.close()
 

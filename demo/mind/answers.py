@@ -94,7 +94,8 @@ def _echo(asked: str) -> str:
     words = " ".join(asked.split())
     short = words[:ECHO_CHARACTERS]
     more = " …" if len(words) > len(short) else ""
-    return f"You wrote {len(words.split())} word(s): “{_plain(short)}{more}”\n"
+    count = len(words.split())
+    return f"You wrote {count} word{'s' * (count != 1)}: “{_plain(short)}{more}”\n"
 
 
 def _plain(value: str) -> str:

@@ -17,6 +17,8 @@ _COURTESY = re.compile(
     r"[\s,!.]*",
     re.IGNORECASE,
 )
+# A title that is cut does not end in one of these.
+_LEADING_ON = "a an and at but by for from in into my of on or our the to with your"
 
 
 def compose_title(body: Body) -> str:
@@ -42,6 +44,10 @@ def shorten_title(source: str) -> str:
     while previous != line:
         previous, line = line, _COURTESY.sub("", line)
     sentence = re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
-    words = sentence.split()[:LONGEST_WORDS]
+    words = sentence.split()
+    if len(words) > LONGEST_WORDS:
+        words = words[:LONGEST_WORDS]
+        while len(words) > 1 and words[-1].lower() in _LEADING_ON.split():
+            words.pop()
     title = " ".join(words)[:LONGEST_CHARACTERS].strip(" .,;:!?-–—“”\"'")
     return title[:1].upper() + title[1:]

@@ -1,17 +1,28 @@
 """What the walks share: a scripted model, and the steps that a person takes."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    StorageState,
+    WebSocketRoute,
+    expect,
+)
 
 from agent.compaction.skills import HEADINGS
-from demo.api.script import is_title
+from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.conftest import processes
+from tests.conftest import new_profile, processes
+from tests.e2e.talking import hold_conversation
 from tests.shots import TWO_FRAMES
 from tests.support.server import EverlongProcess
 
@@ -76,23 +87,93 @@ def state(browser: Browser, server: EverlongProcess) -> StorageState:
     return cookies
 
 
+@pytest.fixture(scope="session")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser profile for all walks. Its empty tab keeps its process: to make one and warm it up
+    takes a tenth of a second of processor time."""
+    with new_profile(browser) as made:
+        made.new_page()
+        yield made
+
+
 @pytest.fixture
-def tab(
+def context(profile: BrowserContext) -> Iterator[BrowserContext]:
+    """`profile`, which is as new: its pages are one person's tabs."""
+    yield profile
+    empty, *tabs = profile.pages
+    for tab in tabs:
+        tab.close()
+    profile.clear_cookies()
+    profile.clear_permissions()
+    profile.set_offline(False)
+    devtools = profile.new_cdp_session(empty)
+    devtools.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    devtools.detach()
+
+
+@pytest.fixture
+def empty_tab(
     page: Page,
     server: EverlongProcess,
     scripted: DemoServer,
     state: StorageState,
     request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
-    """A tab of the administrator of `server`, on the start page; the script is fresh, and done in
-    the end. Conversations of other walks may be listed."""
+    """A tab of the administrator of `server`, on no page yet; the script is fresh, and done in the
+    end. Conversations of other walks may be listed."""
     request.node.stash.setdefault(processes, []).append(server)  # its log, if the walk fails
     scripted.script.clear()
     scripted.script.reply("A title", when=is_title, always=True)
     page.context.add_cookies(state["cookies"])
-    page.goto(server.url)
     yield page
     scripted.script.assert_done()
+
+
+@pytest.fixture
+def tab(empty_tab: Page, server: EverlongProcess) -> Page:
+    """`empty_tab` on the start page."""
+    empty_tab.goto(server.url)
+    return empty_tab
+
+
+@pytest.fixture
+def talk(
+    empty_tab: Page, server: EverlongProcess, scripted: DemoServer, state: StorageState
+) -> "Talk":
+    """`talk(("Hello", "Hi!"), ...)`: `empty_tab` on a conversation of these questions and answers;
+    the answer to "/compact" is a summary."""
+
+    def hold(*exchanges: tuple[str, str]) -> Page:
+        for said, answer in exchanges:
+            scripted.script.reply(answer, when=is_summary if said == "/compact" else is_chat)
+        empty_tab.goto(hold_conversation(server, state, *(said for said, _ in exchanges)))
+        return empty_tab
+
+    return hold
+
+
+@pytest.fixture
+def chat(talk: "Talk") -> Page:
+    """A tab on a conversation of one exchange."""
+    return talk(("Hello", "Hi!"))
+
+
+@pytest.fixture
+def tell(page: Page, talk: "Talk") -> "Tell":
+    """Frames for the tab, which is on a conversation of one exchange, besides those of the
+    server."""
+    sockets: list[WebSocketRoute] = []
+
+    def join(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda message: (socket.send(message), sockets.append(socket)))
+
+    page.route_web_socket(re.compile("/ws/"), join)
+    talk(("Hello", "Hi!"))
+    expect(page.locator("article[data-role=assistant] .actions").last).to_be_attached()
+    while not sockets:  # until the first snapshot has come
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    return lambda frame: sockets[-1].send(json.dumps(frame))
 
 
 @pytest.fixture
@@ -128,11 +209,13 @@ def small_window(model: DemoServer) -> dict[str, str]:
 @pytest.fixture
 def check(page: Page) -> "Check":
     """`check("what is shown")`: no violation is found by axe-core, with no rule switched off and
-    nothing left out, nor in the dark by its rules that look at colours; and nothing moves for those
-    who want it so."""
+    nothing left out, nor in the other theme by its rules that look at colours; and nothing moves
+    for those who want it so."""
+    themes = ["dark", "light"]
 
     def run(state: str) -> None:
-        for theme, rules in (("light", EVERY_RULE), ("dark", OF_COLOURS)):
+        themes.reverse()  # to begin with the one that is shown: another one is another drawing
+        for theme, rules in zip(themes, (EVERY_RULE, OF_COLOURS), strict=True):
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
             page.evaluate(TWO_FRAMES)
             if not page.evaluate("'axe' in window"):
@@ -167,6 +250,17 @@ def set_up(page: Page, server: EverlongProcess) -> None:
     page.wait_for_url(f"{server.url}/")
 
 
+def become_administrator(page: Page, server: EverlongProcess) -> None:
+    """`set_up` without its page, for walks that are not about the first run."""
+    path = server.url + server.setup_path
+    page.request.get(path)
+    token = next(each["value"] for each in page.context.cookies() if each["name"] == "csrftoken")
+    account = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
+    form = account | {"csrfmiddlewaretoken": token}
+    assert page.request.post(path, form=form, max_redirects=0).status == 302
+    page.goto(server.url)
+
+
 def say(page: Page, text: str) -> None:
     composer(page).fill(text)
     composer(page).press("Enter")
@@ -193,5 +287,7 @@ def gauge(page: Page) -> int:
 
 
 Check = Callable[[str], None]
+Talk = Callable[..., Page]
+Tell = Callable[[dict[str, Any]], None]
 Start = Callable[..., EverlongProcess]
 SecondWindow = Callable[[Page], Page]

@@ -13,6 +13,7 @@ from tests.e2e.conftest import (
     SUMMARY,
     Check,
     SecondWindow,
+    Talk,
     check_dialog,
     composer,
     say,
@@ -30,15 +31,13 @@ DESKTOP = {"width": 1280, "height": 800}
 
 def test_no_page_and_no_dialog_breaks_a_rule(
     tab: Page,
+    talk: Talk,
     server: EverlongProcess,
     scripted: DemoServer,
     check: Check,
 ) -> None:
     check("a new chat")
-    for number, answer in enumerate(ANSWERS, 1):
-        scripted.script.reply(answer, when=is_chat)
-        say(tab, f"Question number {number}?")
-        wait_for_answer(tab, number)
+    talk(*((f"Question number {n}?", answer) for n, answer in enumerate(ANSWERS, 1)))
     tab.set_input_files(
         "#file-input", [{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)"}]
     )
@@ -130,17 +129,13 @@ def test_no_page_and_no_dialog_breaks_a_rule(
 
 
 def test_no_state_of_work_breaks_a_rule(
-    tab: Page,
+    talk: Talk,
     scripted: DemoServer,
     check: Check,
 ) -> None:
     """What a reader sees while the model thinks, calls, writes and compacts, and fails to."""
     script = scripted.script
-    answered = 0
-    for words in "Hello", "And?", "Good.", "Next.":
-        script.reply("An answer. " * 40, when=is_chat)
-        say(tab, words)
-        wait_for_answer(tab, answered := answered + 1)
+    tab = talk(*((words, "An answer. " * 40) for words in ("Hello", "And?", "Good.", "Next.")))
     call = tool_use("recall", {"query": "colours"})
     paused = script.pause(ScriptedReply((thinking("First the one thing. " * 40), call)), 2)
     gate = script.stall("## What I found\n\nNothing", then=" is remembered.", when=is_chat)
@@ -154,7 +149,7 @@ def test_no_state_of_work_breaks_a_rule(
         row.click()
     check("an answer that streams, with its rows open")
     gate.release()
-    wait_for_answer(tab, answered + 2)
+    wait_for_answer(tab, 6)
     gate = script.stall(SUMMARY[:60], then=SUMMARY[60:], when=is_summary)
     say(tab, "/compact")
     tab.locator("#compact-cancel").wait_for()
@@ -188,14 +183,12 @@ def test_no_state_of_work_breaks_a_rule(
 
 
 def test_a_chat_that_went_on_elsewhere_breaks_no_rule(
-    tab: Page,
+    talk: Talk,
     scripted: DemoServer,
     second_window: SecondWindow,
     check: Check,
 ) -> None:
-    scripted.script.reply("Here.", when=is_chat)
-    say(tab, "From this tab")
-    wait_for_answer(tab, 1)
+    tab = talk(("From this tab", "Here."))
     tab.context.set_offline(True)
     other = second_window(tab)
     scripted.script.reply("Elsewhere.", when=is_chat)

@@ -7,13 +7,14 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, expect
 
-from demo.api.script import is_chat, is_summary
+from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.e2e.conftest import (
     PASSWORD,
     SUMMARY,
     Check,
     Start,
+    Talk,
     check_dialog,
     say,
     set_up,
@@ -145,18 +146,14 @@ def source(route: Route) -> None:
 
 
 def test_no_page_of_the_administration_breaks_a_rule(
-    tab: Page,
+    talk: Talk,
     server: EverlongProcess,
     scripted: DemoServer,
     check: Check,
 ) -> None:
     """The index, every list with its search and filters, and a row of each."""
-    for number, answer in enumerate(ANSWERS, 1):
-        scripted.script.reply(answer, when=is_chat)
-        say(tab, f"Question number {number}?")
-        wait_for_answer(tab, number)
-    scripted.script.reply(SUMMARY, when=is_summary)
-    say(tab, "/compact")
+    said = [(f"Question number {n}?", answer) for n, answer in enumerate(ANSWERS, 1)]
+    tab = talk(*said, ("/compact", SUMMARY))
     tab.locator(".divider").wait_for()
     scripted.script.error(400, when=is_chat)
     say(tab, "What fails?")

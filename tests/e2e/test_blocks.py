@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk, answers, composer, say, wait_for_answer
 from tests.shots import TWO_FRAMES
 from tests.support.patience import PATIENCE
 
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.e2e
 PHONE = {"width": 390, "height": 844}
 LONG_LINE = "total = " + " + ".join(f"room_{n}" for n in range(60))
 CODE = "\n".join([LONG_LINE, *(f"line_{n} = {n}" for n in range(2, 121))]) + "\n"
+QUESTION = "What do you think?"
 WORDS = "Some words that follow. " * 300
 ANSWER = f"Here it is:\n\n```python\n{CODE}```\n\n{WORDS}"
 TABLE = "\n".join(
@@ -32,18 +33,17 @@ CSV = (
 
 
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """A conversation whose answer is a long block of code and words below it."""
+    tab = talk((QUESTION, ANSWER))
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    ask(tab, scripted, ANSWER)
-    tab.reload()
     return tab
 
 
 def ask(page: Page, model: DemoServer, answer: str) -> None:
     number = answers(page).count() + 1
     model.script.reply(answer, when=is_chat)
-    say(page, "What do you think?")
+    say(page, QUESTION)
     wait_for_answer(page, number)
 
 
@@ -223,12 +223,10 @@ def test_without_scripts_all_of_a_block_is_shown(
 
 @pytest.mark.parametrize("size", [{"width": 1440, "height": 900}, PHONE])
 def test_the_header_stays_below_the_line_of_the_summary(
-    tab: Page, scripted: DemoServer, size: dict[str, int]
+    talk: Talk, scripted: DemoServer, size: dict[str, int]
 ) -> None:
+    tab = talk(*((QUESTION, answer) for answer in (ANSWER, "One.", "Two.", WORDS)))
     tab.set_viewport_size(size)  # type: ignore[arg-type]
-    for answer in (ANSWER, "One.", "Two.", WORDS):
-        ask(tab, scripted, answer)
-    tab.reload()
     block = tab.locator(".code-block")
     header, scroller = block.locator(".code-header"), tab.locator("#scroller")
     block.locator(".fold").click()

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import is_chat, is_summary
+from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk
 
 pytestmark = pytest.mark.e2e
 
@@ -16,18 +16,10 @@ FOUND = "[...(CSS.highlights.get('found-words') ?? [])].map(range => range.toStr
 
 
 @pytest.fixture
-def compacted(tab: Page, scripted: DemoServer) -> Page:
+def compacted(talk: Talk) -> Page:
     """Four exchanges and a summary that cites the second message."""
-    for number in range(1, 5):
-        scripted.script.reply(ANSWER, when=is_chat)
-        say(tab, f"Question {number}?")
-        wait_for_answer(tab, number)
     cited = SUMMARY.replace("They counted words.", "- The answer has some words. [#2]")
-    scripted.script.reply(cited, when=is_summary)
-    say(tab, "/compact")
-    expect(tab.locator("article[data-summarised]").first).to_be_attached()
-    expect(composer(tab)).to_be_editable()
-    return tab
+    return talk(*((f"Question {n}?", ANSWER) for n in range(1, 5)), ("/compact", cited))
 
 
 def test_a_citation_shows_its_message_and_leads_there_and_back_to_the_statement(
@@ -71,11 +63,9 @@ def test_the_words_of_a_hit_are_highlighted_until_escape(compacted: Page) -> Non
 
 
 def test_another_model_answers_once_and_the_row_says_so(
-    tab: Page, scripted: DemoServer, check: Check
+    talk: Talk, scripted: DemoServer, check: Check
 ) -> None:
-    scripted.script.reply("One.", when=is_chat)
-    say(tab, "Hello?")
-    wait_for_answer(tab, 1)
+    tab = talk(("Hello?", "One."))
     answer = tab.locator("article[data-role=assistant]")
     expect(answer.locator(".facts")).to_contain_text("Test model")
     answer.get_by_role("button", name="More about this message").click()

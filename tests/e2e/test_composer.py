@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, SecondWindow, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, SecondWindow, Talk, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -22,15 +22,6 @@ HAND_OVER = """
   document.querySelector(selector).dispatchEvent(event);
 }
 """
-
-
-@pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
-    """An open conversation of one exchange."""
-    scripted.script.reply("Hello!", when=is_chat)
-    say(tab, "Hi")
-    wait_for_answer(tab, 1)
-    return tab
 
 
 def test_files_are_pasted_dropped_refused_removed_and_sent(
@@ -148,12 +139,9 @@ def test_commands_choose_a_model_and_save_the_chat(chat: Page) -> None:
 
 
 def test_while_compacting_the_box_says_why_it_is_locked_and_how_far_it_is(
-    tab: Page, scripted: DemoServer
+    talk: Talk, scripted: DemoServer
 ) -> None:
-    for number in range(1, 5):
-        scripted.script.reply("The answer has some words. " * 60, when=is_chat)
-        say(tab, f"Question {number}?")
-        wait_for_answer(tab, number)
+    tab = talk(*((f"Question {n}?", "The answer has some words. " * 60) for n in range(1, 5)))
     tab.set_viewport_size({"width": 390, "height": 700})
     lock = tab.locator("#composer #composer-lock")
     expect(lock).to_be_hidden()

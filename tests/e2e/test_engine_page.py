@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from agent.compaction.skills import INSTRUCTIONS
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, SecondWindow, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, SecondWindow, Talk, composer, say, wait_for_answer
 
 OPENING = (
     "Plan the move of the shop. From now on, always answer in British English. "
@@ -24,13 +24,10 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """An open conversation of three exchanges."""
-    for number, text in enumerate([OPENING, "Explain the first step.", "What can go wrong?"], 1):
-        scripted.script.reply(ANSWER, when=is_chat)
-        say(tab, text)
-        wait_for_answer(tab, number)
-    return tab
+    said = OPENING, "Explain the first step.", "What can go wrong?"
+    return talk(*((text, ANSWER) for text in said))
 
 
 def preview(page: Page) -> None:

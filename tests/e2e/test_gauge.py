@@ -7,8 +7,15 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import LONG_ANSWER, SUMMARY, Start, say, set_up, wait_for_answer
-from tests.e2e.test_while_answering import say_into_socket
+from tests.e2e.conftest import (
+    LONG_ANSWER,
+    SUMMARY,
+    Start,
+    Tell,
+    become_administrator,
+    say,
+    wait_for_answer,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -18,7 +25,7 @@ READY = "A summary is ready and swaps in"
 def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
-    set_up(page, start_everlong(**small_window))
+    become_administrator(page, start_everlong(**small_window))
     model.script.reply(SUMMARY, when=is_summary)
     for number in range(1, 4):
         model.script.reply(LONG_ANSWER, when=is_chat)
@@ -39,25 +46,20 @@ def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
     expect(page.locator("#gauge-hint")).not_to_contain_text(READY)
 
 
-@pytest.mark.parametrize(
-    ("told", "level"),
-    [
-        ({"ratio": 0.95}, "amber"),
-        ({"ratio": 0.95, "ready": True}, "neutral"),
-        ({"ratio": 0.75, "ready": True}, "neutral"),
-        ({"ratio": 0.95, "held": True}, "amber"),
-        ({"ratio": 0.95, "automatic": False}, "red"),
-        ({"ratio": 0.95, "automatic": False, "ready": True}, "red"),
-    ],
-)
-def test_red_is_only_what_will_be_lost(
-    tab: Page, scripted: DemoServer, told: dict[str, object], level: str
-) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    tell = say_into_socket(tab)
-    usage = json.loads(tab.locator("#usage-data").inner_text())
-    tell(usage | {"type": "context.usage"} | told)
-    expect(tab.locator("#gauge-text")).to_have_text(f"{told['ratio']:.0%}".replace("%", " %"))
-    expect(tab.locator("#gauge")).to_have_attribute("data-level", level)
+# Each is another picture than the one before.
+TOLD = [
+    ({"ratio": 0.95}, "amber"),
+    ({"ratio": 0.95, "ready": True}, "neutral"),
+    ({"ratio": 0.95, "automatic": False}, "red"),
+    ({"ratio": 0.75, "ready": True}, "neutral"),
+    ({"ratio": 0.95, "automatic": False, "ready": True}, "red"),
+    ({"ratio": 0.95, "held": True}, "amber"),
+]
+
+
+def test_red_is_only_what_will_be_lost(page: Page, tell: Tell) -> None:
+    usage = json.loads(page.locator("#usage-data").inner_text())
+    for told, level in TOLD:
+        tell(usage | {"type": "context.usage"} | told)
+        expect(page.locator("#gauge-text")).to_have_text(f"{told['ratio']:.0%}".replace("%", " %"))
+        expect(page.locator("#gauge")).to_have_attribute("data-level", level)

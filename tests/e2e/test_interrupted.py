@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from demo.api.protocol import ScriptedReply, text, thinking
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+from tests.e2e.conftest import Start, become_administrator, say, wait_for_answer
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
@@ -42,7 +42,7 @@ def test_the_cursor_goes_with_the_connection_and_does_not_come_back_on_an_interr
     start_everlong: Start, small_window: dict[str, str], model: DemoServer, page: Page
 ) -> None:
     server = start_everlong(**small_window, LEASE_SECONDS="1.5")
-    set_up(page, server)
+    become_administrator(page, server)
     model.script.reply("Hi!", when=is_chat)
     say(page, "Hello")
     wait_for_answer(page, 1)

@@ -7,16 +7,14 @@ from playwright.sync_api import Page, Route, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import composer, say, wait_for_answer
+from tests.e2e.conftest import Talk, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
 
-def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("First.", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
+def test_escape_stops_the_answer_only_where_it_means_it(talk: Talk, scripted: DemoServer) -> None:
+    tab = talk(("Hello", "First."))
     gate = scripted.script.stall("Once upon a ti", then="me.", when=is_chat)
     say(tab, "A story")
     assert gate.reached.wait(PATIENCE)
@@ -46,10 +44,8 @@ def test_escape_stops_the_answer_only_where_it_means_it(tab: Page, scripted: Dem
     expect(composer(tab)).to_be_focused()  # the button that had it is hidden
 
 
-def test_enter_in_the_search_box_stays_in_the_chat(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Good marmalade")
-    wait_for_answer(tab, 1)
+def test_enter_in_the_search_box_stays_in_the_chat(talk: Talk) -> None:
+    tab = talk(("Good marmalade", "Hi!"))
     address = tab.url
     box = tab.locator("#sidebar-search")
     box.fill("marmalade")
@@ -59,37 +55,34 @@ def test_enter_in_the_search_box_stays_in_the_chat(tab: Page, scripted: DemoServ
     assert tab.url == address
 
 
-def test_a_dialog_keeps_what_was_changed_in_it(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    dialog = tab.locator("#dialog")
-    menu = tab.locator("#conversation-menu summary")
+def test_a_dialog_keeps_what_was_changed_in_it(chat: Page) -> None:
+    dialog = chat.locator("#dialog")
+    menu = chat.locator("#conversation-menu summary")
 
     def open_settings() -> None:
         menu.click()
-        tab.get_by_role("button", name="Settings and system prompt").click()
+        chat.get_by_role("button", name="Settings and system prompt").click()
         expect(dialog).to_be_visible()
 
     open_settings()
     box = dialog.bounding_box()
     assert box is not None
     # Within the box, though on nothing that is in it; and a drag that ends outside.
-    tab.mouse.click(box["x"] + 4, box["y"] + 4)
+    chat.mouse.click(box["x"] + 4, box["y"] + 4)
     expect(dialog).to_be_visible()
-    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
-    tab.mouse.down()
-    tab.mouse.move(5, 5)
-    tab.mouse.up()
+    chat.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    chat.mouse.down()
+    chat.mouse.move(5, 5)
+    chat.mouse.up()
     expect(dialog).to_be_visible()
     dialog.get_by_label("System prompt").fill("Rhyme.")
-    tab.mouse.click(5, 5)
+    chat.mouse.click(5, 5)
     expect(dialog.get_by_label("System prompt")).to_have_value("Rhyme.")
-    tab.keyboard.press("Escape")
+    chat.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(menu).to_be_focused()  # where it was opened
     open_settings()
-    tab.mouse.click(5, 5)
+    chat.mouse.click(5, 5)
     expect(dialog).to_be_hidden()
 
 
@@ -167,18 +160,13 @@ def test_the_sidebar_stays_hidden_and_is_a_drawer_on_narrow_screens(tab: Page) -
     tab.get_by_label("Message", exact=True).fill("It can be written again.")
 
 
-def test_the_sidebar_keeps_its_place_when_it_is_loaded_anew(
-    tab: Page, scripted: DemoServer
-) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Archive").click()
-    tab.get_by_role("button", name="Archived conversations").focus()
-    tab.keyboard.press("Enter")
-    back = tab.get_by_role("button", name="All conversations")
+def test_the_sidebar_keeps_its_place_when_it_is_loaded_anew(chat: Page) -> None:
+    chat.get_by_label("Conversation menu").click()
+    chat.get_by_role("button", name="Archive").click()
+    chat.get_by_role("button", name="Archived conversations").focus()
+    chat.keyboard.press("Enter")
+    back = chat.get_by_role("button", name="All conversations")
     expect(back).to_be_focused()
-    tab.locator("#sidebar-list").dispatch_event("sidebar-refresh")
-    tab.wait_for_load_state("networkidle")
+    chat.locator("#sidebar-list").dispatch_event("sidebar-refresh")
+    chat.wait_for_load_state("networkidle")
     expect(back).to_be_focused()

@@ -22,15 +22,6 @@ BLOCK = """
 """
 
 
-@pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
-    """A conversation with one answer."""
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    return tab
-
-
 def count_frames(page: Page) -> Callable[[], int]:
     """How many messages the page has sent since; what it repeats after a snapshot counts once."""
     page.evaluate("""() => {

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SecondWindow, Start, say, set_up
+from tests.e2e.conftest import SecondWindow, Start, become_administrator, say
 from tests.support.server import manage
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +43,7 @@ def test_scroll_jump_and_come_back(
     tmp_path: Path,
 ) -> None:
     server = start_everlong(**small_window | {"MODEL_WINDOWS": "claude-sonnet-5-5=1000000"})
-    set_up(page, server)
+    become_administrator(page, server)
     manage(server.environment, "import_session", str(session(tmp_path / "long.jsonl")))
     page.reload()
     page.locator("#sidebar-list a").first.click()

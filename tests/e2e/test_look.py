@@ -5,23 +5,27 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Start, answers, composer, say, set_up, wait_for_answer
+from tests.e2e.conftest import (
+    SUMMARY,
+    Start,
+    Talk,
+    answers,
+    become_administrator,
+    composer,
+    say,
+    wait_for_answer,
+)
 
 pytestmark = pytest.mark.e2e
 
 
+TALK = [(f"Question {n}?", "Some words of an answer. " * 60) for n in range(1, 5)]
+
+
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """Four short questions and answers."""
-    return talk(tab, scripted)
-
-
-def talk(page: Page, model: DemoServer) -> Page:
-    for number in range(1, 5):
-        model.script.reply("Some words of an answer. " * 60, when=is_chat)
-        say(page, f"Question {number}?")
-        wait_for_answer(page, number)
-    return page
+    return talk(*TALK)
 
 
 def test_a_prompt_that_is_too_long_is_compacted_and_sent_again(
@@ -79,16 +83,19 @@ def test_a_failed_compaction_loses_nothing_and_automatic_ones_pause(
     rests = {"COMPACTION_EXTRACT": "0", "COMPACTION_BREAKER_FAILURES": "1"}
     server = start_everlong(**small_window, **rests, COMPACTION_THRESHOLD="0.05")
     model.script.error(401, when=is_summary, always=True)
-    set_up(page, server)
-    chat = talk(page, model)
+    become_administrator(page, server)
+    for number, (question, answer) in enumerate(TALK, 1):
+        model.script.reply(answer, when=is_chat)
+        say(page, question)
+        wait_for_answer(page, number)
     model.script.reply("Still here.", when=is_chat)
-    say(chat, "And now?")
-    expect(answers(chat).last).to_contain_text("Still here.")
-    expect(chat.locator("#transcript")).to_contain_text("Automatic compaction is paused")
-    say(chat, "/compact")
-    row = chat.locator("#compaction-row.failed")
+    say(page, "And now?")
+    expect(answers(page).last).to_contain_text("Still here.")
+    expect(page.locator("#transcript")).to_contain_text("Automatic compaction is paused")
+    say(page, "/compact")
+    row = page.locator("#compaction-row.failed")
     expect(row).to_contain_text("Nothing was lost")
     row.get_by_role("button", name="Continue without").click()
     expect(row).to_have_count(0)
-    expect(composer(chat)).to_be_focused()
-    expect(composer(chat)).to_be_editable()
+    expect(composer(page)).to_be_focused()
+    expect(composer(page)).to_be_editable()

@@ -5,19 +5,17 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SecondWindow, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SecondWindow, Talk, answers, composer, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """An open conversation of two exchanges."""
-    for number, text in enumerate(["What is a queue?", "And a stack?"], 1):
-        scripted.script.reply(f"Answer number **{number}**.", when=is_chat)
-        say(tab, text)
-        wait_for_answer(tab, number)
-    return tab
+    return talk(
+        ("What is a queue?", "Answer number **1**."), ("And a stack?", "Answer number **2**.")
+    )
 
 
 def user_message(page: Page, text: str):  # type: ignore[no-untyped-def]

@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
+from tests.conftest import new_profile
 from tests.e2e.conftest import Check, composer, say
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess, manage
@@ -38,6 +39,13 @@ Open = Callable[..., Page]
 def addresses() -> dict[int, str]:
     """Where the conversations of so many messages are that were imported already."""
     return {}
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Of their own, for a clock that is set stays so."""
+    with new_profile(browser) as made:
+        yield made
 
 
 @pytest.fixture

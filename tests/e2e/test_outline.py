@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -19,12 +19,9 @@ REQUESTS = "/outline/"
 
 
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """Four exchanges, the first of which are in a summary's first chapter."""
-    for number in range(1, 5):
-        ask(tab, scripted, number)
-    compact(tab, scripted)
-    return tab
+    return talk(*((f"Question {n}?", ANSWER) for n in range(1, 5)), ("/compact", DECIDED))
 
 
 def ask(page: Page, model: DemoServer, number: int) -> None:

@@ -8,44 +8,41 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk, answers, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
 
 
-def test_rename_delete_and_undo(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    link = tab.locator("#sidebar-list a[aria-current=page]")
+def test_rename_delete_and_undo(chat: Page) -> None:
+    link = chat.locator("#sidebar-list a[aria-current=page]")
     expect(link).to_have_text("A title")
 
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Rename").click()
-    title = tab.locator("#title")
+    chat.get_by_label("Conversation menu").click()
+    chat.get_by_role("button", name="Rename").click()
+    title = chat.locator("#title")
     title.fill("The <b>bill</b>")
     title.press("Enter")
     expect(link).to_have_text("The <b>bill</b>")
-    tab.reload()
+    chat.reload()
     expect(title).to_have_value("The <b>bill</b>")
-    expect(tab).to_have_title("The <b>bill</b> · Everlong")
+    expect(chat).to_have_title("The <b>bill</b> · Everlong")
 
-    address = tab.url
+    address = chat.url
 
     def delete() -> None:
-        tab.get_by_label("Conversation menu").click()
-        tab.get_by_role("button", name="Delete conversation").click()
-        tab.wait_for_url(lambda url: "/c/" not in url)
-        expect(tab.locator("#undo")).to_contain_text("1 conversation deleted. Undo within")
-        expect(tab.get_by_role("link", name="The <b>bill</b>", exact=True)).to_have_count(0)
+        chat.get_by_label("Conversation menu").click()
+        chat.get_by_role("button", name="Delete conversation").click()
+        chat.wait_for_url(lambda url: "/c/" not in url)
+        expect(chat.locator("#undo")).to_contain_text("1 conversation deleted. Undo within")
+        expect(chat.get_by_role("link", name="The <b>bill</b>", exact=True)).to_have_count(0)
 
     delete()
-    tab.locator("#undo").get_by_role("button", name="Undo").click()
-    tab.wait_for_url(address)  # back to where it was
-    expect(answers(tab)).to_have_count(1)
+    chat.locator("#undo").get_by_role("button", name="Undo").click()
+    chat.wait_for_url(address)  # back to where it was
+    expect(answers(chat)).to_have_count(1)
     delete()
-    response = tab.goto(address)
+    response = chat.goto(address)
     assert response is not None
     assert response.status == 404
 
@@ -161,39 +158,36 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
 
 
 def test_model_tools_and_system_prompt_are_those_of_the_next_request(
-    tab: Page, scripted: DemoServer, check: Check
+    chat: Page, scripted: DemoServer, check: Check
 ) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    tab.get_by_role("button", name="Model: Test model").click()
-    panel = tab.locator("#model-panel")
+    chat.get_by_role("button", name="Model: Test model").click()
+    panel = chat.locator("#model-panel")
     expect(panel.get_by_role("button", name="Test model")).to_be_focused()
     check("the models")
     panel.get_by_role("button", name="Other model").click()
     expect(panel).to_be_hidden()
-    tab.get_by_role("button", name="Tools").click()
-    memory = tab.get_by_role("checkbox", name="Memory")
+    chat.get_by_role("button", name="Tools").click()
+    memory = chat.get_by_role("checkbox", name="Memory")
     check("the tools")
-    with tab.expect_response("**/tools/"):
+    with chat.expect_response("**/tools/"):
         memory.uncheck()
-    tab.keyboard.press("Escape")
-    expect(tab.get_by_role("button", name="Tools")).to_be_focused()
-    say(tab, "/model")
+    chat.keyboard.press("Escape")
+    expect(chat.get_by_role("button", name="Tools")).to_be_focused()
+    say(chat, "/model")
     panel.get_by_role("button", name="Effort, length and other settings").click()
-    dialog = tab.get_by_role("dialog")
+    dialog = chat.get_by_role("dialog")
     dialog.get_by_label("System prompt").fill("Answer in rhyme.")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
     scripted.script.reply("In time.", when=is_chat)
-    say(tab, "Again")
-    wait_for_answer(tab, 2)
+    say(chat, "Again")
+    wait_for_answer(chat, 2)
     request = [r for r in scripted.script.requests if r.kind == "chat"][-1]
     assert request.body["model"] == "other-model"
     assert "Answer in rhyme." in request.system_text
     assert "remember" not in [tool["name"] for tool in request.body["tools"]]
-    tab.reload()
-    expect(tab.get_by_role("button", name="Model: Other model")).to_be_visible()
+    chat.reload()
+    expect(chat.get_by_role("button", name="Model: Other model")).to_be_visible()
 
 
 def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:
@@ -360,10 +354,8 @@ def test_a_phone_has_a_drawer_and_nothing_to_scroll_sideways(
     expect(sidebar).not_to_be_in_viewport()
 
 
-def test_search_finds_messages_and_leads_to_them(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("The <harbour> of Lisbon closes at nine.", when=is_chat)
-    say(tab, "When does it close?")
-    wait_for_answer(tab, 1)
+def test_search_finds_messages_and_leads_to_them(talk: Talk) -> None:
+    tab = talk(("When does it close?", "The <harbour> of Lisbon closes at nine."))
     tab.locator("#new-chat").click()
     box = tab.get_by_label("Search titles and messages")
     box.fill("harbours lisbon")

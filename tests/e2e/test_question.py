@@ -1,10 +1,10 @@
 """Where the page stands while a question is answered."""
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import answers, say, wait_for_answer
+from tests.e2e.conftest import Talk, answers, say, wait_for_answer
 
 LINES = "\n\n".join(f"Line {n} of an answer." for n in range(1, 41))
 BELOW = "node => node.scrollHeight - node.scrollTop - node.clientHeight"  # px
@@ -17,13 +17,10 @@ def top_of(node: Locator) -> float:
 
 
 def test_a_question_stands_at_the_top_until_its_reader_goes_to_the_end_of_the_answer(
-    tab: Page, scripted: DemoServer
+    talk: Talk, scripted: DemoServer
 ) -> None:
+    tab = talk(("The first question", LINES))
     scroller = tab.locator("#scroller")
-    scripted.script.reply(LINES, when=is_chat)
-    say(tab, "The first question")
-    wait_for_answer(tab, 1)
-
     gate = scripted.script.stall(f"{LINES}\n\nMore", then=f" of it.\n\n{LINES}", when=is_chat)
     say(tab, "The second question")
     question = tab.locator("article", has_text="The second question")

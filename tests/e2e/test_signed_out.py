@@ -5,33 +5,28 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from demo.api.script import is_chat
-from demo.api.server import DemoServer
-from tests.e2e.conftest import PASSWORD, Start, composer, say, set_up, wait_for_answer
+from tests.e2e.conftest import PASSWORD, Start, become_administrator, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
 
-def test_whoever_was_signed_out_is_told_and_loses_nothing(tab: Page, scripted: DemoServer) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    listed = tab.locator("#sidebar-list")
+def test_whoever_was_signed_out_is_told_and_loses_nothing(chat: Page) -> None:
+    listed = chat.locator("#sidebar-list")
     expect(listed.locator("a[aria-current=page]")).to_have_text("A title")
     # As after a sign-out elsewhere: only the session is gone.
-    tab.context.clear_cookies(name="sessionid")
-    composer(tab).fill("/remember I like coffee.")
-    composer(tab).press("Enter")
-    banner = tab.locator("#connection-banner")
+    chat.context.clear_cookies(name="sessionid")
+    composer(chat).fill("/remember I like coffee.")
+    composer(chat).press("Enter")
+    banner = chat.locator("#connection-banner")
     expect(banner).to_contain_text("You were signed out")
-    expect(composer(tab)).to_have_value("/remember I like coffee.")
-    tab.locator("#title").fill("Another title")
-    tab.locator("#title").press("Enter")
-    expect(tab.locator("#notice")).to_contain_text("could not be changed")
-    tab.get_by_label("Conversation menu").click()
-    tab.get_by_role("button", name="Settings and system prompt").click()
-    expect(tab.locator("#dialog")).to_be_hidden()
-    tab.locator("#sidebar-search").fill("hello")
+    expect(composer(chat)).to_have_value("/remember I like coffee.")
+    chat.locator("#title").fill("Another title")
+    chat.locator("#title").press("Enter")
+    expect(chat.locator("#notice")).to_contain_text("could not be changed")
+    chat.get_by_label("Conversation menu").click()
+    chat.get_by_role("button", name="Settings and system prompt").click()
+    expect(chat.locator("#dialog")).to_be_hidden()
+    chat.locator("#sidebar-search").fill("hello")
     expect(listed).to_contain_text("A title")
     expect(listed.locator("form")).to_have_count(0)
     expect(banner.get_by_role("link", name="Sign in again")).to_have_attribute(
@@ -39,34 +34,29 @@ def test_whoever_was_signed_out_is_told_and_loses_nothing(tab: Page, scripted: D
     )
 
 
-def test_a_sign_out_in_another_tab_is_shown_and_keeps_the_draft(
-    tab: Page, scripted: DemoServer
-) -> None:
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    composer(tab).fill("Half a thought")
+def test_a_sign_out_in_another_tab_is_shown_and_keeps_the_draft(chat: Page) -> None:
+    composer(chat).fill("Half a thought")
     sockets: list[str] = []
-    tab.on("websocket", lambda socket: sockets.append(socket.url))
+    chat.on("websocket", lambda socket: sockets.append(socket.url))
     # A session of its own, so that the one that all walks share lives on.
-    other = tab.context.browser.new_context()  # type: ignore[union-attr]
+    other = chat.context.browser.new_context()  # type: ignore[union-attr]
     page = other.new_page()
-    server = re.match(r"https?://[^/]+", tab.url)[0]  # type: ignore[index]
+    server = re.match(r"https?://[^/]+", chat.url)[0]  # type: ignore[index]
     page.goto(f"{server}/account/login/")
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{server}/")
-    tab.context.clear_cookies(name="sessionid")
-    tab.context.add_cookies(other.cookies())  # type: ignore[arg-type]
-    tab.reload()
-    expect(composer(tab)).to_have_value("Half a thought")
+    chat.context.clear_cookies(name="sessionid")
+    chat.context.add_cookies(other.cookies())  # type: ignore[arg-type]
+    chat.reload()
+    expect(composer(chat)).to_have_value("Half a thought")
     sockets.clear()
     page.goto(f"{server}/account/logout/")
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(re.compile("/account/login/"))
-    expect(tab.locator("#connection-banner")).to_contain_text("You were signed out")
-    expect(composer(tab)).to_have_value("Half a thought")
+    expect(chat.locator("#connection-banner")).to_contain_text("You were signed out")
+    expect(composer(chat)).to_have_value("Half a thought")
     assert len(sockets) <= 1, "it asks once whether the browser has a new session, and no more"
     other.close()
 
@@ -76,7 +66,7 @@ def test_a_new_password_leaves_the_chat_open_in_the_browser_that_chose_it_and_en
 ) -> None:
     demo = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "DEMO_TOKENS_PER_SECOND": "0"}
     server = start_everlong(**demo)
-    set_up(page, server)
+    become_administrator(page, server)
     cookies = page.context.cookies()
     say(page, "Hello")
     wait_for_answer(page, 1)

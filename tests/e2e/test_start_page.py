@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Talk, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -84,11 +84,9 @@ def test_commands_on_the_start_page_are_not_sent_to_the_model(tab: Page) -> None
 
 
 def test_the_start_page_leads_back_to_where_a_conversation_stood(
-    tab: Page, scripted: DemoServer
+    talk: Talk, scripted: DemoServer
 ) -> None:
-    scripted.script.reply("Words, **counted**.", when=is_chat)
-    say(tab, "Count words")
-    wait_for_answer(tab, 1)
+    tab = talk(("Count words", "Words, **counted**."))
     address = tab.url
     tab.goto(address.split("/c/")[0])
     newest = tab.get_by_role("region", name="Continue").get_by_role("link").first

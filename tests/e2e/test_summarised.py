@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from demo.api.script import is_chat, is_summary
+from demo.api.script import is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, SecondWindow, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, SecondWindow, Talk, composer, say
 
 pytestmark = pytest.mark.e2e
 
@@ -17,13 +17,9 @@ NUMBERS = "nodes => nodes.map(node => Number(node.dataset.number))"
 
 
 @pytest.fixture
-def chat(tab: Page, scripted: DemoServer) -> Page:
+def chat(talk: Talk) -> Page:
     """Four exchanges, of which the summary holds some."""
-    for number in range(1, 5):
-        scripted.script.reply(ANSWER, when=is_chat)
-        say(tab, f"Question {number}?")
-        wait_for_answer(tab, number)
-    return tab
+    return talk(*((f"Question {n}?", ANSWER) for n in range(1, 5)))
 
 
 def compact(page: Page, model: DemoServer) -> None:

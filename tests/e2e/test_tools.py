@@ -16,10 +16,11 @@ from tests.e2e.conftest import (
     SUMMARY,
     SecondWindow,
     Start,
+    Talk,
     answers,
+    become_administrator,
     composer,
     say,
-    set_up,
     wait_for_answer,
 )
 from tests.support.job_board import CRITERIA, offer
@@ -52,14 +53,10 @@ def cite(request: RecordedRequest) -> ScriptedReply:
 
 
 def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
-    tab: Page, scripted: DemoServer
+    talk: Talk, scripted: DemoServer
 ) -> None:
-    for number, words in enumerate(["Plan the move of the shop.", DETAIL, *["Go on."] * 14], 1):
-        scripted.script.reply(FILLER, when=is_chat)
-        say(tab, words)
-        wait_for_answer(tab, number)
-    scripted.script.reply(SUMMARY, when=is_summary)
-    say(tab, "/compact")
+    said = ["Plan the move of the shop.", DETAIL, *["Go on."] * 14]
+    tab = talk(*((words, FILLER) for words in said), ("/compact", SUMMARY))
     expect(tab.locator(".divider")).to_be_visible()
     expect(composer(tab)).to_be_editable()
 
@@ -67,10 +64,10 @@ def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
     scripted.script.reply([thinking("Not in the summary."), tool_use("search_history", query)])
     scripted.script.reply(cite)
     say(tab, "Where does the spare key of the shed lie?")
-    wait_for_answer(tab, 18)  # the call and the answer are messages of their own
+    expect(answers(tab).last).to_contain_text("under the biggest flowerpot")
+    expect(tab.locator("#send")).to_be_visible()
     asked = scripted.script.requests[-2]
     assert "flowerpot" not in str(asked.body)
-    expect(answers(tab).last).to_contain_text("under the biggest flowerpot")
 
     row = tab.locator("details.row.tool")
     expect(row).to_contain_text("search_history")
@@ -152,7 +149,7 @@ def test_a_long_job_search_keeps_criteria_scores_and_urls(
     second_window: SecondWindow,
 ) -> None:
     server = start_everlong(**small_window, MCP_SECRET_BOARD=KEY)
-    set_up(page, server)
+    become_administrator(page, server)
     register(page, server.url, job_board)
     model.script.reply("Where shall I look?", when=is_chat)
     say(page, CRITERIA)
@@ -228,7 +225,7 @@ def test_thinking_and_calls_are_seen_while_they_happen(
 def test_remember_by_command_and_change_it_in_the_dialog_and_on_its_page(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
-    set_up(page, start_everlong(**small_window))
+    become_administrator(page, start_everlong(**small_window))
     model.script.reply("Hello.", when=is_chat)
     say(page, "Hello")
     wait_for_answer(page, 1)

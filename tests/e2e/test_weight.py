@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import Start, say, set_up, wait_for_answer
+from tests.e2e.conftest import Start, become_administrator, say, wait_for_answer
 from tests.shots import ANSWERS
 from tests.support.server import manage
 
@@ -27,7 +27,7 @@ def test_a_cold_load_is_light(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:
     server = start_everlong(**small_window)
-    set_up(page, server)
+    become_administrator(page, server)
     manage(server.environment, "shell", "--verbosity", "0", "--command", MAKE_A_FULL_LIST)
     for number, answer in enumerate(ANSWERS, 1):
         model.script.reply(answer, when=is_chat)

@@ -11,6 +11,7 @@ from tests.e2e.conftest import (
     SecondWindow,
     Start,
     answers,
+    become_administrator,
     composer,
     gauge,
     say,
@@ -149,7 +150,7 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
         COMPACTION_PREPARE="0",
     )
     worker: CeleryProcess = start_worker(server)
-    set_up(page, server)
+    become_administrator(page, server)
     fill_context(page, model)
     second = second_window(page)
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
