@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -82,14 +83,20 @@ def run_until(pid: Path, step: Step) -> Result:
     return result
 
 
-@pytest.mark.parametrize("teardown", ["process.kill()", "time.sleep(600)"])
+@pytest.mark.parametrize(
+    ("teardown", "forked"), [("process.kill()", False), ("time.sleep(600)", True)]
+)
 def test_a_step_that_runs_into_its_limit_tells_what_it_found_and_leaves_no_server(
-    tmp_path: Path, teardown: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, teardown: str, forked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "sleep" in teardown:
         monkeypatch.setattr("tests.run.LAST_WORDS", 2.0)
     hanging, pid = step(tmp_path, teardown)
-    result = run_until(pid, hanging)
+    with start_launcher(tmp_path, libraries=[]):
+        launcher = tmp_path / LAUNCHER
+        if forked and launcher.exists():
+            hanging = replace(hanging, launcher=launcher)
+        result = run_until(pid, hanging)
     assert not result.passed
     assert "limit of time" in result.output
     assert gone(int(pid.read_text()))

@@ -23,6 +23,7 @@ _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
 # A value's parts, between which a text may have spaces or marks of code.
 _PIECE = re.compile(r"[\d.]*\d|[^\d\s`()]+")
 _GAP = r"[\s`()]*"
+_CJK = re.compile("[\u3040-\u9fff]")
 # Content words that a bullet and a message that it cites must share.
 SHARED_WORDS = 2
 # A whole number up to this one may be what the model counted itself. It is wrong only where a
@@ -84,12 +85,18 @@ class Evidence:
                 found.setdefault(value.noun, set()).update(value.amounts)
         return found
 
+    @cached_property
+    def _before_a_word(self) -> str:
+        """As an expression. What allows for words that follow Chinese or Japanese at once takes a
+        millisecond to compile, for each name anew."""
+        return r"(?<![^\W\u3040-\u9fff])" if _CJK.search(self._simple) else r"(?<!\w)"
+
     def holds(self, name: str) -> bool:
         """Whether an exact value stands here by itself. Spaces and marks of code may differ."""
         pieces = _PIECE.findall(simplify_numbers(clean(name)).rstrip("/."))
         if not pieces:
             return True
-        before = r"(?<!\d)(?<!\d\.)" if pieces[0][0].isdigit() else r"(?<![^\W\u3040-\u9fff])"
+        before = r"(?<!\d)(?<!\d\.)" if pieces[0][0].isdigit() else self._before_a_word
         after = r"(?!\d)" if pieces[-1][-1].isdigit() else ""
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""

@@ -45,6 +45,7 @@ _INTRODUCTION = re.compile(
     r"|post|page|document|chat|note)\b[^.!?:\n]{0,80}:[ \t]*$",
     re.M | re.I,
 )
+_COLON = re.compile(r":[ \t]*$", re.M)  # the end of an introduction, and found sooner
 
 
 def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
@@ -56,7 +57,7 @@ def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     for pattern in (_MARGIN, _QUOTES):
         found += [match.span() for match in pattern.finditer(text)]
     found += _mails(text, pasted or ())
-    if pasted is None and (introduced := _INTRODUCTION.search(text)):
+    if pasted is None and _COLON.search(text) and (introduced := _INTRODUCTION.search(text)):
         found.append((introduced.end(), len(text)))
     return found
 

@@ -213,7 +213,8 @@ def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
 
 def render_outline_line(message: Message) -> str:
     """A message as a line, by which the model can tell its number."""
-    text = " ".join(plain_text(message.blocks).split())
+    words = plain_text(message.blocks).split(maxsplit=OUTLINE_CHARACTERS)  # the rest is one more
+    text = " ".join(words[:OUTLINE_CHARACTERS])
     short = text if len(text) <= OUTLINE_CHARACTERS else text[:OUTLINE_CHARACTERS] + "…"
     return f"#{message.number} {message.role}: {defuse(short)}"
 

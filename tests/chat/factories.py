@@ -102,7 +102,8 @@ def make_conversation(
     conversation = Conversation.objects.create(owner=owner or make_user(), model=model, **values)
     if isinstance(messages, int):
         messages = [f"Message number {number}." for number in range(1, messages + 1)]
-    add_messages(conversation, messages)
+    if messages:
+        add_messages(conversation, messages)
     return conversation
 
 
@@ -121,7 +122,7 @@ def add_messages(
     conversation.refresh_from_db(fields=["next_number"])
     start = conversation.next_number
     branch = Message.objects.filter(conversation=conversation, active=True)
-    head = branch.order_by("-position").first()
+    head = branch.order_by("-position").first() if start > 1 else None
     position = head.position + 1 if head else 0
     # Another user message follows an answer.
     roles = [Message.Role.USER, Message.Role.ASSISTANT]

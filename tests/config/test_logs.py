@@ -2,22 +2,20 @@
 
 import json
 import os
-import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.patience import PATIENCE
-from tests.support.server import ROOT, EverlongProcess
+from tests.support.server import EverlongProcess, start_process
 
 FAILING = """
-import asyncio, logging, django
-django.setup()
-import structlog
+import logging, structlog
 for name in ("django.request", "celery.worker", "asyncio", "daphne.server", "agent.loop"):
     try:
         raise ValueError("the reason")
@@ -38,21 +36,18 @@ LOGGERS = [
 ]
 
 
-def logged(code: str, *, as_json: bool) -> str:
+def logged(code: str, directory: Path, *, as_json: bool) -> str:
     """What a process prints that runs `code` with our settings."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "LOG_JSON": str(as_json)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stderr
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
+    log = directory / "log"
+    with log.open("wb") as output:
+        environment = {**os.environ, "LOG_JSON": str(as_json)}
+        assert start_process(command, environment, output).wait() == 0
+    return log.read_text()
 
 
-def test_a_json_line_holds_the_traceback_whoever_logged_it() -> None:
-    lines = [json.loads(line) for line in logged(FAILING, as_json=True).splitlines()]
+def test_a_json_line_holds_the_traceback_whoever_logged_it(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in logged(FAILING, tmp_path, as_json=True).splitlines()]
     assert [line["logger"] for line in lines] == LOGGERS
     for line in lines:
         assert line["event"] == f"it failed in {line['logger']}"
@@ -63,8 +58,8 @@ def test_a_json_line_holds_the_traceback_whoever_logged_it() -> None:
     assert lines[-1]["turn"] == 7
 
 
-def test_a_console_shows_the_traceback_whoever_logged_it() -> None:
-    said = logged(FAILING, as_json=False)
+def test_a_console_shows_the_traceback_whoever_logged_it(tmp_path: Path) -> None:
+    said = logged(FAILING, tmp_path, as_json=False)
     assert said.count("Traceback (most recent call last):") == len(LOGGERS)
     assert said.count("ValueError: the reason") == len(LOGGERS)
     for name in LOGGERS:

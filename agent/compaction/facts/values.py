@@ -125,7 +125,8 @@ def _read_worded_date(text: str, match: re.Match[str]) -> Value | None:
         year = _YEAR_AFTER.match(text, after.end())
         day = (int(year[1]) if year else None, month, number)
         return _dated(text, start, year.end() if year else after.end(), [day])
-    before = _WORD_BEFORE.search(text, max(0, start - AROUND), start)
+    apart = text[start - 1 : start] in " -\n"  # most numbers are not, and that is seen at once
+    before = _WORD_BEFORE.search(text, max(0, start - AROUND), start) if apart else None
     if before and (month := MONTHS.get(before[1].lower())):
         if len(match[0]) == 4:
             return _dated(text, before.start(), end, [(number, month, None)])

@@ -44,6 +44,7 @@ def admin_user(transactional_db: None) -> User:
 def browser(admin_user: User, settings: Any) -> Client:
     """Its owner is also an administrator, who sees every page."""
     settings.SESSION_ENGINE = "django.contrib.sessions.backends.cache"  # thousands of requests
+    settings.MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
     client = Client(raise_request_exception=False)
     client.force_login(admin_user)
     return client
