@@ -150,7 +150,7 @@ def test_while_compacting_the_box_says_why_it_is_locked_and_how_far_it_is(
     tab.click("#gauge")
     tab.click("#compact-now")
     tab.click("#compact-form button[type=submit]")
-    tab.locator("#message-1").scroll_into_view_if_needed()
+    tab.locator("#transcript > article").first.scroll_into_view_if_needed()
     expect(lock).to_be_in_viewport(ratio=1)
     expect(lock).to_contain_text("Compacting the conversation… Your text is kept.")
     expect(lock.locator(".spinner")).to_be_visible()

@@ -57,7 +57,6 @@ def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
 ) -> None:
     said = ["Plan the move of the shop.", DETAIL, *["Go on."] * 14]
     tab = talk(*((words, FILLER) for words in said), ("/compact", SUMMARY))
-    expect(tab.locator(".divider")).to_be_visible()
     expect(composer(tab)).to_be_editable()
 
     query = {"query": "spare key shed"}
@@ -82,6 +81,7 @@ def test_a_detail_that_only_the_originals_hold_is_found_cited_and_jumped_to(
     original = tab.locator("#message-3")
     expect(original).to_be_in_viewport()
     expect(original).to_contain_text(DETAIL)
+    expect(tab.locator("#message-3[data-summarised]")).to_be_attached()
 
     tab.goto(tab.url.partition("#")[0])  # the end of the conversation, not the message above
     assert tab.locator("details.row.tool").evaluate("node => node.outerHTML") == before
