@@ -31,26 +31,51 @@ def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) 
         origin=Origin(server.url),
         additional_headers=headers,
     ) as socket:
-        if _wait_for(socket, type="snapshot")["turn"]:
-            _wait_for(socket, type="turn.finished")
+        talker = Talker(socket, said[0])
         for text in said[1:]:
-            # Its beginning first: what is told of the turn before may come after the snapshot.
-            if text == "/compact":
-                socket.send(json.dumps({"type": "compact"}))
-                _wait_for(socket, type="CompressionStarted")
-            else:
-                name = uuid4().hex
-                frame = {"type": "message.send", "client_id": name, "text": text}
-                socket.send(json.dumps(frame))
-                _wait_for(socket, type="message.created", client_id=name)
-            _wait_for(socket, type="turn.finished")
+            talker.compact() if text == "/compact" else talker.say(text)
+        talker.wait_for_title()
     return f"{server.url}{path}"
 
 
-def _wait_for(socket: ClientConnection, **fields: str) -> dict[str, object]:
-    """The next event with these fields. No error may come before."""
-    while True:
-        event: dict[str, object] = json.loads(socket.recv(PATIENCE))
-        assert event["type"] != "error", event
-        if fields.items() <= event.items():
-            return event
+class Talker:
+    """A socket of a conversation whose first answer has come."""
+
+    def __init__(self, socket: ClientConnection, opening: str) -> None:
+        """`opening`: the first message. If it is short, it is the title until there is one."""
+        self._socket = socket
+        self._titled = False
+        snapshot = self._wait_for(type="snapshot")
+        self._titled = self._titled or snapshot["title"] != opening
+        if snapshot["turn"]:
+            self._wait_for(type="turn.finished")
+
+    # The turn's beginning first: what is told of the one before may come after the snapshot.
+
+    def say(self, text: str) -> None:
+        name = uuid4().hex
+        self._send(type="message.send", client_id=name, text=text)
+        self._wait_for(type="message.created", client_id=name)
+        self._wait_for(type="turn.finished")
+
+    def compact(self) -> None:
+        self._send(type="compact")
+        self._wait_for(type="CompressionStarted")
+        self._wait_for(type="turn.finished")
+
+    def wait_for_title(self) -> None:
+        """It refreshes the list, which a walk may be about."""
+        if not self._titled:
+            self._wait_for(type="conversation.updated")
+
+    def _send(self, **frame: str) -> None:
+        self._socket.send(json.dumps(frame))
+
+    def _wait_for(self, **fields: str) -> dict[str, object]:
+        """The next event with these fields. No error may come before."""
+        while True:
+            event: dict[str, object] = json.loads(self._socket.recv(PATIENCE))
+            assert event["type"] != "error", event
+            self._titled = self._titled or event["type"] == "conversation.updated"
+            if fields.items() <= event.items():
+                return event

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import answers, composer, say, wait_for_answer
+from tests.e2e.conftest import Talk, answers, composer, say, wait_for_answer
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +45,7 @@ def put(page: Page, text_of: str) -> None:
 
 def test_a_message_that_is_too_long_is_not_sent_at_all(chat: Page, scripted: DemoServer) -> None:
     sent = count_frames(chat)
-    put(chat, '"a".repeat(200_001)')
+    put(chat, '"word ".repeat(40_000) + "!"')
     composer(chat).press("Enter")
     notice = chat.locator("#notice")
     expect(notice).to_contain_text("200,001 characters; the limit is 200,000")
@@ -63,10 +63,11 @@ def test_a_frame_that_the_server_does_not_take_is_kept_and_not_repeated(
 ) -> None:
     sent = count_frames(chat)
     chat.locator("#composer").evaluate("form => (form.dataset.mostCharacters = 1e9)")
-    put(chat, r'"\u0001".repeat(420_000)')  # six bytes each where they are sent
+    # Six bytes each where they are sent; in words, for one long one takes seconds to lay out.
+    put(chat, r'("\u0001".repeat(99) + " ").repeat(4_250)')
     composer(chat).press("Enter")
     expect(chat.locator("#notice")).to_contain_text("too large to send at once")
-    assert composer(chat).evaluate("box => box.value.length") == 420_000
+    assert composer(chat).evaluate("box => box.value.length") == 425_000
     # The socket is back: what is short enough goes out, and only that.
     scripted.script.reply("Better.", when=is_chat)
     say(chat, "Shorter")
@@ -75,29 +76,29 @@ def test_a_frame_that_the_server_does_not_take_is_kept_and_not_repeated(
     assert sent() == 2
 
 
-def test_what_blocks_websockets_is_named(chat: Page) -> None:
-    chat.add_init_script(BLOCK)
-    chat.reload()
+def test_what_blocks_websockets_is_named(page: Page, talk: Talk) -> None:
+    page.add_init_script(BLOCK)
+    chat = talk(("Hello", "Hi!"))
     banner = chat.locator("#connection-banner")
     expect(banner).to_contain_text("blocks WebSocket connections")
     chat.evaluate("window.blocked = false")
     expect(banner).to_be_hidden()
 
 
-def test_a_server_that_is_away_blocks_nothing(chat: Page) -> None:
-    chat.route(re.compile("/healthz"), lambda route: route.abort())
-    chat.add_init_script(BLOCK)
+def test_a_server_that_is_away_blocks_nothing(page: Page, talk: Talk) -> None:
+    page.route(re.compile("/healthz"), lambda route: route.abort())
+    page.add_init_script(BLOCK)
     handshakes: list[object] = []
-    chat.on("websocket", lambda socket: handshakes.append(socket))
-    chat.reload()
+    page.on("websocket", lambda socket: handshakes.append(socket))
+    chat = talk(("Hello", "Hi!"))
     while len(handshakes) < 5:
         chat.wait_for_event("websocket")
     expect(chat.locator("#connection-banner")).to_have_text("Reconnecting…")
 
 
-def test_too_many_tabs_are_named(chat: Page) -> None:
-    chat.route_web_socket(re.compile("/ws/"), lambda socket: socket.close(code=4429))
-    chat.reload()
+def test_too_many_tabs_are_named(page: Page, talk: Talk) -> None:
+    page.route_web_socket(re.compile("/ws/"), lambda socket: socket.close(code=4429))
+    chat = talk(("Hello", "Hi!"))
     expect(chat.locator("#connection-banner")).to_contain_text("too many tabs")
 
 

@@ -10,6 +10,7 @@ from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, Check, Talk, answers, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
+from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -48,14 +49,11 @@ def test_rename_delete_and_undo(chat: Page) -> None:
 
 
 def test_several_conversations_are_archived_or_moved_together_and_brought_back(
-    tab: Page, scripted: DemoServer
+    talk: Talk, server: EverlongProcess
 ) -> None:
-    home, links = tab.url, []
+    home, links = f"{server.url}/", []
     for number in range(3):
-        tab.goto(home)
-        scripted.script.reply("Hi!", when=is_chat)
-        say(tab, f"Hello {number}")
-        wait_for_answer(tab, 1)
+        tab = talk((f"Hello {number}", "Hi!"))
         links.append(tab.locator(f"#chat-{tab.url.rstrip('/').rpartition('/')[2]}"))
     tab.goto(home)
     boxes = [tab.locator("li", has=link).get_by_role("checkbox") for link in links]
@@ -104,12 +102,11 @@ def test_several_conversations_are_archived_or_moved_together_and_brought_back(
     assert tab.url == home
 
 
-def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoServer) -> None:
-    home = tab.url
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
-    talk = tab.url
+def test_a_conversation_goes_into_a_project_and_back(
+    talk: Talk, server: EverlongProcess, scripted: DemoServer
+) -> None:
+    tab = talk(("Hello", "Hi!"))
+    address = tab.url
     tab.get_by_label("Conversation menu").click()
     tab.get_by_role("button", name="Move to a project…").click()
     tab.get_by_label("New project").fill("Sea trip")
@@ -123,7 +120,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     tab.get_by_role("button", name="Add", exact=True).click()
     expect(tab.locator("#files li")).to_contain_text("log.txt")
 
-    tab.goto(talk)
+    tab.goto(address)
     scripted.script.reply("Forty.", when=is_chat)
     say(tab, "How far is it?")
     wait_for_answer(tab, 2)
@@ -148,7 +145,7 @@ def test_a_conversation_goes_into_a_project_and_back(tab: Page, scripted: DemoSe
     expect(tab.locator("#topbar-project")).to_have_text("Sea trip")
     expect(link).to_be_visible()
 
-    tab.goto(home)
+    tab.goto(server.url)
     tab.get_by_label("New chat in Sea trip").click(force=True)
     tab.wait_for_url("**/?project=*")
     scripted.script.reply("Gladly.", when=is_chat)
@@ -218,13 +215,12 @@ def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoSer
 
 
 def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
-    tab: Page, scripted: DemoServer
+    talk: Talk, scripted: DemoServer
 ) -> None:
-    scripted.script.reply("A long answer. " * 100, when=is_chat, always=True)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
+    tab = talk(("Hello", "A long answer. " * 100))
     say(tab, "/compact")
     expect(tab.locator("#notice")).to_contain_text("nothing to compact")
+    scripted.script.reply("A long answer. " * 100, when=is_chat, always=True)
     for number in (2, 3):
         say(tab, f"Message {number}")
         wait_for_answer(tab, number)
@@ -266,8 +262,9 @@ def test_a_refused_message_keeps_the_draft(tab: Page, scripted: DemoServer) -> N
 
 
 def test_a_message_that_waits_for_a_busy_server_says_so_and_keeps_its_text(
-    tab: Page, scripted: DemoServer
+    empty_tab: Page, talk: Talk, scripted: DemoServer
 ) -> None:
+    tab = empty_tab
     held: list[tuple[WebSocketRoute, WebSocketRoute, str]] = []
 
     def join(socket: WebSocketRoute) -> None:
@@ -293,11 +290,8 @@ def test_a_message_that_waits_for_a_busy_server_says_so_and_keeps_its_text(
             socket.send(json.dumps(told))
             tab.evaluate("() => new Promise(requestAnimationFrame)")
 
-    scripted.script.reply("Hi!", when=is_chat)
-    say(tab, "Hello")
-    wait_for_answer(tab, 1)
     tab.route_web_socket(re.compile("/ws/"), join)
-    tab.reload()
+    talk(("Hello", "Hi!"))
     scripted.script.reply("Here you are.", when=is_chat)
     say(tab, "Now")
     while not held:

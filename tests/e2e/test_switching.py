@@ -4,11 +4,12 @@ import re
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, WebSocket, expect
+from playwright.sync_api import Page, StorageState, WebSocket, expect
 
 from demo.api.script import is_chat, is_title
 from demo.api.server import DemoServer
 from tests.e2e.conftest import answers, composer, say, wait_for_answer
+from tests.e2e.talking import hold_conversation
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
@@ -19,23 +20,16 @@ PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
-def talks(
-    browser: Browser, server: EverlongProcess, scripted: DemoServer, state: StorageState
-) -> list[str]:
+def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) -> list[str]:
     """The ids of four conversations, the newest first; their titles say which is which. In
     words that no other walk has, whose conversations are listed too."""
-    context = browser.new_context(storage_state=state)
-    page, made = context.new_page(), []
+    made: list[str] = []
     scripted.script.clear()
     for number in range(4):
-        page.goto(server.url)
         scripted.script.reply(f"Answer {number}.", when=is_chat)
         scripted.script.reply(f"Quokka {number}", when=is_title)
-        say(page, f"Wombat {number}?")
-        wait_for_answer(page, 1)
-        expect(page).to_have_title(f"Quokka {number} · Everlong")
-        made.insert(0, page.url.rstrip("/").rpartition("/")[2])
-    context.close()
+        address = hold_conversation(server, state, f"Wombat {number}?")
+        made.insert(0, address.rstrip("/").rpartition("/")[2])
     return made
 
 
