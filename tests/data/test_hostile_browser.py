@@ -16,6 +16,12 @@ pytestmark = pytest.mark.e2e
 
 PLACES = ["answers", "prompts", "tools", "results", "summary", "titles"]
 WIDTHS = [(1280, 800), (390, 844)]
+# Whether the whole conversation is on the page; what is earlier is loaded where one comes near.
+ALL_SHOWN = """() => {
+  const earlier = document.querySelector("#earlier");
+  earlier?.scrollIntoView();
+  return !earlier;
+}"""
 
 
 class Site:
@@ -56,6 +62,7 @@ def test_nothing_runs_and_nothing_breaks_the_layout(
     address = site_of_texts.server.url + site_of_texts.hostile["pages"][place]
     page.goto(address)
     page.wait_for_function("() => document.querySelector('#gauge-text').textContent !== '– %'")
+    page.wait_for_function(ALL_SHOWN)
     found = dangers_below(page, "#transcript")
     overflow = []
     for width, height in WIDTHS:
