@@ -248,6 +248,8 @@ def main() -> int:
         data = str(options.data.resolve())
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
     start = time.monotonic()
+    # Not ignored, as by a background job of a shell: the steps would take that over.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     with (
         tempfile.TemporaryDirectory(prefix="everlong-shared-") as shared,
