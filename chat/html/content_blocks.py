@@ -23,6 +23,16 @@ KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 Part = dict[str, Any]
 
 
+def list_blocks(message: Message) -> list[Any]:
+    """The blocks of a message, whatever is stored in their place; each may be anything too."""
+    if isinstance(message.blocks, list) and message.blocks:
+        return message.blocks
+    if isinstance(message.blocks, str) or not message.blocks:
+        text = message.blocks or message.text
+        return [{"type": "text", "text": text}] if text else []
+    return [message.blocks]
+
+
 def draw_block(block: Any, role: str) -> Part:
     """What the template needs of one content block; `kind` selects how it is drawn."""
     if not isinstance(block, dict):

@@ -27,6 +27,7 @@ from chat.html.content_blocks import (
     draw_source,
     draw_source_text,
     join_cut_texts,
+    list_blocks,
 )
 from chat.html.failsafe import draw_safely
 from chat.html.sanitiser import as_string
@@ -135,14 +136,14 @@ def _message_context(
 def _only_results(message: Message) -> bool:
     return bool(message.blocks) and all(
         isinstance(block, dict) and str(block.get("type", "")).endswith(RESULT_SUFFIX)
-        for block in _blocks(message)
+        for block in list_blocks(message)
     )
 
 
 def _parts(message: Message, turn: Turn | None) -> list[Part]:
     """The message's blocks as the template draws them. The results of our own tools are shown with
     their calls, and the message that holds the results shows nothing."""
-    blocks = join_cut_texts(_blocks(message))
+    blocks = join_cut_texts(list_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
     ended = find_server_results(blocks) | message.calls
@@ -182,7 +183,7 @@ def whole_row_url(message: Message, call_id: str) -> str:
 def render_whole_row(message: Message, call_id: str) -> str | None:
     """The row of a call, or of a result without its call, with nothing left out; None where the
     message has neither."""
-    blocks = [block for block in _blocks(message) if isinstance(block, dict)]
+    blocks = [block for block in list_blocks(message) if isinstance(block, dict)]
     call = next((b for b in blocks if _is_call(b, call_id)), None)
     if call:
         ended = find_server_results(blocks).get(call_id) or message.calls.get(call_id)
@@ -214,15 +215,6 @@ def _result_after(message: Message, call_id: str) -> dict[str, Any] | None:
 def _has_call(result: dict[str, Any], blocks: Iterable[Any]) -> bool:
     wanted = result.get("tool_use_id")
     return any(isinstance(b, dict) and b.get("id") == wanted for b in blocks)
-
-
-def _blocks(message: Message) -> Iterable[Any]:
-    if isinstance(message.blocks, list) and message.blocks:
-        return message.blocks
-    if isinstance(message.blocks, str) or not message.blocks:
-        text = message.blocks or message.text
-        return [{"type": "text", "text": text}] if text else []
-    return [message.blocks]
 
 
 def _error(turn: Turn, message: Message) -> dict[str, Any]:

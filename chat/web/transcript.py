@@ -16,8 +16,10 @@ from agent.context.summary import Summary
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import Query, matches_title, parse_query
 from chat.html.answer_facts import AnswerFacts
+from chat.html.content_blocks import list_blocks
 from chat.html.divider import render_divider
 from chat.html.message import render_message
+from chat.html.sanitiser import as_string
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
 from chat.models import Compaction, Conversation, Message, Project
 from chat.queries.projects import list_sections
@@ -64,7 +66,8 @@ def _count_filling(messages: Sequence[Message]) -> int:
 
 def _count_lines(message: Message) -> int:
     """Of what is written. Thoughts, calls and their results are folded rows."""
-    texts = (block["text"] for block in message.blocks if block["type"] == "text")
+    blocks = (block for block in list_blocks(message) if isinstance(block, dict))
+    texts = (as_string(block.get("text")) for block in blocks if block.get("type") == "text")
     lines = (line for text in texts for line in text.splitlines())
     return sum(1 + len(line) // LINE_CHARACTERS for line in lines)
 

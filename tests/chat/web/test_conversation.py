@@ -112,6 +112,17 @@ def test_a_page_opens_with_as_many_messages_as_fill_a_screen(
     assert (b'id="earlier"' in page.content) == (sent < len(texts))
 
 
+@pytest.mark.parametrize(
+    "blocks", ["text", 3, {"type": "text"}, [None, "text", {}, {"type": "text"}, {"text": "x"}]]
+)
+def test_the_newest_messages_are_shown_whatever_stands_in_place_of_the_blocks_of_one(
+    client: Client, user: User, blocks: Any
+) -> None:
+    conversation = make_conversation(owner=user, messages=["Hello", "Hi"])
+    conversation.messages.filter(number=2).update(blocks=blocks)
+    assert shown(client.get(reverse("messages", args=[conversation.pk])).content) == [1, 2]
+
+
 @pytest.mark.parametrize("path", ["/", "a conversation"])
 def test_a_script_that_goes_to_another_chat_gets_the_chat_alone(
     client: Client, user: User, conversation: Conversation, path: str
