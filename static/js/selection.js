@@ -6,10 +6,12 @@ import { gettext, ngettext } from "./gettext.js";
 let selection = null; // the one that goes on
 
 /**
- * Begin to choose, with one that is chosen. `acts`: `change(ids, change, value)`, whether it was done, and
- * `move(ids, done)`, which asks where to.
+ * Begin to choose, with one that is chosen: the link that is listed under `id`, which may be another one by now.
+ * `acts`: `change(ids, change, value)`, whether it was done, and `move(ids, done)`, which asks where to.
  */
-export function select(link, acts) {
+export function select({ id }, acts) {
+  const link = $(`#${id}`);
+  if (!link) return;
   selection ??= new Selection(acts);
   selection.toggle(link);
   $("input", link.parentNode).focus();
@@ -18,6 +20,7 @@ export function select(link, acts) {
 class Selection {
   #ids = new Set();
   #anchor = null; // the id where a range begins
+  #focused = ""; // whose check box has the focus: its link's id
   #over = new AbortController();
 
   constructor({ change, move }) {
@@ -32,7 +35,8 @@ class Selection {
     this.list.addEventListener("click", (event) => this.#click(event), { signal });
     for (const place of [this.list, this.bar])
       place.addEventListener("keydown", (event) => this.#press(event), { signal });
-    document.addEventListener("htmx:afterSwap", () => this.#draw(), { signal });
+    document.addEventListener("htmx:beforeSwap", () => this.#keepFocus(), { signal });
+    document.addEventListener("htmx:afterSwap", () => this.#restore(), { signal });
   }
 
   #makeBar() {
@@ -75,6 +79,19 @@ class Selection {
     const count = this.#ids.size;
     this.told.textContent = ngettext("{count} selected", "{count} selected", count);
     for (const button of this.acts) button.disabled = !count;
+  }
+
+  #keepFocus() {
+    const { activeElement } = document;
+    const isBox = activeElement.matches("li > input") && this.list.contains(activeElement);
+    this.#focused = isBox ? activeElement.nextElementSibling.id : "";
+  }
+
+  /** Another list has come in place of the one before. */
+  #restore() {
+    this.#draw();
+    if (this.#focused)
+      $(`#${this.#focused}`)?.previousElementSibling.focus({ preventScroll: true });
   }
 
   /** Choose one or not; with `range` all between it and the one before. */
