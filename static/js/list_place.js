@@ -8,12 +8,13 @@ export function keepListPlace(user) {
   const key = `list:${user}`;
   const list = $("#sidebar-list");
   const box = $("#sidebar-search");
+  let { top = 0, words = "", shown = [] } = JSON.parse(tabStorage.get(key) || "{}");
+  const scroll = () => (list.scrollTop = top);
+  list.addEventListener("scroll", () => (top = list.scrollTop), { passive: true });
   addEventListener("pagehide", () => {
     const shown = $$("input", list).map(({ name, value }) => [name, value]); // archived ones, how many
-    tabStorage.set(key, JSON.stringify({ top: list.scrollTop, words: box.value, shown }));
+    tabStorage.set(key, JSON.stringify({ top, words: box.value, shown }));
   });
-  const { top = 0, words = "", shown = [] } = JSON.parse(tabStorage.get(key) || "{}");
-  const scroll = () => (list.scrollTop = top);
   if (box.value || !(words || shown.length)) return scroll();
   box.value = words;
   list.append(...shown.map(([name, value]) => make("input", { type: "hidden", name, value })));
