@@ -22,7 +22,7 @@ from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.conftest import new_profile, processes
-from tests.e2e.talking import hold_conversation
+from tests.e2e.talking import empty_list, hold_conversation
 from tests.shots import TWO_FRAMES
 from tests.support.server import EverlongProcess
 
@@ -120,10 +120,11 @@ def empty_tab(
     request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
     """A tab of the administrator of `server`, on no page yet; the script is fresh, and done in the
-    end. Conversations of other walks may be listed."""
+    end. Nothing of other walks is listed."""
     request.node.stash.setdefault(processes, []).append(server)  # its log, if the walk fails
     scripted.script.clear()
     scripted.script.reply("A title", when=is_title, always=True)
+    empty_list(server)
     page.context.add_cookies(state["cookies"])
     yield page
     scripted.script.assert_done()

@@ -2,6 +2,9 @@
 takes a fifth of the processor time that it takes in Chromium."""
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 from uuid import uuid4
@@ -36,6 +39,26 @@ def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) 
             talker.compact() if text == "/compact" else talker.say(text)
         talker.wait_for_title()
     return f"{server.url}{path}"
+
+
+def empty_list(server: EverlongProcess) -> None:
+    """Every conversation of a server as one that its owner deleted: a list of all that walks have
+    left makes every page of the next ones slower. In its database, which takes no time; and in the
+    far future, so that no sweep removes what walks share."""
+    _update(server, "deleted_at = '2999-12-31 00:00:00' WHERE deleted_at IS NULL")
+
+
+def list_again(server: EverlongProcess, *conversations: str) -> None:
+    """Restore conversations of walks before, which share them: their ids or addresses."""
+    for each in conversations:
+        pk = each.rstrip("/").rpartition("/")[2].replace("-", "")
+        _update(server, "deleted_at = NULL WHERE id = ?", pk)
+
+
+def _update(server: EverlongProcess, change: str, *values: str) -> None:
+    file = Path(server.environment["DATA_DIR"], "everlong.sqlite3")
+    with closing(sqlite3.connect(file, timeout=PATIENCE)) as database, database:
+        database.execute(f"UPDATE chat_conversation SET {change}", values)
 
 
 class Talker:

@@ -13,6 +13,7 @@ from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.conftest import new_profile
 from tests.e2e.conftest import Check, composer, say
+from tests.e2e.talking import list_again
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess, manage
 
@@ -62,6 +63,7 @@ def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[i
             tab.reload()
             link = tab.locator("#sidebar-list a", has_text=title).get_attribute("href")
             addresses[messages] = f"{server.url}{link}"
+        list_again(server, addresses[messages])
         if now:
             tab.clock.set_fixed_time(now)
         tab.goto(addresses[messages])
