@@ -22,8 +22,9 @@ from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.conftest import new_profile, processes
-from tests.e2e.talking import empty_list, hold_conversation
+from tests.e2e.talking import forget, hold_conversation
 from tests.shots import TWO_FRAMES
+from tests.support.job_board import KEY
 from tests.support.server import EverlongProcess
 
 PASSWORD = "correct horse battery"
@@ -72,6 +73,7 @@ def server(
         DEFAULT_MODEL="test-model",
         MODEL_RETRIES="0",
         MESSAGES_PER_MINUTE="1000",
+        MCP_SECRET_BOARD=KEY,
     ).start()
     yield process
     process.kill()
@@ -80,11 +82,9 @@ def server(
 @pytest.fixture(scope="session")
 def state(browser: Browser, server: EverlongProcess) -> StorageState:
     """The cookies of the administrator of `server`, who used the set-up link."""
-    context = browser.new_context()
-    set_up(context.new_page(), server)
-    cookies = context.storage_state()
-    context.close()
-    return cookies
+    with browser.new_context() as context:
+        create_administrator(context, server)
+        return context.storage_state()
 
 
 @pytest.fixture(scope="session")
@@ -120,11 +120,11 @@ def empty_tab(
     request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
     """A tab of the administrator of `server`, on no page yet; the script is fresh, and done in the
-    end. Nothing of other walks is listed."""
+    end. Of other walks nothing is listed, and nothing remembered."""
     request.node.stash.setdefault(processes, []).append(server)  # its log, if the walk fails
     scripted.script.clear()
     scripted.script.reply("A title", when=is_title, always=True)
-    empty_list(server)
+    forget(server)
     page.context.add_cookies(state["cookies"])
     yield page
     scripted.script.assert_done()
@@ -259,13 +259,17 @@ def set_up(page: Page, server: EverlongProcess) -> None:
 
 def become_administrator(page: Page, server: EverlongProcess) -> None:
     """`set_up` without its page, for walks that are not about the first run."""
+    create_administrator(page.context, server)
+    page.goto(server.url)
+
+
+def create_administrator(context: BrowserContext, server: EverlongProcess) -> None:
     path = server.url + server.setup_path
-    page.request.get(path)
-    token = next(each["value"] for each in page.context.cookies() if each["name"] == "csrftoken")
+    context.request.get(path)
+    token = next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
     account = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
     form = account | {"csrfmiddlewaretoken": token}
-    assert page.request.post(path, form=form, max_redirects=0).status == 302
-    page.goto(server.url)
+    assert context.request.post(path, form=form, max_redirects=0).status == 302
 
 
 def say(page: Page, text: str) -> None:
