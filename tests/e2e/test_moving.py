@@ -1,6 +1,5 @@
 """Moving in a long conversation: the days, going to a message or a day, both ends, and back."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,9 @@ from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.conftest import new_profile
 from tests.e2e.conftest import Check, composer, say
+from tests.e2e.talking import import_session, list_again
 from tests.support.patience import PATIENCE
-from tests.support.server import EverlongProcess, manage
+from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -58,10 +58,10 @@ def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[i
     def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime | None = NOW) -> Page:
         devtools.send("Emulation.setTimezoneOverride", {"timezoneId": zone})
         if messages not in addresses:
-            title = import_session(server, tmp_path / "session.jsonl", messages)
-            tab.reload()
-            link = tab.locator("#sidebar-list a", has_text=title).get_attribute("href")
-            addresses[messages] = f"{server.url}{link}"
+            times = [(BEGAN + APART * n).timestamp() for n in range(messages)]
+            title = f"A long way of {messages}"
+            addresses[messages] = import_session(server, tmp_path / "s.jsonl", times, title)
+        list_again(server, addresses[messages])
         if now:
             tab.clock.set_fixed_time(now)
         tab.goto(addresses[messages])
@@ -69,20 +69,6 @@ def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[i
         return tab
 
     return do
-
-
-def import_session(server: EverlongProcess, file: Path, messages: int) -> str:
-    """Stores a conversation; its title."""
-    lines: list[object] = [{"type": "session", "id": "1", "provider": "p", "modelId": "m"}]
-    for number in range(1, messages + 1):
-        content = [{"type": "text", "text": f"This is number {number}."}]
-        message = {"role": "user" if number % 2 else "assistant", "content": content}
-        time = (BEGAN + APART * (number - 1)).timestamp() * 1_000
-        lines.append({"type": "message", "message": message | {"timestamp": time}})
-    file.write_text("\n".join(map(json.dumps, lines)))
-    title = f"A long way of {messages}"
-    manage(server.environment, "import_session", str(file), "--owner", "ada", "--title", title)
-    return title
 
 
 def numbers(page: Page) -> list[int]:

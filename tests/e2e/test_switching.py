@@ -9,7 +9,7 @@ from playwright.sync_api import Page, StorageState, WebSocket, expect
 from demo.api.script import is_chat, is_title
 from demo.api.server import DemoServer
 from tests.e2e.conftest import answers, composer, say, wait_for_answer
-from tests.e2e.talking import hold_conversation
+from tests.e2e.talking import hold_conversation, list_again
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
@@ -21,8 +21,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) -> list[str]:
-    """The ids of four conversations, the newest first; their titles say which is which. In
-    words that no other walk has, whose conversations are listed too."""
+    """The ids of four conversations, the newest first; their titles say which is which."""
     made: list[str] = []
     scripted.script.clear()
     for number in range(4):
@@ -34,8 +33,9 @@ def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) ->
 
 
 @pytest.fixture
-def newest(talks: list[str], tab: Page) -> str:
+def newest(talks: list[str], tab: Page, server: EverlongProcess) -> str:
     """The id of the newest conversation, which is shown."""
+    list_again(server, *talks)
     tab.goto(f"{tab.url}c/{talks[0]}/")
     expect(tab.locator("#title")).to_have_value("Quokka 3")
     mark(tab)
