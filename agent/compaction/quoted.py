@@ -65,7 +65,7 @@ def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
 
 
 def _at_lines(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Where a pattern matches from the beginning of a line on. A search for `^` looks for it at each
+    """Where a pattern matches from the beginning of a line on. A search for `^` looks at each
     character."""
     start = 0
     while True:
