@@ -27,7 +27,7 @@ def chat(talk: Talk) -> Page:
 def ask(page: Page, model: DemoServer, number: int) -> None:
     model.script.reply(ANSWER, when=is_chat)
     say(page, f"Question {number}?")
-    wait_for_answer(page, number)
+    expect(page.locator(f"#message-{2 * number}[data-status=complete]")).to_be_visible()
 
 
 def compact(page: Page, model: DemoServer) -> None:
