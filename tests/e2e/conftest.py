@@ -96,10 +96,23 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def second_profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Another one, for their second windows."""
+    with new_profile(browser) as made:
+        made.new_page()
+        yield made
+
+
 @pytest.fixture
 def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     """`profile`, which is as new: its pages are one person's tabs."""
     yield profile
+    make_new(profile)
+
+
+def make_new(profile: BrowserContext) -> None:
+    """Nothing of a walk stays but what the browser caches."""
     empty, *tabs = profile.pages
     for tab in tabs:
         tab.close()
@@ -178,20 +191,18 @@ def tell(page: Page, talk: "Talk") -> "Tell":
 
 
 @pytest.fixture
-def second_window(browser: Browser) -> Iterator[Callable[[Page], Page]]:
+def second_window(second_profile: BrowserContext) -> Iterator[Callable[[Page], Page]]:
     """`second_window(page)`: the same page for the same person, in a window of its own. Of two tabs
     in one window the one behind is drawn once a second, and every click in it waits for that."""
-    contexts: list[BrowserContext] = []
 
     def opened(page: Page) -> Page:
-        contexts.append(browser.new_context(storage_state=page.context.storage_state()))
-        other = contexts[-1].new_page()
+        second_profile.add_cookies(page.context.cookies())  # type: ignore[arg-type]
+        other = second_profile.new_page()
         other.goto(page.url)
         return other
 
     yield opened
-    for context in contexts:
-        context.close()
+    make_new(second_profile)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
@@ -51,7 +52,8 @@ def import_session(server: EverlongProcess, file: Path, times: Sequence[float], 
         message = {"role": "user" if number % 2 else "assistant", "content": content}
         lines.append({"type": "message", "message": message | {"timestamp": time * 1_000}})
     file.write_text("\n".join(map(json.dumps, lines)))
-    manage(server.environment, "import_session", str(file), "--owner", "ada", "--title", title)
+    options = {"--owner": "ada", "--title": title, "--model": "other-model"}  # with room for them
+    manage(server.environment, "import_session", str(file), *chain(*options.items()))
     (pk,) = _execute(server, "SELECT id FROM chat_conversation WHERE title = ?", title)
     return f"{server.url}/c/{UUID(pk)}/"
 

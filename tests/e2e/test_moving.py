@@ -41,32 +41,34 @@ def addresses() -> dict[int, str]:
     return {}
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+@pytest.fixture(scope="module")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
     """Of their own, for a clock that is set stays so."""
     with new_profile(browser) as made:
+        made.new_page()
         yield made
 
 
 @pytest.fixture
-def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[int, str]) -> Open:
+def opened(
+    empty_tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[int, str]
+) -> Open:
     """`opened()`: the tab on a conversation of so many messages, for a reader in a time zone at a
-    time, None: as it is. Walks with as many messages share the conversation."""
+    time. Walks with as many messages share the conversation."""
 
-    devtools = tab.context.new_cdp_session(tab)
+    devtools = empty_tab.context.new_cdp_session(empty_tab)
 
-    def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime | None = NOW) -> Page:
+    def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime = NOW) -> Page:
         devtools.send("Emulation.setTimezoneOverride", {"timezoneId": zone})
         if messages not in addresses:
             times = [(BEGAN + APART * n).timestamp() for n in range(messages)]
             title = f"A long way of {messages}"
             addresses[messages] = import_session(server, tmp_path / "s.jsonl", times, title)
         list_again(server, addresses[messages])
-        if now:
-            tab.clock.set_fixed_time(now)
-        tab.goto(addresses[messages])
-        expect(tab.locator(f"#message-{messages}")).to_be_in_viewport()
-        return tab
+        empty_tab.clock.set_fixed_time(now)
+        empty_tab.goto(addresses[messages])
+        expect(empty_tab.locator(f"#message-{messages}")).to_be_in_viewport()
+        return empty_tab
 
     return do
 
@@ -124,7 +126,7 @@ def test_each_day_has_its_name_by_the_readers_clock_wherever_the_page_is(
 def test_a_day_begins_with_what_is_written_and_keeps_its_name_when_its_first_message_goes(
     opened: Open, scripted: DemoServer
 ) -> None:
-    page = opened(messages=20, now=None)
+    page = opened(messages=20, now=datetime.now(UTC))
     page.set_viewport_size({"width": 1280, "height": 500})
     gate = scripted.script.stall("Good ", then="morning.", when=is_chat)
     say(page, "A new day")

@@ -33,10 +33,16 @@ def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) ->
 
 
 @pytest.fixture
+def tab(empty_tab: Page) -> Page:
+    """On no page before `newest`."""
+    return empty_tab
+
+
+@pytest.fixture
 def newest(talks: list[str], tab: Page, server: EverlongProcess) -> str:
     """The id of the newest conversation, which is shown."""
     list_again(server, *talks)
-    tab.goto(f"{tab.url}c/{talks[0]}/")
+    tab.goto(f"{server.url}/c/{talks[0]}/")
     expect(tab.locator("#title")).to_have_value("Quokka 3")
     mark(tab)
     return talks[0]
@@ -82,6 +88,7 @@ def test_another_chat_comes_and_the_list_stays_as_it_is(
 
     tab.locator("#sidebar-search").fill("quokka")
     expect(tab.locator("#sidebar-list [data-conversation-id]")).to_have_count(4)
+    expect(tab.locator("#status")).to_have_text("4 results")
     # Long enough to be scrolled, whatever else is listed.
     tab.locator("#sidebar-list").evaluate("(list) => (list.style.maxHeight = '80px')")
     link[oldest].scroll_into_view_if_needed()
