@@ -180,12 +180,7 @@ def turns(draw: st.DrawFn) -> list[Message]:
             results = [result(b["id"], draw(result_contents)) for b in calls[lost:]]
             made.append(("user", [*results, *draw(additions)]))
         if draw(st.booleans()):
-            made.append(
-                (
-                    "assistant",
-                    draw(ends),
-                )
-            )
+            made.append(("assistant", draw(ends)))
     return [message(n, role, blocks) for n, (role, blocks) in enumerate(made, 1)]
 
 
