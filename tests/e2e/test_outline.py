@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, Talk, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk, composer, say
 
 pytestmark = pytest.mark.e2e
 
