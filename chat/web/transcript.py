@@ -44,9 +44,7 @@ def load_branch(conversation: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=conversation, active=True).order_by("position")
 
 
-def load_newest(
-    conversation: Conversation, summarised: list[Summarised] | None = None
-) -> Context:
+def load_newest(conversation: Conversation, summarised: list[Summarised] | None = None) -> Context:
     """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends), and
     `head`, the number of the last message, 0 for none. `summarised` is `_list_summarised`, where
     that is known.
