@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -11,14 +12,15 @@ from config.bundle import bundle
 
 STYLES = "css/base.css"  # they name the files of the typeface
 IMPORT = re.compile(rb'@import "([\w-]+\.css)";\n')
+PICTURE = re.compile(rb'url\("\.\./(icons/[\w-]+\.svg)"\)')
 COMMENT_OR_INDENT = re.compile(rb"/\*.*?\*/\s*|(?<=\n)\s+", re.S)
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Also makes what the page loads: one script of its modules, those that come on demand, the
-    typeface, and styles with those that they import, without comments and indentation. Where files
-    are not collected (`DEBUG`, tests) modules and styles are served as they are, and the typeface
-    is the system's."""
+    typeface, and styles with those that they import and the picture of the icons, which is there at
+    the first paint so, without comments and indentation. Where files are not collected (`DEBUG`,
+    tests) modules and styles are served as they are, and the typeface is the system's."""
 
     support_js_module_import_aggregation = True
 
@@ -43,7 +45,8 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
                 return bytes(file.read())
 
         def read_style(path: str) -> bytes:
-            return IMPORT.sub(lambda found: read_style(f"css/{found[1].decode()}"), read(path))
+            style = PICTURE.sub(lambda found: _as_data(read(found[1].decode())), read(path))
+            return IMPORT.sub(lambda found: read_style(f"css/{found[1].decode()}"), style)
 
         scripts = bundle("main", lambda name: read(f"js/{name}.js").decode())
         styles = [path for path in paths if path.startswith("css/")]
@@ -52,3 +55,9 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
             **{path: COMMENT_OR_INDENT.sub(b"", read_style(path)) for path in styles},
             **build_typeface(read(STYLES).decode()),
         }
+
+
+def _as_data(svg: bytes) -> bytes:
+    """A picture as a part of the style that shows it."""
+    picture = re.sub(rb">\s+<", b"><", svg.strip())
+    return b'url("data:image/svg+xml,%b")' % quote(picture, " =:/(),").encode()

@@ -25,16 +25,20 @@ def test_each_icon_is_drawn_in_one_place() -> None:
     assert sorted(drawn) == sorted(set(drawn))
 
 
-def test_icons_are_used_by_a_name_that_exists() -> None:
-    named = set(
-        re.findall(
-            r"^\.icon-([a-z]+) \{\n  --shape", (ROOT / "static/css/base.css").read_text(), re.M
-        )
-    )
+def test_icons_are_used_by_a_name_that_exists_and_shown_from_where_they_are_drawn() -> None:
+    style = (ROOT / "static/css/base.css").read_text()
+    named = dict(re.findall(r"^\.icon-([a-z]+) \{\n  --place: (\d+);", style, re.M))
+    picture = (ROOT / "static/icons/icons.svg").read_text()
+    drawn = re.findall(r'<g id="([a-z]+)"[^>]* transform="translate\(0 (\d+)\)">', picture)
+    assert {name: int(place) * 32 for name, place in named.items()} == {
+        name: int(top) for name, top in drawn
+    }
+    assert f'viewBox="0 0 24 {32 * (len(drawn) - 1) + 24}"' in picture
+    assert f"calc(var(--place) * 100% / {len(drawn) - 1})" in style
     used = {
         name
         for path in shown
         if path.suffix in {".html", ".js"}
         for name in re.findall(r'"icon icon-([a-z]+)"', path.read_text())
     }
-    assert used == named
+    assert used == set(named)

@@ -1,8 +1,9 @@
 """Whether the messages bear a statement of a summary out."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent.compaction.evidence import (
     GOALS,
@@ -90,7 +91,8 @@ def may_tell(line: str, message: Message) -> bool:
     return _is_backed(body, said) or any(map(said.holds, find_identifiers(body)))
 
 
-def find_claims(body: str) -> tuple[list[Value], list[str]]:
+@lru_cache(1)  # one bullet is looked up in up to three places
+def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     """The values of a statement, and what has to stand in a message exactly as it is."""
     values = [value for value in find_values(body) if not (value.loose and value.is_bare)]
     exact = [
@@ -106,7 +108,7 @@ def _is_name(exact: str) -> bool:
     return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME
 
 
-def _find_missing(values: list[Value], exact: list[str], said: Evidence) -> Iterable[str]:
+def _find_missing(values: Sequence[Value], exact: Sequence[str], said: Evidence) -> Iterable[str]:
     yield from (value.text for value in values if not said.backs(value))
     yield from (each for each in exact if not said.holds(each))
 
@@ -116,7 +118,7 @@ def _is_held(body: str, missing: list[str], said: Evidence, source: Source) -> b
     that has what the cited ones lack."""
     values, exact = find_claims(body)
     # A small number may be one that the model counted: it supports nothing.
-    known = [value.text for value in values if not value.is_bare] + exact
+    known = [*(value.text for value in values if not value.is_bare), *exact]
     return (
         not missing
         or any(each not in missing for each in known)

@@ -11,11 +11,13 @@ from agent.compaction.fences import find_fences
 
 Range = tuple[int, int]  # characters of a text: start and end
 
-_MARGIN = re.compile(r"^(?:[>|]| {4}|\t).*$", re.M)  # quoted lines, indented code
+_MARGIN = re.compile(r"(?:[>|]| {4}|\t).*")  # quoted lines, indented code
+_IN_SINGLE = r"(?:[^'’\n]|(?<=\w)['’](?=\w))*['’](?!\w)"
 _QUOTES = re.compile(
     r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|»[^«»\n]*«|‹[^‹›]*›|「[^「」]*」|『[^『』]*』"
     r'|"(?:[^"\n]|\n(?!\n))*"'
-    r"|(?<!\w)['‘](?:[^'’\n]|(?<=\w)['’](?=\w))*['’](?!\w)"
+    # All of them begin with a character, so that a search skips what does not.
+    rf"|'(?<!\w'){_IN_SINGLE}|‘(?<!\w‘){_IN_SINGLE}"
 )
 # As the common mail programs write them in the ten languages of `agent.compaction.wordings`.
 _NAMES = (
@@ -54,12 +56,26 @@ def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
     known, to the end of the text, and so does what a line like “Here is the log:” introduces."""
     found = [(start, end) for start, end in pasted or ()]
     found += [(fence.start, fence.end) for fence in find_fences(text, tildes=True, unclosed=True)]
-    for pattern in (_MARGIN, _QUOTES):
-        found += [match.span() for match in pattern.finditer(text)]
+    found += [match.span() for match in _at_lines(_MARGIN, text)]
+    found += [match.span() for match in _QUOTES.finditer(text)]
     found += _mails(text, pasted or ())
     if pasted is None and _COLON.search(text) and (introduced := _INTRODUCTION.search(text)):
         found.append((introduced.end(), len(text)))
     return found
+
+
+def _at_lines(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Where a pattern matches from the beginning of a line on. A search for `^` looks at each
+    character."""
+    start = 0
+    while True:
+        match = pattern.match(text, start)
+        if match:
+            yield match
+        # After what has matched, which may have taken the end of a line.
+        start = text.find("\n", match.end() - 1 if match else start) + 1
+        if not start:
+            return
 
 
 def blank_out(text: str, ranges: Sequence[Range], filler: str) -> str:
@@ -74,7 +90,7 @@ def blank_out(text: str, ranges: Sequence[Range], filler: str) -> str:
 
 
 def _mails(text: str, pasted: Sequence[Range]) -> Iterator[Range]:
-    for match in _MAIL.finditer(text):
+    for match in _at_lines(_MAIL, text):
         start = match.start()
         end = next((stop for first, stop in pasted if first <= start < stop), len(text))
         yield start, end

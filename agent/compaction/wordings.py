@@ -211,21 +211,14 @@ _ARABIC = rf"""
 | (?:^|[،؛]\s*)اسمي\b | {_C}نادني\b | \bلا\ (?:اكل|اشرب)\b | فضّل
 """
 
-_RULES = [
-    re.compile(f"(?:{rule})", re.I | re.X | re.M)
-    for rule in (
-        _ENGLISH,
-        _SPANISH,
-        _PORTUGUESE,
-        _FRENCH,
-        _GERMAN,
-        _RUSSIAN,
-        _CHINESE,
-        _JAPANESE,
-        _HINDI,
-        _ARABIC,
-    )
-]
+
+def _compile(*rules: str) -> list[re.Pattern[str]]:
+    return [re.compile(f"(?:{rule})", re.I | re.X | re.M) for rule in rules]
+
+
+_LATIN_RULES = _compile(_ENGLISH, _SPANISH, _PORTUGUESE, _FRENCH, _GERMAN)
+# Each way of wording it has a character that is not ASCII.
+_OTHER_RULES = _compile(_RUSSIAN, _CHINESE, _JAPANESE, _HINDI, _ARABIC)
 _QUESTION = re.compile(r"[?？؟]\s*$")
 _POLITE = re.compile(r"^(?:can|could|would|will) you\b", re.I)  # an order in a question's form
 _LAST_CLAUSE = re.compile(r"(?:^|[,;:，；：،؛–—])[^,;:，；：،؛–—]*$")
@@ -239,8 +232,10 @@ def instructs(sentence: str) -> bool:
         return True
     if _QUESTION.search(sentence) and not _POLITE.search(sentence):
         sentence = _LAST_CLAUSE.sub("", sentence)
+    if sentence.isascii():
+        return any(rule.search(sentence) for rule in _LATIN_RULES)
     sentence = _fold(sentence)
-    return any(rule.search(sentence) for rule in _RULES)
+    return any(rule.search(sentence) for rule in (*_LATIN_RULES, *_OTHER_RULES))
 
 
 def _fold(sentence: str) -> str:

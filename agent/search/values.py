@@ -42,6 +42,10 @@ _PATTERNS = (
     r"\b\d[\d,]*(?:\.\d+)?\b",  # number
 )
 _IDENTIFIER = re.compile("|".join(_PATTERNS))
+# Every match has one of these in it, behind at most one space. They are found ten times sooner.
+_SIGN = re.compile(
+    r"\d|[/@\\_`]|\.\w|[a-z][A-Z]|:[0-9A-Fa-f]*:|[0-9a-f]{4}-[0-9a-f]{4}-|Error|Exception|Warning"
+)
 # Chinese, Japanese and Korean write values between characters without a space.
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
@@ -79,10 +83,22 @@ def find_identifiers(text: str) -> list[str]:
 def _matches(text: str) -> Iterator[tuple[str, str]]:
     """Values in order, each with what stands before it."""
     text = _DATA.sub(" ", _PROVENANCE.sub(" ", text))
-    for match in _IDENTIFIER.finditer(_CJK.sub(" ", text)):
+    for match in _find_all(_CJK.sub(" ", text)):
         value = match.group().strip("`").strip()
         if 1 < len(value) <= LONGEST:
             yield value, text[max(0, match.start() - CHARACTERS_AROUND) : match.start()]
+
+
+def _find_all(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while sign := _SIGN.search(text, at):
+        word = text.rfind(" ", at, sign.start())
+        word_before = text.rfind(" ", at, max(at, word))
+        match = _IDENTIFIER.search(text, max(at, word_before))
+        if not match:
+            return
+        yield match
+        at = match.end()
 
 
 def normalise(value: str) -> str:

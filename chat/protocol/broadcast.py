@@ -50,9 +50,13 @@ def emit(group: str, event: Event) -> None:
 def emit_later(group: str, make: Callable[[], Event]) -> None:
     """`emit` for an event that takes a while to make, as all with HTML do: it is made after the
     commit too. Rendering takes up to 100 ms, in which nobody else could write to SQLite. Where it
-    cannot be made, that is logged and the sockets send a snapshot: the data is stored."""
+    cannot be made, that is logged and the sockets send a snapshot: the data is stored. Nor is it
+    made where it is known that nobody listens: who comes later gets a snapshot."""
 
     def tell() -> None:
+        layer = get_channel_layer()
+        if isinstance(layer, LocalChannelLayer) and not layer.has_listeners(group):
+            return
         try:
             message = draw_safely("event", lambda: _message(make()), lambda: RESYNC)
         except DatabaseError:  # away since the commit

@@ -88,6 +88,9 @@ class LocalChannelLayer(BaseChannelLayer):
             self._queues.pop(channel, None)
             self._takers.pop(channel, None)
 
+    def has_listeners(self, group: str) -> bool:
+        return group in self._groups
+
     async def group_send(self, group: str, message: Message) -> None:
         self.deliver(group, message)
 

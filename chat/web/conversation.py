@@ -20,7 +20,7 @@ from chat.live.runner import runner
 from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
-from chat.queries.conversation import load_head_number, load_state_for, policy_for
+from chat.queries.conversation import load_state_for, policy_for
 from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
 from chat.queries.recent import list_recent
 from chat.services import conversations, projects, requests, summaries
@@ -111,17 +111,15 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One conversation: the newest messages; the socket brings what happens from then on."""
     assert request.user.is_authenticated
     row = find_conversation(request, pk)
-    head = load_head_number(pk)  # read first: the page then asks for whatever comes in between
-    context = transcript.load_newest(row)
     state = load_state_for(row)
-    context |= {
+    usage = from_rows.context_usage(state)
+    context = transcript.load_newest(row, usage.summarised) | {
         "conversation": row,
         "demo": is_demo(row.model),
         "models": list_offered(),
         "model_label": str(state.profile),
-        "usage": from_rows.context_usage(state).as_dict(),
+        "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
-        "head": head,
         "lease": settings.LEASE_SECONDS,
     }
     return _render_page(request, context)

@@ -27,8 +27,9 @@ from chat.queries.search import Hit, find_messages
 from chat.queries.tree import find_variants
 
 PAGE = 30
-# Lines that fill a large screen, and what is loaded beyond its edge (`static/js/paging.js`).
-FILLING, LINE_CHARACTERS = 90, 90
+# Lines that fill a screen of 1080 pixels, and what is loaded beyond its edge
+# (`static/js/paging.js`), which a higher screen asks for at once.
+FILLING, LINE_CHARACTERS = 60, 90
 # Of one message: at least its frame, and no more than is left where its code is folded.
 LINES_AROUND, MOST_LINES = 2, 20
 SIDEBAR = 100
@@ -43,15 +44,19 @@ def load_branch(conversation: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=conversation, active=True).order_by("position")
 
 
-def load_newest(conversation: Conversation) -> Context:
-    """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends).
+def load_newest(conversation: Conversation, summarised: list[Summarised] | None = None) -> Context:
+    """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends), and
+    `head`, the number of the last message, 0 for none. `summarised` is `_list_summarised`, where
+    that is known.
 
     It is what opens a conversation, so it has no more messages than fill a screen: laying out and
     painting the others would take as long as all the rest.
     """
     rows, more = _back(load_branch(conversation))
     shown = _count_filling(rows)
-    return _page(conversation, rows[-shown:], earlier=more or shown < len(rows), later=False)
+    earlier = more or shown < len(rows)
+    page = _page(conversation, rows[-shown:], earlier=earlier, later=False, summarised=summarised)
+    return page | {"head": rows[-1].number if rows else 0}
 
 
 def _count_filling(messages: Sequence[Message]) -> int:
@@ -110,21 +115,29 @@ def _back(rows: QuerySet[Message], count: int = PAGE) -> tuple[list[Message], bo
 
 
 def _page(
-    conversation: Conversation, messages: list[Message], *, earlier: bool, later: bool
+    conversation: Conversation,
+    messages: list[Message],
+    *,
+    earlier: bool,
+    later: bool,
+    summarised: list[Summarised] | None = None,
 ) -> Context:
     url = reverse("messages", args=[conversation.pk])
+    if summarised is None:
+        summarised = _list_summarised(conversation)
     return {
-        "items": _items(conversation, messages),
+        "items": _items(conversation, messages, summarised),
         "earlier_url": f"{url}?before={messages[0].position}" if earlier and messages else None,
         "later_url": f"{url}?after={messages[-1].position}" if later and messages else None,
     }
 
 
-def _items(conversation: Conversation, messages: Sequence[Message]) -> list[Item]:
+def _items(
+    conversation: Conversation, messages: Sequence[Message], summarised: list[Summarised]
+) -> list[Item]:
     """Messages, each with the divider of the compaction that reaches to it."""
     dividers = _dividers(conversation, messages)
     among = find_variants(conversation, messages)
-    summarised = _list_summarised(conversation)
     facts = AnswerFacts(messages)
     items: list[Item] = []
     for message in messages:
@@ -152,21 +165,20 @@ def _dividers(conversation: Conversation, messages: Sequence[Message]) -> dict[i
     several that reach to one message the last counts."""
     if conversation.compaction_id is None or not messages:
         return {}
-    previous = dict(
-        Compaction.objects.filter(
-            conversation=conversation, status=Compaction.Status.COMPLETED
-        ).values_list("pk", "previous")
+    completed = Compaction.objects.filter(
+        conversation=conversation, status=Compaction.Status.COMPLETED
     )
+    shown = messages[0].position, messages[-1].position
+    rows = list(completed.filter(through__position__range=shown).order_by("pk"))
+    if not rows:
+        return {}
+    previous = dict(completed.values_list("pk", "previous"))
     version: int | None = conversation.compaction_id
-    line = []
+    line = set()
     while version is not None:
-        line.append(version)
+        line.add(version)
         version = previous.get(version)
-    rows = Compaction.objects.filter(
-        pk__in=line,
-        through__position__range=(messages[0].position, messages[-1].position),
-    )
-    return {row.through_id: row for row in rows.order_by("pk")}
+    return {row.through_id: row for row in rows if row.pk in line}
 
 
 @dataclass(frozen=True, slots=True)

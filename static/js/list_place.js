@@ -8,12 +8,16 @@ export function keepListPlace(user) {
   const key = `list:${user}`;
   const list = $("#sidebar-list");
   const box = $("#sidebar-search");
-  addEventListener("pagehide", () => {
-    const shown = $$("input", list).map(({ name, value }) => [name, value]); // archived ones, how many
-    tabStorage.set(key, JSON.stringify({ top: list.scrollTop, words: box.value, shown }));
-  });
-  const { top = 0, words = "", shown = [] } = JSON.parse(tabStorage.get(key) || "{}");
+  const kept = JSON.parse(tabStorage.get(key) || "{}");
+  const { words = "", shown = [] } = kept;
+  let { top = 0 } = kept;
   const scroll = () => (list.scrollTop = top);
+  // Not asked for when the page is left: it would be laid out anew for that.
+  list.addEventListener("scroll", () => (top = list.scrollTop), { passive: true });
+  addEventListener("pagehide", () => {
+    const inputs = $$("input[name]", list).map(({ name, value }) => [name, value]); // archived ones, how many
+    tabStorage.set(key, JSON.stringify({ top, words: box.value, shown: inputs }));
+  });
   if (box.value || !(words || shown.length)) return scroll();
   box.value = words;
   list.append(...shown.map(([name, value]) => make("input", { type: "hidden", name, value })));

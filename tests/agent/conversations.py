@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,21 +83,31 @@ long_texts = st.builds(
     st.integers(1, 12_000),
 )
 any_texts = st.one_of(texts, texts, texts, long_texts)
+# What is drawn in the middle of a conversation is made once: that costs more than drawing.
+none_or_some = st.sampled_from([0, 0, 1, 3])
+one_lost = st.sampled_from([0, 0, 0, 1])
+budgets = st.sampled_from([75_000, 200_000, 1_000_000])
+outputs = st.sampled_from([1_024, 8_192, 64_000, 128_000])
+models = st.sampled_from(["claude-test", "claude-sonnet-5-5"])
+# The longer one can be pruned.
+found_contents = st.sampled_from(["Found.", "x" * 2_000])
 
 
+@cache
 @st.composite
 def sizes(draw: st.DrawFn, low: int = 1, high: int = 300_000) -> int:
     """Log-uniform: as many small messages as large ones."""
     return round(math.exp(draw(st.floats(math.log(low), math.log(high)))))
 
 
+@cache
 @st.composite
 def limits(draw: st.DrawFn, smallest: int = 8_000) -> Limits:
     window = draw(sizes(smallest, 1_000_000))
-    budget = min(window, draw(st.sampled_from([75_000, 200_000, 1_000_000])))
+    budget = min(window, draw(budgets))
     return Limits(
         window=window,
-        max_output=draw(st.sampled_from([1_024, 8_192, 64_000, 128_000])),
+        max_output=draw(outputs),
         budget=budget,
         factor=Factor(draw(st.floats(0.8, 2.0)), 0),
     )
@@ -133,12 +144,18 @@ any_block = st.one_of(
     st.builds(text, any_texts), signed, any_call, any_result, oddities, st.builds(image)
 )
 
+some_images = st.lists(st.builds(image), max_size=1)
+leads = st.lists(st.one_of(signed, st.builds(text, texts)), max_size=2)
+ends = st.lists(st.one_of(signed, st.builds(text, any_texts)), max_size=2)
+additions = st.sampled_from([[], [], [text("And hurry.")]])
+roles: st.SearchStrategy[Role] = st.sampled_from(["user", "assistant"])
+any_messages = st.lists(st.tuples(roles, st.lists(any_block, max_size=4)), max_size=10)
+
 
 @st.composite
 def wild(draw: st.DrawFn) -> list[Message]:
     """Anything in any order."""
-    roles: st.SearchStrategy[Role] = st.sampled_from(["user", "assistant"])
-    shapes = draw(st.lists(st.tuples(roles, st.lists(any_block, max_size=4)), max_size=10))
+    shapes = draw(any_messages)
     return [message(n, role, blocks) for n, (role, blocks) in enumerate(shapes, 1)]
 
 
@@ -148,31 +165,22 @@ def turns(draw: st.DrawFn) -> list[Message]:
     made: list[tuple[Role, list[Block]]] = []
     used = 0
     for _ in range(draw(st.integers(0, 4))):
-        made.append(
-            ("user", [text(draw(any_texts)), *draw(st.lists(st.builds(image), max_size=1))])
-        )
+        made.append(("user", [text(draw(any_texts)), *draw(some_images)]))
         for _ in range(draw(st.integers(0, 3))):
             calls = [
                 call(f"c{used + i}", draw(names), query=draw(any_texts))
                 for i in range(draw(st.integers(1, 3)))
             ]
             used += len(calls)
-            lead = draw(st.lists(st.one_of(signed, st.builds(text, texts)), max_size=2))
+            lead = draw(leads)
             made.append(("assistant", [*lead, *calls]))
             if draw(st.integers(0, 9)) == 0:
                 break  # stopped before the tools ran
-            lost = draw(st.sampled_from([0, 0, 0, 1]))
+            lost = draw(one_lost)
             results = [result(b["id"], draw(result_contents)) for b in calls[lost:]]
-            made.append(
-                ("user", [*results, *draw(st.sampled_from([[], [], [text("And hurry.")]]))])
-            )
+            made.append(("user", [*results, *draw(additions)]))
         if draw(st.booleans()):
-            made.append(
-                (
-                    "assistant",
-                    draw(st.lists(st.one_of(signed, st.builds(text, any_texts)), max_size=2)),
-                )
-            )
+            made.append(("assistant", draw(ends)))
     return [message(n, role, blocks) for n, (role, blocks) in enumerate(made, 1)]
 
 
@@ -195,7 +203,7 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
     if first and first.role != "user":
         first = None
     return Context(
-        model=draw(st.sampled_from(["claude-test", "claude-sonnet-5-5"])),
+        model=draw(models),
         limits=draw(limits(smallest)),
         system_prompt=draw(texts),
         project=draw(texts),
@@ -212,11 +220,11 @@ def contexts(draw: st.DrawFn, smallest: int = 8_000) -> Context:
 def sized_turn(draw: st.DrawFn, start: int) -> list[Message]:
     """One turn of given token counts; the texts stay small. Call ids are unique."""
     made: list[tuple[Role, list[Block]]] = [("user", [text("Q")])]
-    for round_number in range(draw(st.sampled_from([0, 0, 1, 3]))):
+    for round_number in range(draw(none_or_some)):
         ids = [f"c{start}-{round_number}-{i}" for i in range(draw(st.integers(1, 3)))]
         made.append(("assistant", [call(i) for i in ids]))
-        answered = ids[draw(st.sampled_from([0, 0, 0, 1])) :]
-        found = draw(st.sampled_from(["Found.", "x" * 2_000]))  # the longer one can be pruned
+        answered = ids[draw(one_lost) :]
+        found = draw(found_contents)
         if draw(st.booleans()):
             made += [("user", [result(i, found)]) for i in answered]  # one message each
         elif answered:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 
 from agent.search.lexical import WEIGHTS
 from bench.dialogues import read_dialogues
-from bench.processes import ROOT
 from bench.recall_folds import Asked, family, report_folds
 from bench.report import Report
+from tests.support.server import start_process
 
 LOCOMO = [
     {
@@ -81,11 +80,11 @@ def figures(data: Path) -> dict[str, float]:
     """What the benchmark prints, run once in a process of its own."""
     command = [sys.executable, "-m", "bench.recall", "--data", str(data), "--without-long"]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    lines = filter(lambda text: text[:1] == "{", done.stdout.splitlines())
+    said = data.with_name("said")
+    with said.open("wb") as output:
+        status = start_process(command, environment, output).wait()
+    assert status == 0, said.read_text()
+    lines = filter(lambda text: text[:1] == "{", said.read_text().splitlines())
     return {line["metric"]: line["value"] for line in map(json.loads, lines)}
 
 

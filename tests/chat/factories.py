@@ -14,7 +14,7 @@ from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.db import connection
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -40,6 +40,14 @@ OWNER = "test-process"
 WORKER_PID = 4242
 
 _numbers = count(1)
+# As the services do it, without an expression that Django would compile for each conversation.
+CHAIN = """
+UPDATE chat_message SET parent_id = (
+    SELECT before.id FROM chat_message AS before
+    WHERE before.conversation_id = chat_message.conversation_id
+    AND before.active AND before.position = chat_message.position - 1
+) WHERE conversation_id = %s AND active AND position >= %s
+"""
 
 # A message as a test writes it: text or blocks whose role follows from the turn (user first), or
 # (role, text or blocks).
@@ -144,15 +152,14 @@ def add_messages(
         }
         rows.append(Message(conversation=conversation, **(row | values)))
     rows = Message.objects.bulk_create(rows, batch_size=500)
-    before = branch.filter(position=OuterRef("position") - 1)
     search_index.index_messages(conversation.owner_id, rows)
-    branch.filter(position__gte=max(position, 1)).update(parent=Subquery(before.values("pk")[:1]))
-    Conversation.objects.filter(pk=conversation.pk).update(
-        next_number=F("next_number") + len(rows),
-        updated_at=timezone.now(),
-        history_version=new_version(),
-    )
-    conversation.refresh_from_db(fields=["next_number", "updated_at", "history_version"])
+    with connection.cursor() as cursor:
+        pk = Conversation._meta.pk.get_db_prep_value(conversation.pk, connection)
+        cursor.execute(CHAIN, [pk, max(position, 1)])
+    conversation.next_number = start + len(rows)
+    conversation.updated_at = timezone.now()
+    conversation.history_version = new_version()
+    conversation.save(update_fields=["next_number", "updated_at", "history_version"])
     return rows
 
 

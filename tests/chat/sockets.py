@@ -11,7 +11,10 @@ from typing import Any
 from uuid import uuid4
 
 from channels.testing import WebsocketCommunicator
-from django.test import AsyncClient, Client
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import AsyncClient
 
 from accounts.models import User
 from agent.compaction.skills import CHAPTER_HEADINGS, HEADINGS
@@ -337,7 +340,10 @@ class Chat:
 
 
 def sign_in(user: User) -> str:
-    """A session's cookie."""
-    client = Client()
-    client.force_login(user)
-    return client.cookies["sessionid"].value
+    """A session's cookie. `Client.force_login` takes four times as long."""
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.create()
+    return str(session.session_key)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -22,8 +22,9 @@ from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.conftest import new_profile, processes
-from tests.e2e.talking import hold_conversation
+from tests.e2e.talking import forget, hold_conversation
 from tests.shots import TWO_FRAMES
+from tests.support.job_board import KEY
 from tests.support.server import EverlongProcess
 
 PASSWORD = "correct horse battery"
@@ -72,6 +73,7 @@ def server(
         DEFAULT_MODEL="test-model",
         MODEL_RETRIES="0",
         MESSAGES_PER_MINUTE="1000",
+        MCP_SECRET_BOARD=KEY,
     ).start()
     yield process
     process.kill()
@@ -80,11 +82,9 @@ def server(
 @pytest.fixture(scope="session")
 def state(browser: Browser, server: EverlongProcess) -> StorageState:
     """The cookies of the administrator of `server`, who used the set-up link."""
-    context = browser.new_context()
-    set_up(context.new_page(), server)
-    cookies = context.storage_state()
-    context.close()
-    return cookies
+    with browser.new_context() as context:
+        create_administrator(context, server)
+        return context.storage_state()
 
 
 @pytest.fixture(scope="session")
@@ -96,10 +96,23 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def second_profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Another one, for their second windows."""
+    with new_profile(browser) as made:
+        made.new_page()
+        yield made
+
+
 @pytest.fixture
 def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     """`profile`, which is as new: its pages are one person's tabs."""
     yield profile
+    make_new(profile)
+
+
+def make_new(profile: BrowserContext) -> None:
+    """Nothing of a walk stays but what the browser caches."""
     empty, *tabs = profile.pages
     for tab in tabs:
         tab.close()
@@ -120,10 +133,11 @@ def empty_tab(
     request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
     """A tab of the administrator of `server`, on no page yet; the script is fresh, and done in the
-    end. Conversations of other walks may be listed."""
+    end. Of other walks nothing is listed, and nothing remembered."""
     request.node.stash.setdefault(processes, []).append(server)  # its log, if the walk fails
     scripted.script.clear()
     scripted.script.reply("A title", when=is_title, always=True)
+    forget(server)
     page.context.add_cookies(state["cookies"])
     yield page
     scripted.script.assert_done()
@@ -177,20 +191,18 @@ def tell(page: Page, talk: "Talk") -> "Tell":
 
 
 @pytest.fixture
-def second_window(browser: Browser) -> Iterator[Callable[[Page], Page]]:
+def second_window(second_profile: BrowserContext) -> Iterator[Callable[[Page], Page]]:
     """`second_window(page)`: the same page for the same person, in a window of its own. Of two tabs
     in one window the one behind is drawn once a second, and every click in it waits for that."""
-    contexts: list[BrowserContext] = []
 
     def opened(page: Page) -> Page:
-        contexts.append(browser.new_context(storage_state=page.context.storage_state()))
-        other = contexts[-1].new_page()
+        second_profile.add_cookies(page.context.cookies())  # type: ignore[arg-type]
+        other = second_profile.new_page()
         other.goto(page.url)
         return other
 
     yield opened
-    for context in contexts:
-        context.close()
+    make_new(second_profile)
 
 
 @pytest.fixture
@@ -209,24 +221,32 @@ def small_window(model: DemoServer) -> dict[str, str]:
 @pytest.fixture
 def check(page: Page) -> "Check":
     """`check("what is shown")`: no violation is found by axe-core, with no rule switched off and
-    nothing left out, nor in the dark by its rules that look at colours; and nothing moves for those
-    who want it so."""
+    nothing left out, nor in the other theme by its rules that look at colours; and nothing moves
+    for those who want it so."""
+    page.add_init_script(AXE_SCRIPT)  # a third of the time that it takes in a page that is there
+    themes: list[Theme] = ["light", "dark"]
+    page.emulate_media(color_scheme=themes[0], reduced_motion="reduce")
+
+    def look(state: str, rules: dict[str, object]) -> None:
+        page.evaluate(TWO_FRAMES)
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE_SCRIPT)
+        found = page.evaluate("async (rules) => (await axe.run(rules)).violations", rules)
+        told = [
+            f"{state}, {themes[0]}: {each['id']}: {node['html'][:160]} {node['failureSummary']}"
+            for each in found
+            for node in each["nodes"]
+        ]
+        assert not told, "\n".join(told)
+        moving = page.evaluate("document.getAnimations().map((a) => a.animationName)")
+        assert not moving, (state, moving)
 
     def run(state: str) -> None:
-        for theme, rules in (("light", EVERY_RULE), ("dark", OF_COLOURS)):
-            page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-            page.evaluate(TWO_FRAMES)
-            if not page.evaluate("'axe' in window"):
-                page.evaluate(AXE_SCRIPT)
-            found = page.evaluate("async (rules) => (await axe.run(rules)).violations", rules)
-            told = [
-                f"{state}, {theme}: {each['id']}: {node['html'][:160]} {node['failureSummary']}"
-                for each in found
-                for node in each["nodes"]
-            ]
-            assert not told, "\n".join(told)
-            moving = page.evaluate("document.getAnimations().map((a) => a.animationName)")
-            assert not moving, (state, moving)
+        look(state, EVERY_RULE)
+        # The next state is looked at in this theme first: each change of it draws everything anew.
+        themes.reverse()
+        page.emulate_media(color_scheme=themes[0])
+        look(state, OF_COLOURS)
 
     return run
 
@@ -250,13 +270,17 @@ def set_up(page: Page, server: EverlongProcess) -> None:
 
 def become_administrator(page: Page, server: EverlongProcess) -> None:
     """`set_up` without its page, for walks that are not about the first run."""
+    create_administrator(page.context, server)
+    page.goto(server.url)
+
+
+def create_administrator(context: BrowserContext, server: EverlongProcess) -> None:
     path = server.url + server.setup_path
-    page.request.get(path)
-    token = next(each["value"] for each in page.context.cookies() if each["name"] == "csrftoken")
+    context.request.get(path)
+    token = next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
     account = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
     form = account | {"csrfmiddlewaretoken": token}
-    assert page.request.post(path, form=form, max_redirects=0).status == 302
-    page.goto(server.url)
+    assert context.request.post(path, form=form, max_redirects=0).status == 302
 
 
 def say(page: Page, text: str) -> None:
@@ -284,6 +308,7 @@ def gauge(page: Page) -> int:
     return int(page.locator("#gauge-text").inner_text().replace("%", "").strip())
 
 
+Theme = Literal["light", "dark"]
 Check = Callable[[str], None]
 Talk = Callable[..., Page]
 Tell = Callable[[dict[str, Any]], None]

@@ -2,16 +2,21 @@
 takes a fifth of the processor time that it takes in Chromium."""
 
 import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from playwright.sync_api import StorageState
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tests.support.patience import PATIENCE
-from tests.support.server import EverlongProcess
+from tests.support.server import EverlongProcess, manage
 
 
 def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) -> str:
@@ -36,6 +41,47 @@ def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) 
             talker.compact() if text == "/compact" else talker.say(text)
         talker.wait_for_title()
     return f"{server.url}{path}"
+
+
+def import_session(server: EverlongProcess, file: Path, times: Sequence[float], title: str) -> str:
+    """A conversation with a message for each of these times, in seconds, of which the nth says
+    "number n"; its address. `file`: to be written."""
+    lines: list[object] = [{"type": "session", "id": "1", "provider": "anthropic", "modelId": "m"}]
+    for number, time in enumerate(times, 1):
+        content = [{"type": "text", "text": f"This is number {number}."}]
+        message = {"role": "user" if number % 2 else "assistant", "content": content}
+        lines.append({"type": "message", "message": message | {"timestamp": time * 1_000}})
+    file.write_text("\n".join(map(json.dumps, lines)))
+    options = {"--owner": "ada", "--title": title, "--model": "other-model"}  # with room for them
+    manage(server.environment, "import_session", str(file), *chain(*options.items()))
+    (pk,) = _execute(server, "SELECT id FROM chat_conversation WHERE title = ?", title)
+    return f"{server.url}/c/{UUID(pk)}/"
+
+
+def forget(server: EverlongProcess) -> None:
+    """Nothing is listed, remembered or connected: what walks have left makes every page of the next
+    ones slower. In the database, which takes no time; as if the owner had deleted all, but in the
+    far future, so that no sweep removes what walks share."""
+    _execute(
+        server,
+        "UPDATE chat_conversation SET deleted_at = '2999-12-31 00:00:00' WHERE deleted_at IS NULL",
+    )
+    for table in "chat_memory", "chat_mcpserver":
+        _execute(server, f"DELETE FROM {table}")
+
+
+def list_again(server: EverlongProcess, *conversations: str) -> None:
+    """Restore conversations of walks before, which share them: their ids or addresses."""
+    for each in conversations:
+        pk = each.rstrip("/").rpartition("/")[2].replace("-", "")
+        _execute(server, "UPDATE chat_conversation SET deleted_at = NULL WHERE id = ?", pk)
+
+
+def _execute(server: EverlongProcess, statement: str, *values: str) -> list[str]:
+    """The first column."""
+    file = Path(server.environment["DATA_DIR"], "everlong.sqlite3")
+    with closing(sqlite3.connect(file, timeout=PATIENCE)) as database, database:
+        return [row[0] for row in database.execute(statement, values)]
 
 
 class Talker:

@@ -37,6 +37,7 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     check: Check,
 ) -> None:
     check("a new chat")
+    # All that an answer can hold: where it matters, for each of its hundreds of nodes takes time.
     talk(*((f"Question number {n}?", answer) for n, answer in enumerate(ANSWERS, 1)))
     tab.set_input_files(
         "#file-input", [{"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)"}]
@@ -52,6 +53,12 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     tab.locator(".variants").last.wait_for()
     wait_for_answer(tab, 5)
     check("transcript with versions and files")
+    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    check("phone")
+    tab.click("#sidebar-open")
+    check("drawer")
+    tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    talk(*((f"Question number {n}?", "An answer. " * 60) for n in range(1, 5)))
     tab.get_by_role("button", name="Edit message").last.click()
     check("a message that is edited")
     tab.keyboard.press("Escape")
@@ -112,11 +119,6 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     say(tab, "This one fails.")
     tab.locator("article[data-status=failed]").wait_for()
     check("a failed answer")
-    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    check("phone")
-    tab.click("#sidebar-open")
-    check("drawer")
-    tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
     tab.fill("#sidebar-search", "Question")
     tab.locator(".hits a").first.wait_for()
     check("hits of a search")

@@ -145,6 +145,18 @@ def source(route: Route) -> None:
     route.fulfill(path=ROOT / urlsplit(route.request.url).path.lstrip("/"))
 
 
+# Of the rows of a list that differ in words and numbers only, both stripes: other walks fill pages.
+TWO_OF_A_KIND = """() => {
+    const kinds = new Map();
+    const list = document.querySelector("#result_list tbody");
+    for (const row of list?.rows ?? []) {
+        const kind = row.outerHTML.replace(/>[^<]+</g, "><").replace(/"[^"]*\\d[^"]*"/g, "");
+        kinds.set(kind, [...(kinds.get(kind) ?? []), row]);
+    }
+    list?.replaceChildren(...[...kinds.values()].flatMap((rows) => rows.slice(0, 2)));
+}"""
+
+
 def test_no_page_of_the_administration_breaks_a_rule(
     talk: Talk,
     server: EverlongProcess,
@@ -165,12 +177,14 @@ def test_no_page_of_the_administration_breaks_a_rule(
     assert len(lists) > 5
     for address in lists:
         tab.goto(server.url + address)
+        rows = hrefs(tab, "#result_list tbody tr:first-child th a")
+        adding = hrefs(tab, ".object-tools .addlink")
+        tab.evaluate(TWO_OF_A_KIND)
         check(address)
-        rows = hrefs(tab, "#result_list tbody th a")
-        for row in rows[:1]:
-            tab.goto(server.url + row)
-            check(row)
-        if adding := hrefs(tab, ".object-tools .addlink"):
+        if rows:
+            tab.goto(server.url + rows[0])
+            check(rows[0])
+        if adding:
             tab.goto(server.url + adding[0])
             check(adding[0])
     tab.goto(f"{server.url}/admin/chat/compaction/")

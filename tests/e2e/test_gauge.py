@@ -8,29 +8,28 @@ from playwright.sync_api import Page, expect
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import (
-    LONG_ANSWER,
     SUMMARY,
-    Start,
+    Talk,
     Tell,
-    become_administrator,
     say,
     wait_for_answer,
 )
 
 pytestmark = pytest.mark.e2e
 
+# Three of them fill four fifths of the window.
+LONG_ANSWER = " ".join(f"word{n}" for n in range(2_000))
 READY = "A summary is ready and swaps in"
 
 
 def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+    page: Page, talk: Talk, scripted: DemoServer
 ) -> None:
-    become_administrator(page, start_everlong(**small_window))
-    model.script.reply(SUMMARY, when=is_summary)
-    for number in range(1, 4):
-        model.script.reply(LONG_ANSWER, when=is_chat)
-        say(page, "Count the words.")
-        wait_for_answer(page, number)
+    talk(("Count the words.", LONG_ANSWER), ("Again.", LONG_ANSWER))
+    scripted.script.reply(SUMMARY, when=is_summary)
+    scripted.script.reply(LONG_ANSWER, when=is_chat)
+    say(page, "And again.")
+    wait_for_answer(page, 3)
     gauge = page.locator("#gauge")
     expect(gauge).to_have_attribute("data-level", "neutral")
     gauge.click()
@@ -39,7 +38,7 @@ def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
     expect(gauge).to_have_attribute("title", f"{READY} with your next message")
     gauge.click()
     expect(page.locator("#gauge-hint")).to_contain_text(f"{READY} with your next message.")
-    model.script.reply("Here.", when=is_chat)
+    scripted.script.reply("Here.", when=is_chat)
     say(page, "And now?")
     wait_for_answer(page, 4)
     expect(page.locator(".divider")).to_be_visible()

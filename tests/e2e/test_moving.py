@@ -1,6 +1,5 @@
 """Moving in a long conversation: the days, going to a message or a day, both ends, and back."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,9 @@ from demo.api.script import is_chat
 from demo.api.server import DemoServer
 from tests.conftest import new_profile
 from tests.e2e.conftest import Check, composer, say
+from tests.e2e.talking import import_session, list_again
 from tests.support.patience import PATIENCE
-from tests.support.server import EverlongProcess, manage
+from tests.support.server import EverlongProcess
 
 pytestmark = pytest.mark.e2e
 
@@ -41,48 +41,36 @@ def addresses() -> dict[int, str]:
     return {}
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+@pytest.fixture(scope="module")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
     """Of their own, for a clock that is set stays so."""
     with new_profile(browser) as made:
+        made.new_page()
         yield made
 
 
 @pytest.fixture
-def opened(tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[int, str]) -> Open:
+def opened(
+    empty_tab: Page, server: EverlongProcess, tmp_path: Path, addresses: dict[int, str]
+) -> Open:
     """`opened()`: the tab on a conversation of so many messages, for a reader in a time zone at a
-    time, None: as it is. Walks with as many messages share the conversation."""
+    time. Walks with as many messages share the conversation."""
 
-    devtools = tab.context.new_cdp_session(tab)
+    devtools = empty_tab.context.new_cdp_session(empty_tab)
 
-    def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime | None = NOW) -> Page:
+    def do(zone: str = "UTC", messages: int = MESSAGES, now: datetime = NOW) -> Page:
         devtools.send("Emulation.setTimezoneOverride", {"timezoneId": zone})
         if messages not in addresses:
-            title = import_session(server, tmp_path / "session.jsonl", messages)
-            tab.reload()
-            link = tab.locator("#sidebar-list a", has_text=title).get_attribute("href")
-            addresses[messages] = f"{server.url}{link}"
-        if now:
-            tab.clock.set_fixed_time(now)
-        tab.goto(addresses[messages])
-        expect(tab.locator(f"#message-{messages}")).to_be_in_viewport()
-        return tab
+            times = [(BEGAN + APART * n).timestamp() for n in range(messages)]
+            title = f"A long way of {messages}"
+            addresses[messages] = import_session(server, tmp_path / "s.jsonl", times, title)
+        list_again(server, addresses[messages])
+        empty_tab.clock.set_fixed_time(now)
+        empty_tab.goto(addresses[messages])
+        expect(empty_tab.locator(f"#message-{messages}")).to_be_in_viewport()
+        return empty_tab
 
     return do
-
-
-def import_session(server: EverlongProcess, file: Path, messages: int) -> str:
-    """Stores a conversation; its title."""
-    lines: list[object] = [{"type": "session", "id": "1", "provider": "p", "modelId": "m"}]
-    for number in range(1, messages + 1):
-        content = [{"type": "text", "text": f"This is number {number}."}]
-        message = {"role": "user" if number % 2 else "assistant", "content": content}
-        time = (BEGAN + APART * (number - 1)).timestamp() * 1_000
-        lines.append({"type": "message", "message": message | {"timestamp": time}})
-    file.write_text("\n".join(map(json.dumps, lines)))
-    title = f"A long way of {messages}"
-    manage(server.environment, "import_session", str(file), "--owner", "ada", "--title", title)
-    return title
 
 
 def numbers(page: Page) -> list[int]:
@@ -138,7 +126,7 @@ def test_each_day_has_its_name_by_the_readers_clock_wherever_the_page_is(
 def test_a_day_begins_with_what_is_written_and_keeps_its_name_when_its_first_message_goes(
     opened: Open, scripted: DemoServer
 ) -> None:
-    page = opened(messages=20, now=None)
+    page = opened(messages=20, now=datetime.now(UTC))
     page.set_viewport_size({"width": 1280, "height": 500})
     gate = scripted.script.stall("Good ", then="morning.", when=is_chat)
     say(page, "A new day")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, Talk, composer, say, wait_for_answer
+from tests.e2e.conftest import SUMMARY, Check, Talk, composer, say
 
 pytestmark = pytest.mark.e2e
 
@@ -27,7 +27,7 @@ def chat(talk: Talk) -> Page:
 def ask(page: Page, model: DemoServer, number: int) -> None:
     model.script.reply(ANSWER, when=is_chat)
     say(page, f"Question {number}?")
-    wait_for_answer(page, number)
+    expect(page.locator(f"#message-{2 * number}[data-status=complete]")).to_be_visible()
 
 
 def compact(page: Page, model: DemoServer) -> None:

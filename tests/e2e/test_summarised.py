@@ -12,7 +12,7 @@ from tests.e2e.conftest import SUMMARY, SecondWindow, Talk, composer, say
 
 pytestmark = pytest.mark.e2e
 
-ANSWER = "The answer has some words. " * 60
+ANSWER = "The answer has some words. " * 20
 NUMBERS = "nodes => nodes.map(node => Number(node.dataset.number))"
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, StorageState, WebSocket, expect
 from demo.api.script import is_chat, is_title
 from demo.api.server import DemoServer
 from tests.e2e.conftest import answers, composer, say, wait_for_answer
-from tests.e2e.talking import hold_conversation
+from tests.e2e.talking import hold_conversation, list_again
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
@@ -21,8 +21,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) -> list[str]:
-    """The ids of four conversations, the newest first; their titles say which is which. In
-    words that no other walk has, whose conversations are listed too."""
+    """The ids of four conversations, the newest first; their titles say which is which."""
     made: list[str] = []
     scripted.script.clear()
     for number in range(4):
@@ -34,9 +33,16 @@ def talks(server: EverlongProcess, scripted: DemoServer, state: StorageState) ->
 
 
 @pytest.fixture
-def newest(talks: list[str], tab: Page) -> str:
+def tab(empty_tab: Page) -> Page:
+    """On no page before `newest`."""
+    return empty_tab
+
+
+@pytest.fixture
+def newest(talks: list[str], tab: Page, server: EverlongProcess) -> str:
     """The id of the newest conversation, which is shown."""
-    tab.goto(f"{tab.url}c/{talks[0]}/")
+    list_again(server, *talks)
+    tab.goto(f"{server.url}/c/{talks[0]}/")
     expect(tab.locator("#title")).to_have_value("Quokka 3")
     mark(tab)
     return talks[0]
@@ -82,6 +88,7 @@ def test_another_chat_comes_and_the_list_stays_as_it_is(
 
     tab.locator("#sidebar-search").fill("quokka")
     expect(tab.locator("#sidebar-list [data-conversation-id]")).to_have_count(4)
+    expect(tab.locator("#status")).to_have_text("4 results")
     # Long enough to be scrolled, whatever else is listed.
     tab.locator("#sidebar-list").evaluate("(list) => (list.style.maxHeight = '80px')")
     link[oldest].scroll_into_view_if_needed()

@@ -15,18 +15,15 @@ from demo.api.server import DemoServer
 from tests.e2e.conftest import (
     SUMMARY,
     SecondWindow,
-    Start,
     Talk,
     answers,
-    become_administrator,
     composer,
     say,
     wait_for_answer,
 )
 from tests.support.job_board import CRITERIA, offer
-from tests.support.mcp_server import KEY
 from tests.support.patience import PATIENCE
-from tests.support.server import LoggedProcess
+from tests.support.server import EverlongProcess, LoggedProcess
 from tests.support.services import free_port
 
 # No value, path or name, which the summary's index would keep.
@@ -141,50 +138,47 @@ def cite_offer(request: RecordedRequest) -> ScriptedReply:
 
 
 def test_a_long_job_search_keeps_criteria_scores_and_urls(
-    page: Page,
-    start_everlong: Start,
-    small_window: dict[str, str],
-    model: DemoServer,
+    tab: Page,
+    server: EverlongProcess,
+    scripted: DemoServer,
     job_board: str,
     second_window: SecondWindow,
 ) -> None:
-    server = start_everlong(**small_window, MCP_SECRET_BOARD=KEY)
-    become_administrator(page, server)
-    register(page, server.url, job_board)
-    model.script.reply("Where shall I look?", when=is_chat)
-    say(page, CRITERIA)
-    wait_for_answer(page, 1)
-    choose_board(page)
+    register(tab, server.url, job_board)
+    scripted.script.reply("Where shall I look?", when=is_chat)
+    say(tab, CRITERIA)
+    wait_for_answer(tab, 1)
+    choose_board(tab)
     for number, words in enumerate(["On the board.", "The second page too."]):
         search = tool_use("board__find_jobs", {"page": number}, f"toolu_page{number}")
-        model.script.reply([text("I search."), search], when=is_chat)
-        model.script.reply(f"Page {number} read.", when=is_chat)
-        say(page, words)
+        scripted.script.reply([text("I search."), search], when=is_chat)
+        scripted.script.reply(f"Page {number} read.", when=is_chat)
+        say(tab, words)
         if number == 0:
-            allow_board(page, second_window(page))
-        wait_for_answer(page, 3 + 2 * number)
+            allow_board(tab, second_window(tab))
+        wait_for_answer(tab, 3 + 2 * number)
     for number in range(6, 9):
-        model.script.reply("Good.", when=is_chat)
-        say(page, "Go on.")
-        wait_for_answer(page, number)
-    model.script.reply(SUMMARY, when=is_summary)
-    say(page, "/compact")
-    expect(page.locator(".divider")).to_be_visible()
-    expect(composer(page)).to_be_editable()
+        scripted.script.reply("Good.", when=is_chat)
+        say(tab, "Go on.")
+        wait_for_answer(tab, number)
+    scripted.script.reply(SUMMARY, when=is_summary)
+    say(tab, "/compact")
+    expect(tab.locator(".divider")).to_be_visible()
+    expect(composer(tab)).to_be_editable()
 
     query = {"query": "Acme33 offer score URL"}
-    model.script.reply(tool_use("search_history", query, "toolu_search"), when=is_chat)
+    scripted.script.reply(tool_use("search_history", query, "toolu_search"), when=is_chat)
     read = tool_use("read_messages", {"from": 5, "to": 5}, "toolu_read")
-    model.script.reply(read, when=is_chat).reply(cite_offer, when=is_chat)
-    say(page, "Which score and URL has the offer of Acme33, and does it fit my criteria?")
-    wait_for_answer(page, 11)
-    asked = model.script.requests[-3].body
+    scripted.script.reply(read, when=is_chat).reply(cite_offer, when=is_chat)
+    say(tab, "Which score and URL has the offer of Acme33, and does it fit my criteria?")
+    wait_for_answer(tab, 11)
+    asked = scripted.script.requests[-3].body
     assert CRITERIA in str(asked["messages"][0])
     assert "offer/0033" not in str(asked)
-    answer = answers(page).last
+    answer = answers(tab).last
     expect(answer).to_contain_text(offer(33))
 
-    row = page.locator("article[data-number='4'] details.row.tool")
+    row = tab.locator("article[data-number='4'] details.row.tool")
     assert row.get_attribute("open") is None
     expect(row).not_to_contain_text(offer(33))  # beyond what the page shows of a result
     answer.get_by_role("link", name="#5", exact=True).click()
@@ -223,19 +217,15 @@ def test_thinking_and_calls_are_seen_while_they_happen(
 
 
 def test_remember_by_command_and_change_it_in_the_dialog_and_on_its_page(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
+    page: Page, chat: Page, scripted: DemoServer
 ) -> None:
-    become_administrator(page, start_everlong(**small_window))
-    model.script.reply("Hello.", when=is_chat)
-    say(page, "Hello")
-    wait_for_answer(page, 1)
     say(page, "/remember I like short answers")
     expect(page.locator("#notice")).to_contain_text("Remembered: “I like short answers”")
     expect(composer(page)).to_have_value("")
-    model.script.reply("Short.", when=is_chat)
+    scripted.script.reply("Short.", when=is_chat)
     say(page, "Tell me more")
     wait_for_answer(page, 2)
-    assert "I like short answers" in str(model.script.requests[-1].body["system"])
+    assert "I like short answers" in str(scripted.script.requests[-1].body["system"])
 
     page.locator(".user-menu summary").click()
     page.get_by_role("link", name="Memory").click()

@@ -3,11 +3,9 @@
 import pytest
 from playwright.sync_api import Page
 
-from demo.api.script import is_chat
-from demo.api.server import DemoServer
-from tests.e2e.conftest import Start, become_administrator, say, wait_for_answer
+from tests.e2e.conftest import Talk
 from tests.shots import ANSWERS
-from tests.support.server import manage
+from tests.support.server import EverlongProcess, manage
 
 pytestmark = pytest.mark.e2e
 
@@ -23,16 +21,9 @@ Conversation.objects.bulk_create(
 """
 
 
-def test_a_cold_load_is_light(
-    page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
-) -> None:
-    server = start_everlong(**small_window)
-    become_administrator(page, server)
+def test_a_cold_load_is_light(page: Page, server: EverlongProcess, talk: Talk) -> None:
     manage(server.environment, "shell", "--verbosity", "0", "--command", MAKE_A_FULL_LIST)
-    for number, answer in enumerate(ANSWERS, 1):
-        model.script.reply(answer, when=is_chat)
-        say(page, f"Question number {number}?")
-        wait_for_answer(page, number)
+    talk(*((f"Question number {number}?", answer) for number, answer in enumerate(ANSWERS, 1)))
     network = page.context.new_cdp_session(page)
     kinds: dict[str, str] = {}
     urls: dict[str, str] = {}

@@ -11,13 +11,14 @@ from tests.e2e.conftest import (
     SecondWindow,
     Start,
     answers,
-    become_administrator,
     composer,
+    create_administrator,
     gauge,
     say,
     set_up,
     wait_for_answer,
 )
+from tests.e2e.talking import hold_conversation
 from tests.support.patience import PATIENCE
 from tests.support.server import CeleryProcess
 
@@ -150,8 +151,11 @@ def test_a_killed_worker_unlocks_both_tabs_within_a_lease(
         COMPACTION_PREPARE="0",
     )
     worker: CeleryProcess = start_worker(server)
-    become_administrator(page, server)
-    fill_context(page, model)
+    create_administrator(page.context, server)
+    for _ in range(3):  # the next message is over 80 % of the small window
+        model.script.reply(LONG_ANSWER, when=is_chat)
+    said = ("Count the words.", "Again.", "And again.")
+    page.goto(hold_conversation(server, page.context.storage_state(), *said))
     second = second_window(page)
     gate = model.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
     model.script.reply("Without a summary.", when=is_chat)

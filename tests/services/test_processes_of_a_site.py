@@ -15,7 +15,7 @@ from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.sockets import PATIENCE, SUMMARY, units
 from tests.services.browsers import Person
-from tests.support.mcp_server import KEY
+from tests.support.job_board import KEY
 from tests.support.server import CeleryProcess, EverlongProcess, LoggedProcess
 from tests.support.services import free_port
 

@@ -1,5 +1,6 @@
 """Large results of a tool: pages of offers, as a job board gives them."""
 
+KEY = "Bearer let-me-in"  # of tests.support.mcp_server, whose libraries take a while to load
 CRITERIA = (
     "I look for a job. Criteria: remote only, at least 95,000 EUR, no travel, Python. Score each "
     "offer from 0 to 100 and keep its URL."

@@ -16,9 +16,9 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from tests.support.job_board import offers
+from tests.support.job_board import KEY, offers
 
-KEY, BARRED = "Bearer let-me-in", "Bearer somebody"
+BARRED = "Bearer somebody"
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"

@@ -9,7 +9,7 @@ from datetime import date
 
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, MONTHS, SCALES, UNITS
-from agent.compaction.facts.words import CJK, WORD
+from agent.compaction.facts.words import CJK, WORD, is_cjk
 
 Reading = tuple[str, float]  # a unit, "" for none, and how many; a time is in minutes of the day
 Day = tuple[int | None, int | None, int | None]  # year, month, day, as far as they are said
@@ -175,12 +175,14 @@ def _with_unit(
     text: str, start: int, end: int, amounts: set[float], *, loose: bool = False
 ) -> Value:
     """A number with the scale and the unit that stand beside it."""
-    scale, end = _read_scale(text, end)
-    amounts = {amount * scale for amount in amounts}
+    word, after = _look_up(text, end)
+    if word in SCALES:
+        amounts, end = {amount * SCALES[word] for amount in amounts}, after
+        word, after = _look_up(text, end)
     begin, currencies = _read_currency_before(text, start)
     units = [(code, 1.0) for code in currencies]
-    if not units:
-        units, end = _read_unit(text, end)
+    if not units and (units := _read_unit(word)):
+        end = after
     readings = {
         (unit, round(amount * factor, 9))
         for amount in amounts
@@ -199,24 +201,16 @@ def _look_up(text: str, end: int) -> tuple[str, int]:
     after = _UNIT.match(text, end)
     if not after:
         return "", end
-    if re.match(rf"[{CJK}]", after[1]):
+    if is_cjk(after[1]):
         word = next((w for w in _CJK_UNITS if after[1].startswith(w)), "")
         return word, after.start(1) + len(word)
     return after[1].lower(), after.end()
 
 
-def _read_scale(text: str, end: int) -> tuple[float, int]:
-    word, after = _look_up(text, end)
-    return (SCALES[word], after) if word in SCALES else (1.0, end)
-
-
-def _read_unit(text: str, end: int) -> tuple[list[Reading], int]:
-    word, after = _look_up(text, end)
+def _read_unit(word: str) -> list[Reading]:
     if word in CURRENCIES:
-        return [(CURRENCIES[word], 1.0)], after
-    if word in UNITS:
-        return [UNITS[word]], after
-    return [], end
+        return [(CURRENCIES[word], 1.0)]
+    return [UNITS[word]] if word in UNITS else []
 
 
 def _read_currency_before(text: str, start: int) -> tuple[int, list[str]]:
@@ -233,4 +227,4 @@ def _read_noun(text: str, end: int) -> str:
     """The beginning of the word after a number: what it counts."""
     after = _UNIT.match(text, end)
     word = after[1].lower() if after else ""
-    return word[:2] if re.match(rf"[{CJK}]", word) else word[:5]
+    return word[:2] if is_cjk(word) else word[:5]

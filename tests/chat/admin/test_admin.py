@@ -767,12 +767,12 @@ def fill(number: int) -> None:
     Conversation.objects.bulk_update(rows, ["compaction"], batch_size=200)
 
 
-def test_list_of_a_thousand_costs_what_a_list_of_two_costs(staff: Client) -> None:
+def test_a_long_list_costs_what_a_list_of_two_costs(staff: Client) -> None:
     make_profile()
     models = ("conversation", "message", "compaction", "turn")
     fill(2)
     few = {model: queries(staff, list_url(model)) for model in models}
-    fill(1_000)
+    fill(300)  # several pages, and more than are shown at once
     for model in models:
         many = queries(staff, list_url(model))
         assert len(many) == len(few[model]) <= (9 if model == "conversation" else 7), model

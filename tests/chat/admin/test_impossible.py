@@ -2,12 +2,14 @@
 in words, never a failure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.db import connection
 from django.test import Client
+from django.urls import Resolver404, resolve
 
 from accounts.models import User
 from agent.compaction.evidence import Source, find_citations
@@ -25,8 +27,11 @@ pytestmark = pytest.mark.on_both
 HUGE = "9" * 30  # more than 64 bits
 ENDLESS = "9" * 4_400  # more than Python reads
 ODD = [HUGE, f"-{HUGE}", ENDLESS, str(2**31), str(2**63), "-1", "1.5", "1e400", "٣", "²", "\0", ""]
+# What Django and Python make of these is the same whatever the database is.
+READ_BEFORE = [f"-{HUGE}", "1.5", "1e400", "٣", "²", ""]
 MESSAGES = ["before", "after", "around", "number"]
 LISTS = ["p", "id", "id__exact", "pk__in", "_to_field", "no_such_field"]
+IN_A_LIST = [HUGE, ENDLESS, f"-{HUGE}", str(2**31), "1.5", "\0"]
 # None of them keeps a list from looking at the others.
 TOGETHER = ["o", "q", "e", "all"]
 # Of those that have such a field; to the others it is one more that does not exist.
@@ -58,6 +63,18 @@ def talk(admin_user: User) -> Conversation:
     return talk
 
 
+def of_this_database(values: Sequence[str]) -> list[str]:
+    """All on SQLite; on PostgreSQL those that it may refuse itself."""
+    return [each for each in values if connection.vendor == "sqlite" or each not in READ_BEFORE]
+
+
+def leads_to_a_view(address: str) -> bool:
+    try:
+        return bool(resolve(address))
+    except Resolver404:
+        return False
+
+
 def failures(responses: Iterator[tuple[str, Any]]) -> list[str]:
     return [
         f"{response.status_code} {what[:70]}"
@@ -71,10 +88,15 @@ def test_no_number_in_an_address_fails(browser: Client, talk: Conversation) -> N
     assert len(routes) > 20, routes
 
     def ask() -> Iterator[tuple[str, Any]]:
-        for route in routes:
-            for odd in ODD:
+        for odd in of_this_database(ODD):
+            nowhere = False
+            for route in routes:
                 address = re.sub("<uuid:.+?>", str(talk.pk), route)
                 address = re.sub("<.+?>", odd, address)
+                if not leads_to_a_view(address):
+                    if nowhere:
+                        continue  # one address that is not found is like another
+                    nowhere = True
                 for method in ("get", "post"):
                     yield f"{method} {address}", getattr(browser, method)(address)
 
@@ -86,7 +108,7 @@ def test_no_number_in_a_query_of_the_chat_fails(browser: Client, talk: Conversat
     page = f"/c/{talk.pk}/"
 
     def ask() -> Iterator[tuple[str, Any]]:
-        for odd in ODD:
+        for odd in of_this_database(ODD):
             for name in MESSAGES:
                 yield f"{name}={odd}", browser.get(f"{page}messages/", {name: odd})
             both = {"after": odd, "number": odd}
@@ -103,7 +125,7 @@ def test_no_number_in_a_form_of_the_chat_fails(browser: Client, talk: Conversati
     names = ("context_budget", "threshold", "keep_recent_messages", "summary_max_tokens")
 
     def ask() -> Iterator[tuple[str, Any]]:
-        for odd in ODD:
+        for odd in of_this_database(ODD):
             form = dict.fromkeys(names, odd) | {"system_prompt": "", "mcp": odd}
             yield f"settings {odd}", browser.post(f"{page}settings/", form)
             yield f"usage {odd}", browser.post(f"{page}usage/", {"budget": odd})
@@ -124,7 +146,7 @@ def test_no_number_in_a_query_of_the_admin_fails(
     actions = ["delete_selected", *admin.site._registry[model].actions]
 
     def ask() -> Iterator[tuple[str, Any]]:
-        for odd in (HUGE, ENDLESS, f"-{HUGE}", str(2**31), "1.5", "\0"):
+        for odd in of_this_database(IN_A_LIST):
             for name in names:
                 yield f"{address}?{name}={odd}", browser.get(address, {name: odd})
             yield f"{address}?…={odd}", browser.get(address, dict.fromkeys(TOGETHER, odd))

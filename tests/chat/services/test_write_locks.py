@@ -25,7 +25,7 @@ from chat.live.runner import runner
 from chat.models import Compaction, Conversation, Memory, Message, Turn
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted, Event, MessageDeleted, QuestionClosed
-from chat.protocol.local_layer import RESYNC
+from chat.protocol.local_layer import RESYNC, LocalChannelLayer
 from chat.queries import model_server
 from chat.services import (
     branches,
@@ -75,6 +75,7 @@ class Seen:
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """The renderers, the audit and the counting of messages: each tells where it was called."""
     seen = Seen()
+    monkeypatch.setattr(LocalChannelLayer, "has_listeners", lambda *_: True)
     for module in render, divider, tool_row, questions:
         seen.watch(monkeypatch, module, "render_to_string")
     seen.watch(monkeypatch, markdown, "_render")
@@ -185,6 +186,17 @@ def test_events_that_are_made_late_keep_their_order(
         with transaction.atomic():
             emit_later(group, lambda: CompactionReverted(id=1))
     assert heard.types() == ["message.deleted", "question.closed", "compaction.reverted"]
+
+
+def test_an_event_is_not_made_where_nobody_listens(transactional_db: None) -> None:
+    made = []
+
+    def make() -> Event:
+        made.append(True)
+        return MessageDeleted(id=1)
+
+    emit_later("a-group", make)
+    assert made == []
 
 
 @pytest.mark.parametrize("error", [DatabaseError, ValueError])

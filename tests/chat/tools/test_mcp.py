@@ -25,7 +25,8 @@ from chat.services.rounds import STOPPED
 from demo.api.protocol import text, tool_use
 from tests.chat.factories import make_conversation, make_user
 from tests.chat.sockets import PATIENCE, Chat, Tab, sign_in
-from tests.support.mcp_server import BARRED, KEY, NAMES, PIXEL
+from tests.support.job_board import KEY
+from tests.support.mcp_server import BARRED, NAMES, PIXEL
 from tests.support.server import LoggedProcess
 from tests.support.services import free_port
 
