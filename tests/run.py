@@ -31,7 +31,7 @@ from tests.support.launcher import LAUNCHER, LIBRARIES, LaunchedProcess, Program
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
 LAST_WORDS = 30.0  # seconds in which a step that is interrupted tears down and reports
-AT_ONCE = max(7, os.cpu_count() or 1)
+AT_ONCE = max(9, os.cpu_count() or 1)
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 # Without Django; in a browser. The rest runs on SQLite, and what is marked so on PostgreSQL too.
 PURE = ["tests/agent", "tests/demo"]
@@ -109,7 +109,7 @@ STEPS = [
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
     *in_parts(2, "services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
     *in_parts(3, "e2e", "in Chromium", [*PYTEST, BROWSER]),
-    *in_parts(2, "unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
+    *in_parts(3, "unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 
