@@ -91,6 +91,8 @@ export class Paging {
     return template.content;
   }
 
+  isLoading = () => this.#waiting > 0;
+
   /** One at a time: a newer wish waits for those before it. */
   exclusive(work) {
     this.#waiting += 1;

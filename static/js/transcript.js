@@ -19,6 +19,7 @@ export class Transcript {
   #known = Number($("#chat").dataset.head) || 0; // number of the newest message, shown or not
   #summarised;
   #live = null; // drawn anew when the window comes back to the end
+  #told = []; // articles that came while others were loaded, which may be older
   #typing = make(
     "div",
     { className: "typing", hidden: true },
@@ -104,8 +105,10 @@ export class Transcript {
   }
 
   #afterMove() {
+    const told = this.#told.splice(0);
     if (atTail()) {
       this.#known = Math.max(0, ...this.articles().map((node) => Number(node.dataset.number) || 0));
+      told.forEach((html) => this.put(html));
       if (this.#live) this.drawLive(this.#live);
     }
     this.scrolling.drawLatest();
@@ -127,7 +130,10 @@ export class Transcript {
       this.#live = null;
     if (old) this.#replace(old, fresh);
     else if (atTail()) this.#append(fresh);
-    else this.scrolling.drawLatest();
+    else {
+      if (this.paging.isLoading()) this.#told.push(html);
+      this.scrolling.drawLatest();
+    }
   }
 
   #append(fresh) {
@@ -283,9 +289,7 @@ export class Transcript {
   }
 
   /** No answer is being written any more. */
-  endLive() {
-    this.#live = null;
-  }
+  endLive = () => (this.#live = null);
 
   setTyping(on) {
     if (this.#typing.hidden !== on) return;

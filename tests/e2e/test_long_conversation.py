@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
@@ -91,9 +91,18 @@ def test_scroll_jump_and_come_back(
     assert shown == list(range(shown[0], shown[-1] + 1))
     assert shown[0] > 1
 
-    # What is sent meanwhile is shown at the end.
-    scripted.script.reply("The newest of all.", when=is_chat)
+    # What is sent meanwhile is shown at the end, and its answer, which ends before that has come.
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/messages/", lambda route: held.append((route, route.fetch())))
+    gate = scripted.script.stall("The newest", then=" of all.", when=is_chat)
     say(page, "Still there?")
+    expect(page.locator("#stop")).to_be_visible()
+    while not held:
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    gate.release()
+    expect(page.locator("#send")).to_be_visible()
+    ((loading, response),) = held
+    loading.fulfill(response=response)
     expect(page.locator("#transcript > article").last).to_contain_text("The newest of all.")
     assert numbers(page)[-1] == MESSAGES + 4
     expect(latest).to_be_hidden()
