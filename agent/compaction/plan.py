@@ -8,9 +8,9 @@ from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
+from agent.context.message_list import begin_within_turn
 from agent.context.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
-from agent.message_list import begin_within_turn
 from agent.messages import Message, RealTokens
 from agent.tokens import Limits, TokenCounter
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from agent.attachments import REQUEST_BYTES, count_sent_bytes, limit_files
 from agent.context.history import build_api_messages, find_settled, join_messages, text_block
+from agent.context.message_list import MessageList
 from agent.context.previews import count_sent_tokens, preview_messages, sum_sent_tokens
 from agent.context.pruning import prune_message
 from agent.context.request import ReplySettings, Request, Ttl
 from agent.context.summary import PINS_HEADING, Summary
 from agent.context.thinking import keeps_thinking
-from agent.message_list import MessageList
 from agent.messages import Message, RawTokens, RealTokens, plain_text
 from agent.tokens import Limits, TokenCounter
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from operator import eq
 from typing import Any
 
+from agent.context.message_list import MessageList
 from agent.context.thinking import THINKING, drop_misplaced_thinking
-from agent.message_list import MessageList
 from agent.messages import ApiMessage, Block, Message, block_text, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."

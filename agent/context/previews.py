@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.context.history import text_block
-from agent.message_list import Facts, MessageList
+from agent.context.message_list import Facts, MessageList
 from agent.messages import Block, Message, RawTokens, RealTokens, is_server_tool, locate_texts
 from agent.tokens import Factor, Limits
 

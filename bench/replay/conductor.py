@@ -17,6 +17,7 @@ from agent.compaction.job import Job
 from agent.compaction.policy import Attempt, Engine, Policy, Trigger, find_breaker_end
 from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
+from agent.context.message_list import begin_within_turn
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
@@ -37,7 +38,6 @@ from agent.engine import (
     trim_if_needed,
     wants_preparation,
 )
-from agent.message_list import begin_within_turn
 from agent.messages import Block, Message, RawTokens, RealTokens, Role, Usage
 from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from agent.message_list import MessageList, begin_within_turn
+from agent.context.message_list import MessageList, begin_within_turn
 from agent.messages import Block, RawTokens, RealTokens, Role
 from agent.messages import Message as AgentMessage
 from chat.models import Conversation, Message

@@ -5,7 +5,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from agent.context.history import build_api_messages, find_settled, join_messages, merge_neighbours
-from agent.message_list import Facts, MessageList
+from agent.context.message_list import Facts, MessageList
 from agent.messages import Message
 from tests.agent.conversations import (
     assistant,
