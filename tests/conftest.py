@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import django
+import hypothesis
 import pytest
 
 from agent.vocabulary import install, is_intact
@@ -49,6 +50,9 @@ REAL_MODEL = ROOT / "tests" / "model"
 BROWSERS = ROOT / "tests" / "browsers"
 VOCABULARY = ROOT / "var" / "tiktoken"
 FAILURES = ROOT / "var" / "test-failures"
+
+hypothesis.settings.register_profile("patient", deadline=None)  # nothing counts on speed
+hypothesis.settings.load_profile("patient")
 
 Process = TypeVar("Process", bound=LoggedProcess)
 

@@ -114,7 +114,7 @@ def test_nothing_dangerous_survives(text: str):
         max_size=300,
     )
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_gives_sound_html(text: str):
     judge(render_markdown(text))
 
@@ -190,7 +190,7 @@ def stream(deltas: list[str]) -> list[RenderedPiece]:
 
 
 @given(documents | anything, st.lists(st.integers(min_value=0), max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_split_gives_the_same_blocks(text: str, cuts: list[int]):
     whole = stream([text])
     assert stream(split(text, cuts)) == whole
@@ -198,7 +198,7 @@ def test_every_split_gives_the_same_blocks(text: str, cuts: list[int]):
 
 
 @given(documents)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example("- a\n\nb\n\n```\nx\n\ny\n```\nz\n\n1. c\n\n\nd\n")
 def test_blocks_and_rest_give_the_same_html_as_the_whole(text: str):
     blocks = stream([text])

@@ -207,7 +207,6 @@ def write_gaps(talk: Conversation) -> None:
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(rolls=ROLLS, choices=CHOICES, chapters=st.integers(0, 2))
