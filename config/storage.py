@@ -18,9 +18,9 @@ COMMENT_OR_INDENT = re.compile(rb"/\*.*?\*/\s*|(?<=\n)\s+", re.S)
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Also makes what the page loads: one script of its modules, those that come on demand, the
-    typeface, and styles with those that they import and the picture of the icons, which is there at
-    the first paint so, without comments and indentation. Where files are not collected (`DEBUG`,
-    tests) modules and styles are served as they are, and the typeface is the system's."""
+    typeface, and styles without comments and indentation. A style holds those that it imports, and
+    the picture of the icons, which so is there at the first paint. Where files are not collected
+    (`DEBUG`, tests) modules and styles are served as they are, and the typeface is the system's."""
 
     support_js_module_import_aggregation = True
 

@@ -90,6 +90,7 @@ def _matches(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_all(text: str) -> Iterator[re.Match[str]]:
+    """`_IDENTIFIER.finditer`, tried from two words before a sign on and nowhere else."""
     at = 0
     while sign := _SIGN.search(text, at):
         word = text.rfind(" ", at, sign.start())

@@ -46,8 +46,8 @@ def load_branch(conversation: Conversation) -> QuerySet[Message]:
 
 def load_newest(conversation: Conversation, summarised: list[Summarised] | None = None) -> Context:
     """The last page of the transcript: `items`, `earlier_url`, `later_url` (None at the ends), and
-    `head`, the number of the last message, 0 for none. `summarised` is `_list_summarised`, where
-    that is known.
+    `head`, the number of the last message, 0 for none. `summarised`: what the model gets as a
+    summary, where the caller has it already.
 
     It is what opens a conversation, so it has no more messages than fill a screen: laying out and
     painting the others would take as long as all the rest.

@@ -7,8 +7,8 @@ from hypothesis import settings
 from agent.model.client import Client, Spent
 from demo.api.server import DemoServer
 
-# The same examples on every run and machine; time limits would fail on a busy one.
-settings.register_profile("suite", derandomize=True, database=None, deadline=None)
+# The same examples on every run and machine.
+settings.register_profile("suite", derandomize=True, database=None)
 settings.load_profile("suite")
 
 
