@@ -222,14 +222,14 @@ def start_launcher(directory: Path, libraries: Sequence[str] = LIBRARIES) -> Ite
             [sys.executable, "-m", "tests.support.launcher", str(number), *libraries],
             cwd=ROOT,
             env=environment() | {"PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.PIPE,
             pass_fds=[number],
             start_new_session=True,  # Ctrl-C is for the steps
         )
     try:
         yield
     finally:
-        process.terminate()
-        process.wait()
+        process.communicate()  # ends its standard input, and so the launcher
 
 
 def main() -> int:

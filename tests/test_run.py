@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.conftest import parted
-from tests.run import Result, Step, descendants, run, start_launcher
+from tests.run import ROOT, Result, Step, descendants, run, start_launcher
 from tests.support.launcher import LAUNCHER, LaunchedProcess, Program
 from tests.support.patience import PATIENCE
 
@@ -143,6 +143,21 @@ def test_a_launched_program_has_its_own_surroundings_and_ends_with_who_started_i
         assert gone(lost.pid)
         assert left.poll() is None
     assert left.wait(PATIENCE) == -signal.SIGKILL
+
+
+def test_a_launcher_ends_with_who_started_it_however_that_ends(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from tests.run import start_launcher\n"
+        "with start_launcher(Path(sys.argv[1]), []): print('started', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], cwd=ROOT, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        (launcher,) = descendants(process.pid)
+        process.kill()
+    assert gone(launcher.pid)
 
 
 def test_every_file_is_in_one_part_and_the_parts_are_about_as_long(tmp_path: Path) -> None:

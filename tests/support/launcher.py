@@ -1,10 +1,11 @@
 """Starts programs as forks of one process that has loaded the libraries: for each of the forty
 servers that the tests start, and each run of pytest, that is two seconds of processor time less.
 
-`python -m tests.support.launcher NUMBER LIBRARY ...` serves an open socket. A connection is a
-process: `LaunchedProcess` says what to run, and is told the process's id, then how it ended and the
-seconds of processor time it took. If the connection breaks off first, or the launcher is ended, the
-process is killed with all that it has started.
+`python -m tests.support.launcher NUMBER LIBRARY ...` serves an open socket until its standard input
+ends, as it does with whoever started it. A connection is a process: `LaunchedProcess` says what to
+run, and is told the process's id, then how it ended and the seconds of processor time it took. If
+the connection breaks off first, or the launcher ends, the process is killed with all that it has
+started.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 # What `manage.py serve`, a Celery worker and pytest load and that reads no settings. Not Twisted's
 # reactor: it holds open files, which each process must have for itself.
@@ -83,14 +84,17 @@ class Launcher:
         self.socket = listening
         self.ready = selectors.DefaultSelector()
         self.ready.register(self.socket, selectors.EVENT_READ)
+        # Not a signal: Python misses one that comes right before it waits.
+        self.ready.register(sys.stdin, selectors.EVENT_READ)
         self.clients: list[Client] = []
 
     def wait_for_program(self) -> Program:
         """Returns in each fork, with what it is to run."""
-        signal.signal(signal.SIGTERM, self._stop)
         while True:
             for key, _ in self.ready.select():
-                if key.fileobj is self.socket:
+                if key.fileobj is sys.stdin:
+                    self._stop()
+                elif key.fileobj is self.socket:
                     self._add(Client(self.socket.accept()[0]))
                 elif isinstance(key.fileobj, int):
                     self._tell_end(key.data)
@@ -109,13 +113,10 @@ class Launcher:
         if not said:
             self._end(client)
             return None
-        # A signal to the fork must not find the launcher's handler.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         client.pid = os.fork()
         if not client.pid:
             self._become(files[0])
             return Program(**json.loads(said))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         os.close(files[0])
         client.handle = os.pidfd_open(client.pid)
         self.ready.register(client.handle, selectors.EVENT_READ, client)
@@ -124,8 +125,6 @@ class Launcher:
 
     def _become(self, log: int) -> None:
         """In the fork: a session of its own, with nothing of the launcher's."""
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         os.setsid()
         self.ready.close()
         self.socket.close()
@@ -157,7 +156,7 @@ class Launcher:
         client.connection.close()
         self.clients.remove(client)
 
-    def _stop(self, *_: object) -> None:
+    def _stop(self) -> NoReturn:
         for each in list(self.clients):
             self._end(each)
         sys.exit()
