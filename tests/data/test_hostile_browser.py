@@ -61,7 +61,7 @@ def test_nothing_runs_and_nothing_breaks_the_layout(
 ) -> None:
     address = site_of_texts.server.url + site_of_texts.hostile["pages"][place]
     page.goto(address)
-    page.wait_for_function("() => document.querySelector('#gauge-text').textContent !== '– %'")
+    page.locator("#gauge[data-level]").wait_for()  # the scripts run
     page.wait_for_function(ALL_SHOWN)
     found = dangers_below(page, "#transcript")
     overflow = []

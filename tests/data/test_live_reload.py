@@ -106,7 +106,7 @@ def start(
 def reloaded(page: Page) -> list[str]:
     """The answers of the whole transcript, back to the first."""
     page.bring_to_front()  # a tab behind another one draws once a second
-    page.wait_for_function("() => document.querySelector('#gauge-text').textContent !== '– %'")
+    page.locator("#gauge[data-level]").wait_for()  # the scripts run
     articles = "#transcript article"
     while (earlier := page.locator("#earlier")).count():
         shown = page.locator(articles).count()

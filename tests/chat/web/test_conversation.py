@@ -1,5 +1,6 @@
 """HTTP: pages and actions, each only for the conversation's owner."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -110,6 +111,19 @@ def test_a_page_opens_with_as_many_messages_as_fill_a_screen(
     page = client.get(conversation.get_absolute_url())
     assert shown(page.content) == list(range(len(texts) - sent + 1, len(texts) + 1))
     assert (b'id="earlier"' in page.content) == (sent < len(texts))
+
+
+def test_a_page_says_how_full_the_context_is_before_any_script_runs(
+    client: Client, user: User
+) -> None:
+    conversation = make_conversation(owner=user, messages=["word " * 20_000])
+    page = client.get(conversation.get_absolute_url()).content.decode()
+    usage = re.search(r'<script id="usage-data"[^>]*>(.+?)</script>', page)
+    assert usage
+    percent = round(json.loads(usage[1])["ratio"] * 100)
+    assert percent > 5
+    assert f'<span id="gauge-text">{percent} %</span>' in page
+    assert f'stroke-dasharray="{percent} 100"' in page
 
 
 @pytest.mark.parametrize(
