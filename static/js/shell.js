@@ -77,6 +77,29 @@ export function refreshSidebar() {
 
 export const loadSidebar = () => $("#sidebar-list").dispatchEvent(new Event("sidebar-refresh"));
 
+/** A list that comes while somebody presses something in the one before would take it from under the press, and
+ * nothing would be clicked: it is asked for again after that. */
+function keepPresses() {
+  const list = $("#sidebar-list");
+  let pressed = false;
+  let turnedAway = false;
+  addEventListener("pointerdown", ({ target, button }) => {
+    pressed = button === 0 && list.contains(target);
+  });
+  const release = () => {
+    pressed = false;
+    if (turnedAway) setTimeout(loadSidebar); // after the click
+    turnedAway = false;
+  };
+  addEventListener("pointerup", release);
+  addEventListener("pointercancel", release);
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (!pressed || detail.target !== list) return;
+    detail.shouldSwap = false;
+    turnedAway = true;
+  });
+}
+
 /** The id of the conversation that is shown, "" on the start page. */
 const shownId = () => $("#chat").dataset.conversationId ?? "";
 
@@ -150,6 +173,7 @@ function startSidebar() {
     if (target.closest("a[href*='#message-']")) closeDrawer();
   });
   narrow.addEventListener("change", closeDrawer);
+  keepPresses();
 }
 
 function startMenus() {

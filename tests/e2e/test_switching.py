@@ -196,6 +196,29 @@ def test_the_start_page_and_messages_of_other_chats_come_without_a_reload_too(
     assert is_same_page(tab)
 
 
+# A list that comes while a button is down: in the end it takes the place of the one before.
+REFRESH = """() => new Promise((done) => {
+  const list = document.querySelector("#sidebar-list");
+  list.addEventListener("htmx:afterRequest", () => done(), { once: true });
+  list.dispatchEvent(new Event("sidebar-refresh"));
+})"""
+
+
+def test_a_press_in_the_list_counts_though_the_list_comes_anew_meanwhile(
+    tab: Page, talks: list[str], newest: str
+) -> None:
+    old = tab.locator(f"#chat-{talks[1]}").element_handle()
+    old.hover()
+    tab.mouse.down()
+    tab.evaluate(REFRESH)
+    tab.mouse.up()
+    expect(tab).to_have_url(re.compile(f"/c/{talks[1]}/$"))
+    expect(tab.locator("#title")).to_have_value("Quokka 2")
+    tab.wait_for_function("(link) => !link.isConnected", arg=old)
+    tab.evaluate(REFRESH)
+    expect(tab.locator("#sidebar-list [aria-current=page]")).to_have_id(f"chat-{talks[1]}")
+
+
 def test_a_chat_that_cannot_be_shown_leaves_the_one_that_is(
     tab: Page, talks: list[str], newest: str
 ) -> None:
