@@ -194,10 +194,25 @@ class Window:
             )
             return found[ELEMENT] if found else None
 
-        return str(wait_for(shown))
+        found = wait_for(shown)
+        assert found, f"It is not shown: {selector}"
+        return found
 
     def click(self, selector: str) -> None:
-        self.browser.send("ElementClick", {"id": self.find(selector)})
+        """Press what a selector finds, once it stands still: what unfolds moves what it holds."""
+        place = None
+
+        def stands_still() -> str | None:
+            nonlocal place
+            found, before = self.find(selector), place
+            place = self.run(
+                "return JSON.stringify(arguments[0].getBoundingClientRect())", {ELEMENT: found}
+            )
+            return found if place == before else None
+
+        found = wait_for(stands_still)
+        assert found, f"It keeps moving: {selector}"
+        self.browser.send("ElementClick", {"id": found})
 
     def type(self, selector: str, text: str) -> None:
         self.browser.send("ElementSendKeys", {"id": self.find(selector), "text": text})
