@@ -56,6 +56,14 @@ async def compact_again(site: Site, tab: KeepingTab) -> None:
     await tab.next("turn.finished", kind="compact", status="completed")
 
 
+async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
+    """The next message is answered after a compaction: several requests, for one has no room for
+    three long texts."""
+    site.model.script.reply(SUMMARY, when=is_summary, always=True)
+    site.model.script.reply("Gladly.", when=is_chat)
+    await goes_on(tab, "And now?")
+
+
 @PHASES
 @PROFILES
 async def test_killed_in_a_compaction_that_the_user_asked_for(
@@ -76,8 +84,8 @@ async def test_killed_in_a_compaction_that_the_user_asked_for(
     site.compactor.kill()
     killed_at = time.monotonic()
     if site.scaled:
-        elsewhere = await person.begin(site.web, "Elsewhere?")
         site.model.script.reply("Of course.", when=is_chat)
+        elsewhere = await person.begin(site.web, "Elsewhere?")
         await eventually(lambda: not site.locked(elsewhere), "the other conversation is answered")
         completed = await tab.next("CompressionCompleted")
         assert not completed["success"]
@@ -125,9 +133,7 @@ async def test_worker_killed_in_a_compaction_before_an_answer(
     gate.release()
     await revive(site)
     assert site.messages(conversation)[: len(originals)] == originals
-    site.model.script.reply(SUMMARY, when=is_summary)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await compacts_and_goes_on(site, tab)
     check(site, person, killed_at=killed_at)
     assert site.compressed(conversation)["compressed_context"]
     seen(f"the answer went on after {took:.1f} s")
@@ -152,9 +158,7 @@ async def test_worker_killed_before_it_takes_a_compaction_up(
     assert finished["status"] == "completed", finished["error"]
     # The one that nobody wants any more lies in the broker still: the worker must leave it alone.
     await revive(site)
-    site.model.script.reply(SUMMARY, when=is_summary)
-    site.model.script.reply("Gladly.", when=is_chat)
-    await goes_on(tab, "And now?")
+    await compacts_and_goes_on(site, tab)
     check(site, person)
     statuses = [row["status"] for row in site.compactions(conversation)]
     assert statuses == ["failed", "completed"]
