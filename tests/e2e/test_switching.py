@@ -196,7 +196,7 @@ def test_the_start_page_and_messages_of_other_chats_come_without_a_reload_too(
     assert is_same_page(tab)
 
 
-# A list that comes while a button is down: in the end it takes the place of the one before.
+# Asks for the list, and waits until it has come.
 REFRESH = """() => new Promise((done) => {
   const list = document.querySelector("#sidebar-list");
   list.addEventListener("htmx:afterRequest", () => done(), { once: true });
