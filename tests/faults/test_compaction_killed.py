@@ -57,9 +57,11 @@ async def compact_again(site: Site, tab: KeepingTab) -> None:
 
 
 async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
-    """The next message is answered after a compaction: several requests, for one has no room for
-    three long texts."""
-    site.model.script.reply(SUMMARY, when=is_summary, always=True)
+    """The next message is answered after a compaction: one request has no room for three long
+    texts, so three write records that cite their own messages, and a fourth merges them."""
+    for first in (1, 5, 7):
+        site.model.script.reply(SUMMARY.replace("[#1 #3]", f"[#{first}]"), when=is_summary)
+    site.model.script.reply(SUMMARY, when=is_summary)
     site.model.script.reply("Gladly.", when=is_chat)
     await goes_on(tab, "And now?")
 
