@@ -84,7 +84,8 @@ function keepPresses() {
   let pressed = false;
   let turnedAway = false;
   addEventListener("pointerdown", ({ target, button }) => {
-    pressed = button === 0 && list.contains(target);
+    // Not the list's own scroll bar, whose release no browser has to tell.
+    pressed = button === 0 && target !== list && list.contains(target);
   });
   const release = () => {
     pressed = false;

@@ -215,8 +215,21 @@ def test_a_press_in_the_list_counts_though_the_list_comes_anew_meanwhile(
     expect(tab).to_have_url(re.compile(f"/c/{talks[1]}/$"))
     expect(tab.locator("#title")).to_have_value("Quokka 2")
     tab.wait_for_function("(link) => !link.isConnected", arg=old)
-    tab.evaluate(REFRESH)
     expect(tab.locator("#sidebar-list [aria-current=page]")).to_have_id(f"chat-{talks[1]}")
+
+
+def test_a_press_beside_what_the_list_holds_does_not_keep_a_new_one_away(
+    tab: Page, talks: list[str], newest: str
+) -> None:
+    """A press on its scroll bar is one, and may have no end that a page is told."""
+    old = tab.locator(f"#chat-{talks[1]}").element_handle()
+    box = tab.locator("#sidebar-list").bounding_box()
+    assert box
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 5)
+    tab.mouse.down()
+    tab.evaluate(REFRESH)
+    assert not old.evaluate("(link) => link.isConnected")
+    tab.mouse.up()
 
 
 def test_a_chat_that_cannot_be_shown_leaves_the_one_that_is(
