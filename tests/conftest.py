@@ -21,9 +21,9 @@ import pytest
 from agent.vocabulary import install, is_intact
 from config.compaction_policy import VARIABLES as COMPACTION_VARIABLES
 from tests.support import server
-from tests.support.chromium import LAUNCH_ARGUMENTS, find_chromium
 from tests.support.launcher import LAUNCHER
 from tests.support.patience import PATIENCE
+from tests.support.programs import BROWSER, CHROMIUM_ARGUMENTS, require
 from tests.support.server import (
     CeleryProcess,
     EverlongProcess,
@@ -394,13 +394,13 @@ def start_worker(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
-    """Chromium. Raises ChromiumUnavailable: a test that needs it fails, and says why."""
+    """Chromium. Raises ProgramUnavailable: a test that needs it fails, and says why."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE * 1_000)
-    executable = find_chromium()
+    executable = [require(name) for name in BROWSER][-1]
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=executable, args=LAUNCH_ARGUMENTS)
+        launched = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
         yield launched
         launched.close()
 

@@ -3,7 +3,8 @@ only of what fails.
 
 More steps run at a time than there are cores, those that wait most first: much of a test's time is
 waiting for another process. A step that cannot run (no Chromium, no PostgreSQL) fails like any
-other: the rest still runs, and the last lines name it. One that takes too long, or Ctrl-C, ends in
+other: the rest still runs, and the last lines name it. What the steps need beside Python is found
+or installed first, in order. One that takes too long, or Ctrl-C, ends in
 order: pytest prints what it has found so far, and no process is left behind.
 """
 
@@ -27,6 +28,7 @@ from typing import IO
 import psutil
 
 from tests.support.launcher import LAUNCHER, LIBRARIES, LaunchedProcess, Program, listen
+from tests.support.programs import BROWSER, PROXIES, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
@@ -35,8 +37,9 @@ AT_ONCE = max(9, os.cpu_count() or 1)
 PYTEST = ["-m", "pytest", "-q", "--tb=short"]
 # Without Django; in a browser. The rest runs on SQLite, and what is marked so on PostgreSQL too.
 PURE = ["tests/agent", "tests/demo"]
-BROWSER = "tests/e2e"
-NEITHER = [f"--ignore={path}" for path in [*PURE, BROWSER]]
+IN_CHROMIUM = "tests/e2e"
+BEHIND_PROXIES = "tests/proxies"
+NEITHER = [f"--ignore={path}" for path in [*PURE, IN_CHROMIUM, BEHIND_PROXIES]]
 ON_BOTH = "on_both or services"
 
 Process = subprocess.Popen[bytes] | LaunchedProcess
@@ -44,13 +47,14 @@ Process = subprocess.Popen[bytes] | LaunchedProcess
 
 @dataclass(frozen=True)
 class Step:
-    """`program`: Python, or a tool that is installed beside it. `launcher`: the socket of what
-    forks itself to run it."""
+    """`program`: Python, or a tool that is installed beside it. `needs`: names of PROGRAMS, without
+    which it cannot run. `launcher`: the socket of what forks itself to run it."""
 
     group: str
     name: str
     arguments: list[str]
     program: str = "python"
+    needs: tuple[str, ...] = ()
     launcher: Path | None = None
 
     @property
@@ -89,11 +93,12 @@ class Step:
         )
 
 
-def in_parts(parts: int, group: str, name: str, arguments: list[str]) -> list[Step]:
+def in_parts(parts: int, step: Step) -> list[Step]:
     """One step as several that may run beside each other."""
+    names = {n: f"{step.name}, {n} of {parts}" for n in range(1, parts + 1)}
     return [
-        Step(group, f"{name}, {n} of {parts}", [*arguments, "--part", f"{n}/{parts}"])
-        for n in range(1, parts + 1)
+        replace(step, name=name, arguments=[*step.arguments, "--part", f"{n}/{parts}"])
+        for n, name in names.items()
     ]
 
 
@@ -107,9 +112,12 @@ STEPS = [
     Step("static", "order of rooms", ["--no-logo"], "lint-imports"),
     Step("static", "types", ["-m", "mypy"]),
     Step("static", "migrations", ["manage.py", "makemigrations", "--check", "--dry-run"]),
-    *in_parts(2, "services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER]),
-    *in_parts(3, "e2e", "in Chromium", [*PYTEST, BROWSER]),
-    *in_parts(3, "unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER]),
+    *in_parts(
+        2, Step("services", "on PostgreSQL", [*PYTEST, "--services", "-m", ON_BOTH, *NEITHER])
+    ),
+    *in_parts(3, Step("e2e", "in Chromium", [*PYTEST, IN_CHROMIUM], needs=BROWSER)),
+    Step("e2e", "behind proxies", [*PYTEST, BEHIND_PROXIES], needs=PROXIES),
+    *in_parts(3, Step("unit", "on SQLite", [*PYTEST, "-m", "not services", *NEITHER])),
     Step("unit", "without a database", [*PYTEST, *PURE]),
 ]
 
@@ -126,7 +134,7 @@ class Result:
     def summary(self) -> str:
         """pytest's counts, or why the step could not run."""
         missing = re.search(
-            r"(?:ChromiumUnavailable|ServiceUnavailable|^ERROR): (.+)", self.output, re.M
+            r"(?:ProgramUnavailable|ServiceUnavailable|^ERROR): (.+)", self.output, re.M
         )
         if missing and not self.passed:
             return missing[1]
@@ -142,6 +150,7 @@ stopping = threading.Event()  # Ctrl-C
 
 
 def run(step: Step, seconds: float = TIMEOUT) -> Result:
+    """Run a step to its end, and print its line."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = step.start(output)
@@ -247,6 +256,11 @@ def main() -> int:
     if options.data:
         data = str(options.data.resolve())
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
+    missing = prepare(BROWSER if options.data else [name for step in steps for name in step.needs])
+    for reason in missing.values():
+        print(reason, flush=True)
+    not_run = [step for step in steps if missing.keys() & set(step.needs)]
+    steps = [step for step in steps if step not in not_run]
     start = time.monotonic()
     # Not ignored, as by a background job of a shell: the steps would take that over.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -268,13 +282,15 @@ def main() -> int:
     failed = [result for result in results if not result.passed]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)  # the launcher's too
     print(
-        f"{len(results) - len(failed)} of {len(results)} steps passed, "
+        f"{len(results) - len(failed)} of {len(results) + len(not_run)} steps passed, "
         f"{time.monotonic() - start:.0f} s in all, "
         f"{used.ru_utime + used.ru_stime:.0f} CPU s."
     )
     for result in failed:
         print(f"FAILED: {result.step.name}: {result.summary or 'see above'}")
-    return 1 if failed else 0
+    for step in not_run:
+        print(f"NOT RUN: {step.name}:", *(missing[need] for need in step.needs if need in missing))
+    return 1 if failed or not_run else 0
 
 
 if __name__ == "__main__":

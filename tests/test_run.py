@@ -4,14 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests import run as runner
 from tests.conftest import parted
 from tests.run import ROOT, Result, Step, descendants, run, start_launcher
+from tests.support import programs
 from tests.support.launcher import LAUNCHER, LaunchedProcess, Program
 from tests.support.patience import PATIENCE
 
@@ -168,3 +171,80 @@ def test_every_file_is_in_one_part_and_the_parts_are_about_as_long(tmp_path: Pat
     assert sorted(file for part in parts for file in part) == files
     assert [sum(file.stat().st_size for file in part) for part in parts] == [16, 15, 14]
     assert parted(reversed(files), 3) == parts, "the same for every run that does one of them"
+
+
+def test_a_step_whose_program_is_missing_is_named_and_the_rest_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        Step("unit", "in Chromium", ["-c", ""], needs=programs.BROWSER),
+        Step("unit", "without", ["-c", "print('3 passed in 1s')"]),
+    ]
+    monkeypatch.setattr(runner, "STEPS", steps)
+    monkeypatch.setattr("sys.argv", ["tests.run", "unit"])
+    monkeypatch.setenv("CHROMIUM_PATH", str(tmp_path / "chromium"))
+    monkeypatch.setenv(programs.TRIED, "yes")
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert runner.main() == 1
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("ok    without") and "3 passed" in line for line in lines)
+    assert "1 of 2 steps passed" in lines[-2]
+    assert lines[-1].startswith("NOT RUN: in Chromium: Chromium is missing (")
+    assert "apt install chromium-headless-shell), or set CHROMIUM_PATH" in lines[-1]
+
+
+# What apt-get is asked for, and whether another one runs meanwhile.
+APT_GET = """#!/bin/sh
+mkdir {directory}/running || echo "two at a time" >> {directory}/log
+echo "$@" >> {directory}/log
+sleep 0.2
+test "$1" = update || {{ echo "#!/bin/sh" > {directory}/tool; chmod +x {directory}/tool; }}
+rmdir {directory}/running
+"""
+
+
+@pytest.fixture
+def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Its log; it installs the program `tool`."""
+    script = tmp_path / "apt-get"
+    script.write_text(APT_GET.format(directory=tmp_path))
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv(programs.TRIED, raising=False)
+    tool = programs.Program("Tool", lambda: programs.find_in_system("tool"), ("a-tool",))
+    monkeypatch.setitem(programs.PROGRAMS, "tool", tool)
+    return tmp_path / "log"
+
+
+def test_what_several_need_at_once_is_installed_once(apt_get: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(programs.require, 3 * ["tool"]))
+    assert found == 3 * [apt_get.with_name("tool")]
+    options = "-y -q --no-install-recommends"
+    assert apt_get.read_text().splitlines() == ["update -q", f"install {options} a-tool"]
+
+
+def test_the_second_start_installs_nothing(apt_get: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert programs.prepare(["tool"]) == {}
+    apt_get.unlink()
+    monkeypatch.delenv(programs.TRIED)
+    assert programs.prepare(["tool"]) == {}
+    assert not apt_get.exists()
+
+
+def test_without_the_right_to_install_one_message_says_what_to_get(
+    apt_get: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    words = (
+        "Tool is missing (it is not installed). Install it (Debian, as root: apt install a-tool)."
+    )
+    assert programs.prepare(["tool"]) == {"tool": words}
+    with pytest.raises(programs.ProgramUnavailable, match="Tool is missing"):
+        programs.require("tool")
+    assert not apt_get.exists()

@@ -1,46 +1,45 @@
 """The examples for nginx and Caddy as they run: found or installed, on ports of their own."""
 
 import os
-import shutil
 import socket
-import subprocess
 import time
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
 
-from tests.support.chromium import run
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
 from tests.support.patience import PATIENCE
+from tests.support.programs import require
 from tests.support.server import ROOT, LoggedProcess, ProcessFailed
-from tests.support.services import ServiceUnavailable, free_port
+from tests.support.services import free_port
 
 EXAMPLES = ROOT / "examples"
 NAME = "chat.example.org"  # in the examples
-SYSTEM = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-
-
-def find_proxy(name: str) -> str:
-    """The program, in PATH, or after apt has installed it as root. Raises ServiceUnavailable."""
-    reasons = []
-    if not shutil.which(name, path=SYSTEM) and os.geteuid() == 0 and shutil.which("apt-get"):
-        install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", name]
-        reasons.append(run("apt-get update", ["apt-get", "update", "-q"]))
-        reasons.append(run("apt-get install", install))
-    if found := shutil.which(name, path=SYSTEM):
-        return found
-    tried = "; ".join(filter(None, reasons)) or "not as root with apt-get"
-    raise ServiceUnavailable(
-        f"{name} is missing and could not be installed ({tried}). Install it (Debian: apt install "
-        f"{name})."
-    )
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:
     """A certificate for 127.0.0.1 and its key."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(address, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(private, hashes.SHA256())
+    )
     made, key = directory / "proxy.crt", directory / "proxy.key"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-keyout", str(key), "-out", str(made)]
-    subprocess.run(command, check=True, capture_output=True)
+    made.write_bytes(signed.public_bytes(Encoding.PEM))
+    key.write_bytes(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return made, key
 
 
@@ -52,7 +51,7 @@ class Proxy(LoggedProcess):
         self.url, self._port = f"https://127.0.0.1:{port}", port
         made = {"nginx": _nginx, "caddy": _caddy}[name](directory, upstream, port)
         super().__init__(
-            [find_proxy(name), *made],
+            [str(require(name)), *made],
             directory,
             {"XDG_DATA_HOME": str(directory), "XDG_CONFIG_HOME": str(directory)},
         )
