@@ -398,7 +398,7 @@ def browser() -> Iterator["Browser"]:
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE * 1_000)
-    executable = [require(name) for name in BROWSER][-1]
+    executable = require(*BROWSER)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
         yield launched

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, FilePayload, Page, sync_playwright
 from demo.api.script import Script, is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from tests.support.patience import PATIENCE
-from tests.support.programs import CHROMIUM_ARGUMENTS, require
+from tests.support.programs import BROWSER, CHROMIUM_ARGUMENTS, require
 from tests.support.server import EverlongProcess, build_site
 
 VOCABULARY = Path(__file__).resolve().parent.parent / "var" / "tiktoken"
@@ -306,7 +306,7 @@ def running_site() -> Iterator[tuple[EverlongProcess, DemoServer, Browser]]:
             MODEL_RETRIES="0",
             ENV_FILE=os.devnull,
         ).start()
-        browser = play.chromium.launch(executable_path=require("chromium"), args=CHROMIUM_ARGUMENTS)
+        browser = play.chromium.launch(executable_path=require(*BROWSER), args=CHROMIUM_ARGUMENTS)
         try:
             yield server, model, browser
         finally:

@@ -97,11 +97,12 @@ BROWSER = ("driver", "chromium")  # in this order: the driver downloads Chromium
 PROXIES = ("nginx", "caddy")
 
 
-def require(name: str) -> Path:
-    """The program, which is installed if it is missing. Raises ProgramUnavailable."""
-    if find_fault(PROGRAMS[name]) and (missing := prepare([name])):
-        raise ProgramUnavailable(missing[name])
-    return PROGRAMS[name].find()
+def require(*names: str) -> Path:
+    """The last of these programs. What is missing of them is installed. Raises
+    ProgramUnavailable."""
+    if missing := prepare(names):
+        raise ProgramUnavailable(" ".join(missing.values()))
+    return PROGRAMS[names[-1]].find()
 
 
 def prepare(names: Iterable[str]) -> dict[str, str]:
