@@ -28,7 +28,7 @@ from typing import IO
 import psutil
 
 from tests.support.launcher import LAUNCHER, LIBRARIES, LaunchedProcess, Program, listen
-from tests.support.programs import BROWSER, PROXIES, prepare
+from tests.support.programs import BROWSER, PROXIES, describe, prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 1_800.0  # seconds a step; on a busy machine the slowest takes a third of it
@@ -257,8 +257,6 @@ def main() -> int:
         data = str(options.data.resolve())
         steps = [Step("data", "recorded data", [*PYTEST, "tests/data", "--data", data])]
     missing = prepare(BROWSER if options.data else [name for step in steps for name in step.needs])
-    for reason in missing.values():
-        print(reason, flush=True)
     not_run = [step for step in steps if missing.keys() & set(step.needs)]
     steps = [step for step in steps if step not in not_run]
     start = time.monotonic()
@@ -288,8 +286,8 @@ def main() -> int:
     )
     for result in failed:
         print(f"FAILED: {result.step.name}: {result.summary or 'see above'}")
-    for step in not_run:
-        print(f"NOT RUN: {step.name}:", *(missing[need] for need in step.needs if need in missing))
+    if not_run:
+        print(f"NOT RUN: {'; '.join(step.name for step in not_run)}. {describe(missing)}")
     return 1 if failed or not_run else 0
 
 

@@ -4,17 +4,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -23,6 +25,7 @@ from chat.html import markdown
 from chat.models import Conversation, Message, ModelProfile
 
 PREVIEW = 120  # characters of a message in a table
+MOST_COUNTED = 10_000  # rows of a list
 MAX_VALUE = 2_000  # characters of one value in a table of facts
 
 _CITED = re.compile(r"\[(#\d+(?:[ ,]+#\d+)*)\]")
@@ -33,8 +36,27 @@ _NUMBER = re.compile(r"#(\d+)")
 # --- Lists ----------------------------------------------------------------------------------------
 
 
+class BoundedPaginator(Paginator):
+    """Pages of the first `MOST_COUNTED` rows: a table is not read whole to be counted."""
+
+    @cached_property
+    def counted(self) -> int:
+        """How many there are; one more than the bound stands for any number above it."""
+        rows = cast("QuerySet[Any]", self.object_list).order_by().values("pk")
+        return rows[: MOST_COUNTED + 1].count()
+
+    @cached_property
+    def count(self) -> int:
+        return min(self.counted, MOST_COUNTED)
+
+
 class NarrowChangeList(ChangeList):
     """A list that loads the columns it shows, and no others."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.paginator.counted > MOST_COUNTED:
+            self.title = f"{self.title} (the first {MOST_COUNTED:,}: filter or search for others)"
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: Any = None
@@ -49,6 +71,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     a column that is shown and not named costs a query per row."""
 
     list_only: tuple[str, ...] = ()
+    paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -36,7 +36,9 @@ class ProjectAdmin(ReadOnlyAdmin):
     )
 
     def for_list(self, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
-        return super().for_list(queryset).annotate(members=Count("conversations"))
+        members = Conversation.objects.filter(project=OuterRef("pk")).order_by()
+        counted = members.values("project").annotate(members=Count("pk")).values("members")
+        return super().for_list(queryset).annotate(members=Subquery(counted))
 
     @admin.display(description="Owner", ordering="owner__username")
     def owner_name(self, row: Project) -> SafeString:
@@ -45,7 +47,7 @@ class ProjectAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Conversations")
     def conversations_count(self, row: Any) -> int:
-        return int(row.members)
+        return row.members or 0
 
     @admin.display(description="Changed", ordering="changed_at")
     def changed(self, row: Project) -> str:

@@ -143,6 +143,17 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["owner", "archived", "-updated_at"], name="conversation_sidebar"),
             models.Index(fields=["-updated_at"], name="conversation_recent"),
+            # What a sweep looks for.
+            models.Index(
+                fields=["updated_at"],
+                condition=models.Q(temporary=True),
+                name="conversation_temporary",
+            ),
+            models.Index(
+                fields=["deleted_at"],
+                condition=models.Q(deleted_at__isnull=False),
+                name="conversation_deleted",
+            ),
         ]
 
     def __str__(self) -> str:

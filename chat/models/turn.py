@@ -67,6 +67,7 @@ class Turn(models.Model):
                 name="turn_lease",
             ),
             models.Index(fields=["created_at"], condition=Q(status="failed"), name="turn_failed"),
+            models.Index(fields=["created_at"], name="turn_recent"),
         ]
 
     def __str__(self) -> str:

@@ -17,12 +17,12 @@ from operator import or_
 from typing import Any, Self, cast
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agent.context.message_list import MessageList, begin_within_turn
 from agent.messages import Block, RawTokens, RealTokens, Role
 from agent.messages import Message as AgentMessage
-from chat.models import Conversation, Message
+from chat.models import Conversation, Message, Turn
 
 # Raw tokens of all tails that are kept, and what the objects of a message take beside its text:
 # some 20 MB.
@@ -60,7 +60,8 @@ class Row:
 
 
 _STORED = Row.__slots__[:-1]
-_READ = (*_STORED, "turn__finished_at")
+# Looked up row by row: for a join, PostgreSQL reads the turns of the whole site.
+_TURN_ENDED = Subquery(Turn.objects.filter(pk=OuterRef("turn_id")).values("finished_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def _read_ends(summarised: Sequence[Conversation]) -> dict[UUID, tuple[int, int,
 def _group(messages: QuerySet[Message]) -> dict[UUID, list[Row]]:
     """The rows by conversation."""
     grouped: dict[UUID, list[Row]] = {}
-    for conversation, *values in messages.values_list("conversation", *_READ):
+    for conversation, *values in messages.values_list("conversation", *_STORED, _TURN_ENDED):
         grouped.setdefault(conversation, []).append(Row(*values))
     return grouped
 
@@ -235,7 +236,7 @@ def find_prompt_before(branch: QuerySet[Message], position: int) -> Row | None:
     """The last message of a person up to a position; the rounds of its turn follow."""
     users = branch.filter(position__lte=position, role=Message.Role.USER)
     last = users.exclude(blocks__0__type="tool_result").order_by("-position")
-    return next((Row(*values) for values in last.values_list(*_READ)[:1]), None)
+    return next((Row(*values) for values in last.values_list(*_STORED, _TURN_ENDED)[:1]), None)
 
 
 def _weigh(rows: Sequence[Row]) -> int:

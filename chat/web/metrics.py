@@ -1,12 +1,15 @@
 """HTTP: what a monitoring system reads, in the text format of Prometheus."""
 
 import hmac
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from chat import metrics, outages
@@ -16,6 +19,7 @@ from chat.models.notices import Notice
 from chat.queries.model_server import get_counter
 
 Sample = tuple[Mapping[str, str], float]
+DAY = timedelta(days=1)
 
 
 @require_GET
@@ -34,19 +38,29 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _families() -> Iterable[list[str]]:
-    # Rows are deleted with their conversation, so sums over them can also fall: they are gauges.
-    turns = Turn.objects.all()
-    yield _family("turns", "gauge", "Turns by outcome.", _counts(turns, "kind", "status"))
-    yield _family("degraded_turns", "gauge", "Turns in a degraded mode.", _degraded(turns))
-    compactions = Compaction.objects.all()
+    # Of the last day, for more would read whole tables each time. They can also fall: gauges.
+    since = timezone.now() - DAY
+    turns = Turn.objects.filter(created_at__gte=since)
+    outcomes = _counts(turns, "kind", "status", "notice")
+    by_outcome = _added_up(outcomes, "kind", "status")
+    yield _family("turns", "gauge", "Turns of the last 24 hours by outcome.", by_outcome)
+    yield _family(
+        "degraded_turns",
+        "gauge",
+        "Turns of the last 24 hours in a degraded mode.",
+        _degraded(outcomes),
+    )
+    compactions = Compaction.objects.filter(created_at__gte=since)
     yield _family(
         "compactions",
         "gauge",
-        "Compactions by outcome; the engine is the rung that wrote the summary.",
+        "Compactions of the last 24 hours by outcome; the engine is the rung that wrote the "
+        "summary.",
         _counts(compactions, "status", "trigger", "engine"),
     )
     cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
-    yield _family("compaction_dollars", "gauge", "What compactions cost.", [({}, cost)])
+    help_text = "What compactions of the last 24 hours cost."
+    yield _family("compaction_dollars", "gauge", help_text, [({}, cost)])
     estimated = get_counter().encoding is None
     yield _family(
         "vocabulary_missing", "gauge", "1: tokens are estimated from bytes.", [({}, estimated)]
@@ -71,8 +85,16 @@ def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[S
     return [(dict(zip(labels, row, strict=False)), row[-1]) for row in counted]
 
 
-def _degraded(turns: QuerySet[Turn]) -> list[Sample]:
-    found = {labels["notice"]: number for labels, number in _counts(turns, "notice")}
+def _added_up(samples: Iterable[Sample], *labels: str) -> list[Sample]:
+    """By these labels alone."""
+    sums: Counter[tuple[str, ...]] = Counter()
+    for given, number in samples:
+        sums[tuple(given[label] for label in labels)] += int(number)
+    return [(dict(zip(labels, values, strict=True)), number) for values, number in sums.items()]
+
+
+def _degraded(outcomes: Iterable[Sample]) -> list[Sample]:
+    found = {labels["notice"]: number for labels, number in _added_up(outcomes, "notice")}
     stored = [mode for mode in Notice if mode is not Notice.UNSTORED]
     return [({"mode": mode}, found.get(mode, 0)) for mode in stored]
 

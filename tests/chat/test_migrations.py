@@ -1,4 +1,4 @@
-"""Each app has one migration, which stands alone: no later change of the code changes it."""
+"""Migrations stand in one line, and alone: no later change of the code changes them."""
 
 import ast
 import sys
@@ -29,8 +29,11 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_an_app_begins_with_one_migration(app: str) -> None:
-    assert [path.name for path in migrations(app)] == ["0001_initial.py"]
+def test_migrations_stand_in_one_line(app: str) -> None:
+    """Each has the next number, and no two the same: two lines cannot be applied."""
+    names = [path.name for path in migrations(app)]
+    assert names[0] == "0001_initial.py"
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
 
 
 @pytest.mark.parametrize("app", APPS)

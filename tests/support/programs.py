@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ CHROMIUM_ARGUMENTS = [
 
 
 class ProgramUnavailable(Exception):
-    """A program is missing and could not be installed; the message says why, and how to get it."""
+    """A program is missing and could not be installed: why, and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -101,26 +101,29 @@ def require(*names: str) -> Path:
     """The last of these programs. What is missing of them is installed. Raises
     ProgramUnavailable."""
     if missing := prepare(names):
-        raise ProgramUnavailable(" ".join(missing.values()))
+        raise ProgramUnavailable(describe(missing))
     return PROGRAMS[names[-1]].find()
 
 
 def prepare(names: Iterable[str]) -> dict[str, str]:
     """Install what is missing of these, once for this process and those that it starts. Returns
-    for each that could not be had why, and how to get it."""
-    wanted = [PROGRAMS[name] for name in dict.fromkeys(names)]
-    reasons: list[str] = []
-    if any(map(find_fault, wanted)) and TRIED not in os.environ:
+    why each that is still missing could not be had."""
+    wanted = {name: PROGRAMS[name] for name in names}
+    reasons: dict[str, str] = {}
+    if any(map(find_fault, wanted.values())) and TRIED not in os.environ:
         with only_one():
-            reasons = install([program for program in wanted if find_fault(program)])
+            reasons = install({name: each for name, each in wanted.items() if find_fault(each)})
         os.environ[TRIED] = "yes"
-    return {
-        name: f"{program.name} is missing ({'; '.join([fault, *reasons])}). Install it "
-        f"(Debian, as root: apt install {' '.join(program.packages)})"
-        + (", or set CHROMIUM_PATH to a Chromium or Chrome." if name == "chromium" else ".")
-        for name, program in PROGRAMS.items()
-        if program in wanted and (fault := find_fault(program))
-    }
+    faults = {name: find_fault(program) for name, program in wanted.items()}
+    return {name: reasons.get(name) or fault for name, fault in faults.items() if fault}
+
+
+def describe(missing: Mapping[str, str]) -> str:
+    """What is missing and why, and how to get all of it."""
+    faults = [f"{PROGRAMS[name].name} ({reason})" for name, reason in missing.items()]
+    packages = [package for name in missing for package in PROGRAMS[name].packages]
+    advice = f"Missing: {'; '.join(faults)}. On Debian, as root: apt install {' '.join(packages)}."
+    return f"{advice} CHROMIUM_PATH may name a Chromium." if "chromium" in missing else advice
 
 
 def find_fault(program: Program) -> str:
@@ -132,21 +135,22 @@ def find_fault(program: Program) -> str:
     return ""
 
 
-def install(missing: list[Program]) -> list[str]:
+def install(missing: Mapping[str, Program]) -> dict[str, str]:
     """With the system's packages where we may, else with a download. Returns what failed."""
-    reasons = []
+    failed = ""
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
-        packages = [package for program in missing for package in program.packages]
+        packages = [package for program in missing.values() for package in program.packages]
         print(f"Installing what the tests need: apt-get install {' '.join(packages)}", flush=True)
-        # A stale list of packages names files that are gone.
-        reasons.append(run(["apt-get", "update", "-q"]))
         options = ["-y", "-q", "--no-install-recommends"]
-        reasons.append(run(["apt-get", "install", *options, *packages]))
-    for program in missing:
+        # A stale list of packages names files that are gone.
+        failed = run(["apt-get", "update", "-q"])
+        failed = run(["apt-get", "install", *options, *packages]) or failed
+    reasons = dict.fromkeys(missing, failed)
+    for name, program in missing.items():
         if program.download and find_fault(program):
             print(f"Downloading {program.name} ...", flush=True)
-            reasons.append(run(program.download))
-    return [reason for reason in reasons if reason]
+            reasons[name] = run(program.download) or reasons[name]
+    return reasons
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
+from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.db import in_db
 from chat.html.figures import format_tokens
@@ -289,6 +290,19 @@ def test_conversation_page_shows_summary_usage_and_compactions(staff: Client) ->
 
 
 # --- Messages and turns ---------------------------------------------------------------------------
+
+
+def test_a_long_list_is_not_counted_to_its_end_and_says_so(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "MOST_COUNTED", 2)
+    conversation = make_conversation(messages=["One", "Two"])
+    assert "the first" not in html(staff.get(list_url("message")))
+    assert len(listed(staff, "message")) == 2
+    add_messages(conversation, ["Three"])
+    shown = html(staff.get(list_url("message")))
+    assert "(the first 2: filter or search for others)" in shown
+    assert "2 messages" in shown
 
 
 def test_messages_are_filtered_and_searched_within_a_conversation(staff: Client) -> None:
