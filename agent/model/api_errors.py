@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import httpx2
 
+from agent.bounded import TooMuch
 from agent.errors import AgentError, ErrorCode, gettext_noop
+from agent.masking import mask
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
+from agent.proxies import Proxy
 
 if TYPE_CHECKING:
     import anthropic
 
 SHOWN = 300  # characters of what a server said
+# So many are masked first: a key that is cut in two would not be known.
+MASKED = 20_000
 # What the API says about thinking that was sent back: it belongs to another request, was changed,
 # or is missing before a call. Errors about its settings name "thinking" too.
 THINKING_REFUSED = re.compile(
@@ -30,31 +35,40 @@ TOO_LONG_STATUSES = (400, 413, 422, 500)
 
 
 @asynccontextmanager
-async def translate_errors() -> AsyncIterator[None]:
-    """Turn what the SDK and the transport raise into AgentError."""
+async def translate_errors(proxy: Proxy | None = None) -> AsyncIterator[None]:
+    """Turn what the SDK and the transport raise into AgentError. `proxy`: what the server is asked
+    through."""
     import anthropic  # see agent.model.client
 
     try:
         yield
     except anthropic.APIStatusError as error:
-        raise status_error(error) from error
+        raise status_error(error, proxy) from error
     except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
         raise AgentError(
             ErrorCode.TIMEOUT,
             gettext_noop("The model's server did not answer in time. Retry."),
+            said=_name_proxy(proxy),
             retryable=True,
         ) from error
     except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
-        raise connection_error(error) from error
+        raise connection_error(error, proxy) from error
 
 
-def connection_error(error: Exception) -> AgentError:
-    """The error for a connection that was never made, or was lost.
+def connection_error(error: Exception, proxy: Proxy | None = None) -> AgentError:
+    """The error for a connection that was never made, was lost, or brought too much.
 
-    The transport calls both ConnectError; its cause tells them apart.
+    The transport calls the first two ConnectError; its cause tells them apart.
     """
     cause: BaseException | None = error
     while cause is not None:
+        if isinstance(cause, TooMuch):
+            return AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, said=str(cause), retryable=True)
+        if proxy and isinstance(
+            cause, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
+        ):
+            status = cause.status if isinstance(cause, aiohttp.ClientHttpProxyError) else None
+            return _proxy_error(proxy, status)
         if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
             return AgentError(
                 ErrorCode.SERVER_UNREACHABLE,
@@ -62,14 +76,29 @@ def connection_error(error: Exception) -> AgentError:
                     "The model's server cannot be reached. Check the network and its address "
                     "(ANTHROPIC_BASE_URL, or the provider's), then retry."
                 ),
+                said=_name_proxy(proxy),
                 retryable=True,
             )
         cause = cause.__cause__
     return AgentError(
         ErrorCode.CONNECTION_LOST,
         gettext_noop("The connection to the model's server was lost. Retry."),
+        said=_name_proxy(proxy),
         retryable=True,
     )
+
+
+def _proxy_error(proxy: Proxy, status: int | None) -> AgentError:
+    """The error of a proxy itself: it is not there, or answered with a status of its own."""
+    code = ErrorCode.NOT_ALLOWED if status in (403, 407) else ErrorCode.SERVER_UNREACHABLE
+    words = PROXY_REFUSES if code == ErrorCode.NOT_ALLOWED else PROXY_FAILS
+    return AgentError(
+        code, words, said=" ".join(filter(None, (proxy.variable, status and f"HTTP {status}")))
+    )
+
+
+def _name_proxy(proxy: Proxy | None) -> str:
+    return f"(Asked through the proxy that {proxy.variable} names.)" if proxy else ""
 
 
 # By status; some bodies have no error type.
@@ -95,22 +124,43 @@ RATE_LIMITED = gettext_noop("The API's rate limit is reached. Try again later.")
 OVERLOADED = gettext_noop("The model is overloaded. Retry in a moment.")
 FAILED = gettext_noop("The model's server failed. Retry.")
 FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry.")
+TOO_MUCH = gettext_noop(
+    "The answer was cut off: the server sent more than Everlong takes. What came is kept. Retry."
+)
+MOVED = gettext_noop(
+    "The model's server sends requests on to another address, where a key must not go by itself. "
+    "An administrator has to correct its address: ANTHROPIC_BASE_URL, or the provider's. It names:"
+)
+PROXY_FAILS = gettext_noop(
+    "The proxy before the model's server does not work. An administrator has to correct the "
+    "variable that names it, or to name the server in NO_PROXY, and restart the server. It is:"
+)
+PROXY_REFUSES = gettext_noop(
+    "The proxy before the model's server does not let the request through. An administrator has to "
+    "allow it there, correct the variable that names it, or name the server in NO_PROXY. It is:"
+)
 
 
-def status_error(error: "anthropic.APIStatusError") -> AgentError:
+def status_error(error: "anthropic.APIStatusError", proxy: Proxy | None = None) -> AgentError:
     """The error for an HTTP status."""
     status = error.status_code
     told = _told(error.body)
-    said = str(told.get("message") or "").strip()[:SHOWN]
+    said = _read_said(told)
     wait = read_retry_after(error.response.headers)
+    if proxy and status == 407:
+        return _proxy_error(proxy, status)
+    if 300 <= status < 400:
+        return AgentError(ErrorCode.SERVER_ERROR, MOVED, said=_read_target(error.response))
     if status in TOO_LONG_STATUSES and (too_long := _too_long(told)):
         return too_long
     if status == 400 and THINKING_REFUSED.search(said):
         return AgentError(ErrorCode.THINKING_REFUSED, REFUSED, said=said)
     if status == 401:
-        said = ""  # a proxy may repeat the key
+        said = ""  # it is about the key and says no more
     if "credit balance" in said:
         status = 402
+    if proxy and not told:  # it may be the proxy that speaks
+        said = _name_proxy(proxy)
     if status in REFUSALS:
         return AgentError(*REFUSALS[status], said=said)
     if status == 429:
@@ -128,7 +178,7 @@ def status_error(error: "anthropic.APIStatusError") -> AgentError:
 def stream_error(event: Event) -> AgentError:
     """The error for an error event inside a stream that began with 200."""
     told = _told(event)
-    kind, said = told.get("type", ""), str(told.get("message") or "")[:SHOWN]
+    kind, said = told.get("type", ""), _read_said(told)
     if kind == "overloaded_error":
         return AgentError(ErrorCode.OVERLOADED, OVERLOADED, retryable=True)
     if kind == "rate_limit_error":
@@ -138,6 +188,21 @@ def stream_error(event: Event) -> AgentError:
     if kind == "invalid_request_error":
         return AgentError(ErrorCode.BAD_REQUEST, REFUSED, said=said)
     return AgentError(ErrorCode.SERVER_ERROR, FAILED_MIDWAY, said=said, retryable=True)
+
+
+def _read_said(told: dict[str, Any]) -> str:
+    """The beginning of an error's message, without secrets."""
+    return mask(str(told.get("message") or "")[:MASKED]).strip()[:SHOWN]
+
+
+def _read_target(response: httpx2.Response) -> str:
+    """The address that a redirect names, as one would enter it."""
+    try:
+        target = response.request.url.join(response.headers.get("location", ""))
+    except httpx2.InvalidURL:
+        return ""
+    path = re.sub(r"/v1/(messages(/count_tokens)?|models)/?$", "", target.path)
+    return mask(f"{target.scheme}://{target.netloc.decode()}{path}"[:MASKED])[:SHOWN]
 
 
 def _told(body: object) -> dict[str, Any]:
@@ -159,9 +224,11 @@ def _too_long(told: dict[str, Any]) -> AgentError | None:
     said = " ".join(f"{name} {str(told[name])[:MOST_READ]}" for name in fields if name in told)
     if not is_too_long(said):
         return None
-    shown = str(told.get("message") or "").strip()[:SHOWN]
     return AgentError(
-        ErrorCode.TOO_LONG, TOO_LONG_WORDS, said=shown, share_taken=read_share_taken(said)
+        ErrorCode.TOO_LONG,
+        TOO_LONG_WORDS,
+        said=_read_said(told),
+        share_taken=read_share_taken(said),
     )
 
 

@@ -81,5 +81,6 @@ def _find_transport(http: httpx2.AsyncClient, url: str) -> Any:
 def _find_socket(response: httpx2.Response) -> asyncio.Transport | None:
     """The transport of a response that comes in; None once all of it is there."""
     stream: Any = response.stream
-    connection: aiohttp.connector.Connection | None = stream._stream._aiohttp_response.connection
+    came: aiohttp.ClientResponse = stream.inner._stream._aiohttp_response
+    connection = came.connection
     return connection.transport if connection else None

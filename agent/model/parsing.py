@@ -1,0 +1,65 @@
+"""JSON of a server, which may be large or built to be costly."""
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+import orjson
+
+from agent.errors import AgentError, ErrorCode, gettext_noop
+
+# What is larger is parsed in a thread. 256 kB take a millisecond.
+LARGE = 256_000
+# A value may take a hundred times the three bytes that it is written with. The largest answers are
+# documents, which are one text, and have few.
+MOST_SEPARATORS = 4_000_000
+
+# An answer is one of these where it did not stream: some servers send a whole reply, and a proxy in
+# front of them a page.
+WHOLE = ("application/json", "text/html")
+
+
+def parse(data: bytes) -> Any:
+    """JSON as it is. Raises ValueError and RecursionError."""
+    if b'"content_block_delta"' in data[:200]:  # hundreds in an answer, with no number but an index
+        with suppress(orjson.JSONDecodeError):  # half of a surrogate pair is none
+            return orjson.loads(data)
+    if len(data) > LARGE and sum(map(data.count, (b",", b"[", b"{"))) > MOST_SEPARATORS:
+        raise ValueError("too many values")
+    return json.loads(data, parse_constant=_refuse)  # huge numbers stay whole
+
+
+def _refuse(constant: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(constant)
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    """Whether a server streams as it was asked to."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind not in WHOLE
+
+
+async def read_object(response: httpx2.Response) -> dict[str, Any]:
+    """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it.
+    Raises AgentError."""
+    data = await response.aread()
+    try:
+        value = await asyncio.to_thread(parse, data) if len(data) > LARGE else parse(data)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise not_the_api()
+    return value
+
+
+def not_the_api() -> AgentError:
+    return AgentError(
+        ErrorCode.SERVER_ERROR,
+        gettext_noop(
+            "The model's server sent an answer that is not in the form of the Messages API. An "
+            "administrator has to check its address: ANTHROPIC_BASE_URL, or the provider's."
+        ),
+    )
