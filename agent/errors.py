@@ -11,6 +11,9 @@ def gettext_noop(text: str) -> str:
 
 
 DAMAGED = gettext_noop("The server sent a damaged stream. Retry.")
+TOO_MUCH = gettext_noop(
+    "The answer was cut off: the server sent more than Everlong takes. What came is kept. Retry."
+)
 
 
 class ErrorCode(StrEnum):

@@ -9,7 +9,7 @@ import aiohttp
 import httpx2
 
 from agent.bounded import TooMuch
-from agent.errors import AgentError, ErrorCode, gettext_noop
+from agent.errors import TOO_MUCH, AgentError, ErrorCode, gettext_noop
 from agent.masking import mask
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
@@ -124,9 +124,6 @@ RATE_LIMITED = gettext_noop("The API's rate limit is reached. Try again later.")
 OVERLOADED = gettext_noop("The model is overloaded. Retry in a moment.")
 FAILED = gettext_noop("The model's server failed. Retry.")
 FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry.")
-TOO_MUCH = gettext_noop(
-    "The answer was cut off: the server sent more than Everlong takes. What came is kept. Retry."
-)
 MOVED = gettext_noop(
     "The model's server sends requests on to another address, where a key must not go by itself. "
     "An administrator has to correct its address: ANTHROPIC_BASE_URL, or the provider's. It names:"

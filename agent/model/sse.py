@@ -1,7 +1,7 @@
 """Server-sent events, from the bytes of a stream."""
 
-from agent.errors import DAMAGED, AgentError, ErrorCode
-from agent.model.api_errors import TOO_MUCH, stream_error
+from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode
+from agent.model.api_errors import stream_error
 from agent.model.event_rules import read_optional_text
 from agent.model.parsing import parse
 from agent.model.reply import Event

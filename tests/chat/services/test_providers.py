@@ -172,9 +172,10 @@ def test_a_providers_key_goes_to_its_own_address_whatever_the_environment_names(
         monkeypatch.setenv(name, elsewhere)
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer another")
     provider = make_provider("second", "" if empty else server.base_url, key=KEY)
+    endpoint = load_endpoint("second::model")
 
     async def find_address() -> str:
-        client = model_server.new_client(load_endpoint("second::model"))
+        client = model_server.new_client(endpoint)
         await client.close()
         return str(client._sdk.base_url).rstrip("/")
 
