@@ -12,9 +12,11 @@ from agent.errors import AgentError, ErrorCode, gettext_noop
 
 # What is larger is parsed in a thread. 256 kB take a millisecond.
 LARGE = 256_000
-# A value may take a hundred times the three bytes that it is written with. The largest answers are
-# documents, which are one text, and have few.
-MOST_SEPARATORS = 4_000_000
+# Of one answer: a value may take a hundred times the three bytes that it is written with, and to
+# make millions of lists takes seconds in which no other thread runs. The largest answers are
+# documents, which are one text each; pages of code and tables stay below this too.
+MOST_CONTAINERS = 200_000
+MOST_COMMAS = 2_000_000
 
 # An answer is one of these where it did not stream: some servers send a whole reply, and a proxy in
 # front of them a page.
@@ -23,12 +25,17 @@ WHOLE = ("application/json", "text/html")
 
 def parse(data: bytes) -> Any:
     """JSON as it is. Raises ValueError and RecursionError."""
-    if b'"content_block_delta"' in data[:200]:  # hundreds in an answer, with no number but an index
+    if len(data) > LARGE and _is_costly(data):
+        raise ValueError("too many values")
+    if b'"content_block_delta"' in data:  # hundreds in an answer, with no number but an index
         with suppress(orjson.JSONDecodeError):  # half of a surrogate pair is none
             return orjson.loads(data)
-    if len(data) > LARGE and sum(map(data.count, (b",", b"[", b"{"))) > MOST_SEPARATORS:
-        raise ValueError("too many values")
     return json.loads(data, parse_constant=_refuse)  # huge numbers stay whole
+
+
+def _is_costly(data: bytes) -> bool:
+    containers = data.count(b"[") + data.count(b"{")
+    return containers > MOST_CONTAINERS or data.count(b",") > MOST_COMMAS
 
 
 def _refuse(constant: str) -> None:

@@ -21,7 +21,7 @@ class Asked:
 
 
 def answer(
-    body: bytes = b"{}", *, status: str = "200 OK", kind: str = "application/json", more: str = ""
+    body: bytes = b"", *, status: str = "200 OK", kind: str = "application/json", more: str = ""
 ) -> bytes:
     head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n{more}\r\n"
     return head.encode() + body
