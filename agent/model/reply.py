@@ -27,6 +27,7 @@ Event = dict[str, Any]
 MOST_WRITTEN = 4_000_000
 MOST_BLOCKS = 20_000
 
+
 class Outcome(Enum):
     """What the turn does after a reply."""
 
