@@ -92,9 +92,8 @@ def _proxy_error(proxy: Proxy, status: int | None) -> AgentError:
     """The error of a proxy itself: it is not there, or answered with a status of its own."""
     code = ErrorCode.NOT_ALLOWED if status in (403, 407) else ErrorCode.SERVER_UNREACHABLE
     words = PROXY_REFUSES if code == ErrorCode.NOT_ALLOWED else PROXY_FAILS
-    return AgentError(
-        code, words, said=" ".join(filter(None, (proxy.variable, status and f"HTTP {status}")))
-    )
+    said = f"{proxy.variable} (HTTP {status})" if status else proxy.variable
+    return AgentError(code, words, said=said)
 
 
 def _name_proxy(proxy: Proxy | None) -> str:
