@@ -164,6 +164,7 @@ class Reply:
             self._write(index, read_optional_text(given, _WRITTEN[given["type"]]))
         if given["type"].endswith("tool_use"):
             self._calls.add(given["id"])
+            self._count(len(json.dumps(given.get("input"))))
         if given["type"] != "text":
             return ""
         before = self.blocks[-2] if index else None
@@ -173,11 +174,13 @@ class Reply:
 
     def _write(self, index: int, piece: str) -> None:
         """Add to an open block what was written; at the limit, the part that fits."""
-        room = MOST_WRITTEN - self._written
         if piece:
-            self._pieces[index].append(piece[:room])
-        self._written += len(piece)
-        if len(piece) > room:
+            self._pieces[index].append(piece[: MOST_WRITTEN - self._written])
+        self._count(len(piece))
+
+    def _count(self, characters: int) -> None:
+        self._written += characters
+        if self._written > MOST_WRITTEN:
             raise AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, retryable=True)
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:

@@ -174,6 +174,13 @@ def test_what_is_not_shown_has_the_same_limit(monkeypatch: pytest.MonkeyPatch, k
     assert raised.value.code == ErrorCode.STREAM_CUT
 
 
+def test_a_call_that_comes_at_once_has_the_same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply, "MOST_WRITTEN", 1_000)
+    block = {"type": "server_tool_use", "id": "t", "name": "n", "input": {"query": "x" * 999}}
+    with pytest.raises(AgentError, match="more than Everlong takes"):
+        fold_message({"content": [block]})
+
+
 def test_blocks_values_and_citations_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply, "MOST_BLOCKS", 20)
     monkeypatch.setattr(event_rules, "MOST_VALUES", 100)
