@@ -84,7 +84,9 @@ class Reply:
 
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
-        return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+        resumed = Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+        resumed._written = self._written
+        return resumed
 
     @property
     def calls(self) -> list[Block]:
