@@ -6,9 +6,11 @@ connection outlives a turn.
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -132,6 +134,7 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
                 timeout=None,
                 event_hooks={"response": [note]},
                 trust_env=False,
+                verify=_tls(),
                 proxy=proxy.url if proxy else None,
             )
             transport = streamable_http_client(server.url, http_client=http)
@@ -147,6 +150,12 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
             raise ToolError(_refusal(server, answered[-1])) from error
         reason = f"{_cause(error)}{_through(proxy)}"
         raise ToolError(f"{server.name} cannot be used: {reason}") from error
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """With the certificates of SSL_CERT_FILE, which a company's proxy may need."""
+    return httpx2.create_ssl_context()
 
 
 def _find_proxy(server: Endpoint) -> Proxy | None:

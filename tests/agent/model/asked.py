@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,9 @@ def list_nothing(head: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def asked(answers: Answers = list_nothing) -> AsyncIterator[Asked]:
+async def asked(
+    answers: Answers = list_nothing, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Asked]:
     """A server on this machine."""
     seen = Asked()
 
@@ -52,7 +55,7 @@ async def asked(answers: Answers = list_nothing) -> AsyncIterator[Asked]:
         finally:
             writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls) as listening:
         seen.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
         yield seen
 

@@ -1,18 +1,24 @@
 """A server gets its own key and nothing of the environment's; a proxy only what is meant for it."""
 
+import asyncio
 import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agent.context.assemble import assemble
 from agent.errors import AgentError, ErrorCode
+from agent.model import client as client_module
 from agent.model.client import Client
 from agent.model.reply import Reply
 from agent.proxies import Proxies
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, encode_event, stream_events
 from tests.agent.conversations import context, text, user
 from tests.agent.model.asked import Asked, answer, asked, connected
+from tests.support.proxies import certificate
 from tests.support.services import free_port
 
 REQUEST = assemble(context(user(1, "Hello")))
@@ -128,6 +134,45 @@ async def test_a_server_elsewhere_is_asked_through_the_proxy(variable: str) -> N
     for head in proxy.heads:
         assert b"\r\nproxy-authorization: basic c29tzwjvzhk6cgfzcw==\r\n" in head.lower()
         assert f"\r\nauthorization: bearer {KEY}\r\n".encode() in head.lower()
+
+
+async def test_a_server_with_https_is_reached_through_the_proxys_tunnel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made, key = certificate(tmp_path)
+    own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    own.load_cert_chain(made, key)
+    anyone = ssl.create_default_context()
+    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
+    monkeypatch.setattr(client_module, "_tls", lambda: anyone)
+    async with (
+        asked(serve, tls=own) as server,
+        tunnel(server.url) as proxy,
+        connected("https://llm.example", KEY, Proxies.read({"ALL_PROXY": proxy})) as client,
+    ):
+        await ask_all(client)
+    assert all(f"bearer {KEY}".encode() in head.lower() for head in server.heads)
+
+
+@asynccontextmanager
+async def tunnel(url: str) -> AsyncIterator[str]:
+    """A proxy that connects everybody to one server."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            writer.write(data)
+        writer.close()
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"CONNECT llm.example:443 ")
+        assert KEY.encode() not in head
+        there = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+
+    async with await asyncio.start_server(serve_one, "127.0.0.1", 0) as listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
 
 
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9", "nonsense://"])
