@@ -21,8 +21,11 @@ GZIP = ("gzip", "x-gzip", "deflate")
 
 
 class TooMuch(httpx2.TransportError):
-    """A server sent more than anything that it was asked for can have, or in a form that was not
-    asked for."""
+    """A server sent more than anything that it was asked for can have."""
+
+
+class Packed(httpx2.DecodingError):
+    """A server packed what it sent in a way that is not read here."""
 
 
 async def bound(response: httpx2.Response, most: int) -> None:
@@ -50,7 +53,7 @@ class _Bounded(httpx2.AsyncByteStream):
             async for piece in self._limited(self._most):
                 yield piece
             return
-        with suppress(TooMuch):  # its beginning says what it is about
+        with suppress(TooMuch, Packed):  # its beginning says what it is about
             async for piece in self._limited(MOST_OF_AN_ERROR):
                 yield piece
 
@@ -70,7 +73,7 @@ class _Bounded(httpx2.AsyncByteStream):
                 yield chunk
             return
         if len(self._codings) > 1 or self._codings[0] not in GZIP:
-            raise TooMuch(f"packed as {', '.join(self._codings)[:100]}")
+            raise Packed(f"Content-Encoding: {', '.join(self._codings)[:100]}")
         unpacker, come = zlib.decompressobj(zlib.MAX_WBITS | 32), 0
         async for chunk in self.inner:
             come += len(chunk)

@@ -77,7 +77,7 @@ def _read(variable: str, url: str) -> Proxy:
     url = url if "://" in url else f"http://{url}"
     try:
         parts = urlsplit(url)
-        valid = bool(parts.hostname) and _port(parts) > 0
+        valid = bool(parts.hostname) and _port(parts) > 0 and url.isprintable()
     except ValueError:
         valid = False
     scheme = url.partition("://")[0].lower()

@@ -33,9 +33,9 @@ def _masked(value: Any) -> Any:
         return {key: _masked(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_masked(each) for each in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return mask(str(value))
+    text = str(value)
+    masked = mask(text)
+    return value if masked == text else masked
 
 
 OURS: list[Processor] = [

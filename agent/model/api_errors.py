@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import httpx2
 
-from agent.bounded import TooMuch
-from agent.errors import TOO_MUCH, AgentError, ErrorCode, gettext_noop
+from agent.bounded import Packed, TooMuch
+from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode, gettext_noop
 from agent.masking import mask
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
@@ -64,6 +64,10 @@ def connection_error(error: Exception, proxy: Proxy | None = None) -> AgentError
     while cause is not None:
         if isinstance(cause, TooMuch):
             return AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, said=str(cause), retryable=True)
+        if isinstance(cause, Packed):
+            return AgentError(ErrorCode.SERVER_ERROR, PACKED, said=str(cause))
+        if isinstance(cause, httpx2.DecodingError):
+            return AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
         if proxy and isinstance(
             cause, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
         ):
@@ -126,6 +130,10 @@ FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry."
 MOVED = gettext_noop(
     "The model's server sends requests on to another address, where a key must not go by itself. "
     "An administrator has to correct its address: ANTHROPIC_BASE_URL, or the provider's. It names:"
+)
+PACKED = gettext_noop(
+    "The model's server compresses its answers in a way that Everlong did not ask for. An "
+    "administrator has to switch that off, in the server or in what stands before it. It said:"
 )
 PROXY_FAILS = gettext_noop(
     "The proxy before the model's server does not work. An administrator has to correct the "

@@ -1,4 +1,4 @@
-"""The Messages API through the `anthropic` SDK, imported only here and in `agent.model.api_errors`.
+"""The Messages API through the `anthropic` SDK, which `agent.model.sdk` sets up.
 
 The SDK is imported with the first client, not with this module: its 3,000 modules take a second of
 processor time, for which no start and no other command has to wait.
@@ -15,11 +15,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
-import aiohttp
 import httpx2
 
 from agent.attachments import Read, fill_in_files, list_file_ids_in
-from agent.bounded import PLAIN, bound
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.masking import remember
@@ -29,22 +27,10 @@ from agent.model.connections import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
 from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
 from agent.model.reply import Event, Reply, split_into_events
+from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
-from agent.proxies import NONE, Proxies, Proxy
+from agent.proxies import NONE, Proxies
 
-ANTHROPIC = "https://api.anthropic.com"
-CONNECT_SECONDS = 10.0
-# How long a connection without a request stays open: longer than most people think before they
-# answer, shorter than routers on the way keep it in mind. The library's 5 s would have nearly every
-# turn connect anew.
-IDLE_SECONDS = 120.0
-# The SDK's own number.
-MOST_CONNECTIONS = 1000
-# A reply of 128,000 tokens takes some 40 MB, where each comes in an event of 300 bytes; pages and
-# documents that the server's own tools fetch come on top.
-LARGEST_REPLY = 100_000_000
-# Counts and lists of models have some kB, the list of a large router 1 MB.
-LARGEST_ANSWER = 8_000_000
 # A count only replaces an estimate: not worth a long wait.
 COUNT_SECONDS = 10.0
 # Waits before the second and third try of a call that has produced nothing yet.
@@ -109,31 +95,10 @@ class Client:
         check: Check = lambda request: None,
         spent: Spent | None = None,
     ) -> None:
-        import anthropic
-
-        remember(api_key := api_key.strip())
-        url = (base_url or ANTHROPIC).strip()
+        api_key, url = api_key.strip(), (base_url or ANTHROPIC).strip()
+        remember(api_key)
         self._proxy = proxies.find(url)
-        http = anthropic.DefaultAioHttpClient(
-            verify=_tls(),
-            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS),
-            trust_env=False,
-            proxy=_for_aiohttp(self._proxy) if self._proxy and not self._proxy.fault else None,
-            follow_redirects=False,  # they would carry the key along
-            event_hooks={"response": [_bound]},
-        )
-        self._sdk = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=url,
-            webhook_key="",
-            max_retries=0,  # the SDK obeys any retry-after in silence
-            timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-            default_headers=PLAIN,
-            open_telemetry=False,
-            http_client=http,
-        )
-        # There is no parameter against ANTHROPIC_CUSTOM_HEADERS.
-        self._sdk._custom_headers = PLAIN
+        self._sdk, http = make_sdk(api_key, url, self._proxy, timeout, _tls())
         self._ahead = ConnectionsAhead(http, str(self._sdk.base_url))
         self._caching = caching
         self._retries = retries
@@ -147,8 +112,10 @@ class Client:
         await self._sdk.close()
 
     def connect_ahead(self) -> None:
-        """Begin to open a connection for a request that will follow, unless one is idle."""
-        self._ahead.open()
+        """Begin to open a connection for a request that will follow, unless one is idle, or goes
+        through a proxy."""
+        if self._proxy is None:
+            self._ahead.open()
 
     async def stream(
         self,
@@ -194,7 +161,7 @@ class Client:
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
         """Raises AgentError for whatever goes wrong within, and where nothing can be asked."""
-        _require_sendable(self._sdk.api_key or "", self._proxy)
+        require_sendable(self._sdk.api_key or "", self._proxy)
         async with translate_errors(self._proxy):
             yield
 
@@ -287,11 +254,6 @@ class Client:
             return read_list(await read_object(listed.http_response))
 
 
-async def _bound(response: httpx2.Response) -> None:
-    replies = response.request.url.path.endswith("/messages")
-    await bound(response, LARGEST_REPLY if replies else LARGEST_ANSWER)
-
-
 async def _decode(decoder: EventDecoder, chunk: bytes) -> list[Event]:
     """What a chunk completes; in a thread where that is a large event."""
     if decoder.waiting < LARGE or b"\n" not in chunk:
@@ -308,40 +270,6 @@ async def _read_whole(response: httpx2.Response) -> list[Event]:
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
         raise not_the_api()
     return split_into_events(body)
-
-
-def _for_aiohttp(proxy: Proxy) -> httpx2.Proxy:
-    """A proxy whose password goes as a header: the SDK's transport takes a form of it that aiohttp
-    warns of."""
-    named = httpx2.Proxy(proxy.url)
-    if named.auth is None:
-        return named
-    password = aiohttp.encode_basic_auth(*named.auth)
-    # aiohttp sends it as Proxy-Authorization, and to the proxy alone.
-    return httpx2.Proxy(named.url, headers={"Authorization": password})
-
-
-def _require_sendable(api_key: str, proxy: Proxy | None) -> None:
-    """AgentError where nothing can be asked: the transport would say that a connection was lost."""
-    if not (api_key.isascii() and api_key.isprintable()) or " " in api_key:
-        raise AgentError(
-            ErrorCode.BAD_KEY,
-            gettext_noop(
-                "The API key has a blank, a line end or another character in it that cannot be "
-                "sent. An administrator has to correct ANTHROPIC_API_KEY and restart the server, "
-                "or to enter the provider's key anew."
-            ),
-        )
-    if proxy and proxy.fault:
-        raise AgentError(
-            ErrorCode.SERVER_UNREACHABLE,
-            gettext_noop(
-                "The model's server would be asked through a proxy that cannot be used: only those "
-                "of http:// and https:// can. An administrator has to name another one, or the "
-                "server in NO_PROXY, and to restart the server."
-            ),
-            said=f"{proxy.fault}.",
-        )
 
 
 def require_end(reply: Reply) -> None:

@@ -180,7 +180,8 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic():
         mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
-        _store_texts(texts)
+        if texts:
+            _store_texts(texts)
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 

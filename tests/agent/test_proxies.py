@@ -68,7 +68,16 @@ def test_an_entry_that_means_nothing_covers_nothing(entry: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["socks5://u:secret@p:1080", "socks5h://p", "ftp://p", "http://p:port", "http://", "://"]
+    "url",
+    [
+        "socks5://u:secret@p:1080",
+        "socks5h://p",
+        "ftp://p",
+        "http://p:port",
+        "http://",
+        "http://a\nb",
+        "://",
+    ],
 )
 def test_a_proxy_that_cannot_be_used_says_so_and_names_its_variable(url: str) -> None:
     proxy = Proxies.read({"all_proxy": url}).find("https://a.example")

@@ -14,7 +14,7 @@ import pytest
 from agent import bounded
 from agent.context.assemble import assemble
 from agent.errors import AgentError, ErrorCode
-from agent.model import client, event_rules, parsing, reply, sse
+from agent.model import event_rules, parsing, reply, sdk, sse
 from agent.model.client import Client
 from agent.model.reply import Reply, fold_message, split_into_events
 from agent.model.sse import EventDecoder
@@ -24,6 +24,7 @@ from tests.agent.model.asked import answer, asked, connected
 REQUEST = assemble(context(user(1, "Hello")))
 MILLION = 1_000_000
 STREAM = "text/event-stream"
+GZIP = "content-encoding: gzip\r\n"
 # As in tests/test_growth.py: seconds that are never too much, and times what proportion allows.
 FLOOR, GENEROUS = 0.05, 3
 
@@ -132,7 +133,7 @@ async def test_comments_and_pings_never_fill_a_line(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LARGEST_REPLY", 20_000)
+    monkeypatch.setattr(sdk, "LARGEST_REPLY", 20_000)
 
     def endless() -> Iterator[bytes]:
         yield BEGUN
@@ -236,9 +237,9 @@ async def test_a_small_answer_that_unpacks_to_a_large_one_takes_no_memory(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     for name in ("LARGEST_REPLY", "LARGEST_ANSWER"):
-        monkeypatch.setattr(client, name, 2 * MILLION)
+        monkeypatch.setattr(sdk, name, 2 * MILLION)
     packed = bomb(BEGUN if kind == STREAM else b'{"content": [', 200 * MILLION)
-    made = answer(packed, kind=kind, more="content-encoding: gzip\r\n")
+    made = answer(packed, kind=kind, more=GZIP)
     async with asked(lambda head: made) as server, connected(server.url) as asking:
         tracemalloc.start()
         try:
@@ -259,7 +260,7 @@ async def test_a_small_answer_that_unpacks_to_a_large_one_takes_no_memory(
 async def test_of_a_large_error_the_beginning_is_read() -> None:
     told = b'{"type": "error", "error": {"type": "x", "message": "No scope. '
     for more, body in [
-        ("content-encoding: gzip\r\n", bomb(told, 90 * MILLION)),
+        (GZIP, bomb(told, 90 * MILLION)),
         ("", told * 9_000),
     ]:
         made = answer(body, status="403 Forbidden", more=more)
@@ -286,15 +287,24 @@ async def test_what_is_packed_in_another_way_is_refused_in_words(coding: str) ->
     async with asked(lambda head: made) as server, connected(server.url) as asking:
         _, error = await read(asking)
     assert error is not None
+    assert error.code == ErrorCode.SERVER_ERROR
     assert coding in error.said
 
 
+async def test_gzip_that_is_damaged_is_a_damaged_stream() -> None:
+    made = answer(gzip.compress(BEGUN)[:30] + b"x" * 99, kind=STREAM, more=GZIP)
+    async with asked(lambda head: made) as server, connected(server.url) as asking:
+        _, error = await read(asking)
+    assert error is not None
+    assert error.code == ErrorCode.STREAM_CUT
+
+
 async def test_gzip_that_holds_nothing_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LARGEST_REPLY", 100_000)
+    monkeypatch.setattr(sdk, "LARGEST_REPLY", 100_000)
     head = bomb(BEGUN, 0)[:10]
 
     def endless() -> Iterator[bytes]:
-        yield answer(kind=STREAM, more="content-encoding: gzip\r\n") + head
+        yield answer(kind=STREAM, more=GZIP) + head
         while True:
             yield b"\x00\x00\x00\xff\xff" * 1_000
 
@@ -306,6 +316,6 @@ async def test_gzip_that_holds_nothing_comes_to_an_end(monkeypatch: pytest.Monke
 
 def test_the_limits_leave_room_for_what_models_write() -> None:
     """128,000 tokens, each in an event of its own, beside a request's worth of documents."""
-    assert 128_000 * 300 + 32 * MILLION < client.LARGEST_REPLY
-    assert bounded.PIECE < sse.LARGEST_EVENT < client.LARGEST_REPLY
+    assert 128_000 * 300 + 32 * MILLION < sdk.LARGEST_REPLY
+    assert bounded.PIECE < sse.LARGEST_EVENT < sdk.LARGEST_REPLY
     assert reply.MOST_WRITTEN > 128_000 * 8
