@@ -47,8 +47,7 @@ async def translate_errors(proxy: Proxy | None = None) -> AsyncIterator[None]:
     except (anthropic.APITimeoutError, httpx2.TimeoutException, TimeoutError) as error:
         raise AgentError(
             ErrorCode.TIMEOUT,
-            gettext_noop("The model's server did not answer in time. Retry."),
-            said=_name_proxy(proxy),
+            _name_proxy(gettext_noop("The model's server did not answer in time. Retry."), proxy),
             retryable=True,
         ) from error
     except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
@@ -63,7 +62,7 @@ def connection_error(error: Exception, proxy: Proxy | None = None) -> AgentError
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, TooMuch):
-            return AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, said=str(cause), retryable=True)
+            return AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, retryable=True)
         if isinstance(cause, Packed):
             return AgentError(ErrorCode.SERVER_ERROR, PACKED, said=str(cause))
         if isinstance(cause, httpx2.DecodingError):
@@ -75,33 +74,23 @@ def connection_error(error: Exception, proxy: Proxy | None = None) -> AgentError
             return _proxy_error(proxy, status)
         if isinstance(cause, (aiohttp.ClientConnectorError, httpx2.UnsupportedProtocol)):
             return AgentError(
-                ErrorCode.SERVER_UNREACHABLE,
-                gettext_noop(
-                    "The model's server cannot be reached. Check the network and its address "
-                    "(ANTHROPIC_BASE_URL, or the provider's), then retry."
-                ),
-                said=_name_proxy(proxy),
-                retryable=True,
+                ErrorCode.SERVER_UNREACHABLE, _name_proxy(UNREACHABLE, proxy), retryable=True
             )
         cause = cause.__cause__
-    return AgentError(
-        ErrorCode.CONNECTION_LOST,
-        gettext_noop("The connection to the model's server was lost. Retry."),
-        said=_name_proxy(proxy),
-        retryable=True,
-    )
+    return AgentError(ErrorCode.CONNECTION_LOST, _name_proxy(LOST, proxy), retryable=True)
 
 
 def _proxy_error(proxy: Proxy, status: int | None) -> AgentError:
     """The error of a proxy itself: it is not there, or answered with a status of its own."""
-    code = ErrorCode.NOT_ALLOWED if status in (403, 407) else ErrorCode.SERVER_UNREACHABLE
-    words = PROXY_REFUSES if code == ErrorCode.NOT_ALLOWED else PROXY_FAILS
-    said = f"{proxy.variable} (HTTP {status})" if status else proxy.variable
-    return AgentError(code, words, said=said)
+    if status in (403, 407):
+        return AgentError(ErrorCode.NOT_ALLOWED, _name_proxy(PROXY_REFUSES, proxy))
+    return AgentError(ErrorCode.SERVER_UNREACHABLE, _name_proxy(PROXY_FAILS, proxy), retryable=True)
 
 
-def _name_proxy(proxy: Proxy | None) -> str:
-    return f"(Asked through the proxy that {proxy.variable} names.)" if proxy else ""
+def _name_proxy(words: str, proxy: Proxy | None) -> str:
+    """Words with the variable of the proxy that a server was asked through. There is no translation
+    of these: they are for whoever has set it."""
+    return f"{words} It is asked through the proxy that {proxy.variable} names." if proxy else words
 
 
 # By status; some bodies have no error type.
@@ -127,21 +116,26 @@ RATE_LIMITED = gettext_noop("The API's rate limit is reached. Try again later.")
 OVERLOADED = gettext_noop("The model is overloaded. Retry in a moment.")
 FAILED = gettext_noop("The model's server failed. Retry.")
 FAILED_MIDWAY = gettext_noop("The model's server failed while answering. Retry.")
+UNREACHABLE = gettext_noop(
+    "The model's server cannot be reached. Check the network and its address (ANTHROPIC_BASE_URL, "
+    "or the provider's), then retry."
+)
+LOST = gettext_noop("The connection to the model's server was lost. Retry.")
 MOVED = gettext_noop(
     "The model's server sends requests on to another address, where a key must not go by itself. "
-    "An administrator has to correct its address: ANTHROPIC_BASE_URL, or the provider's. It names:"
+    "An administrator has to correct its address: ANTHROPIC_BASE_URL, or the provider's."
 )
 PACKED = gettext_noop(
     "The model's server compresses its answers in a way that Everlong did not ask for. An "
-    "administrator has to switch that off, in the server or in what stands before it. It said:"
+    "administrator has to switch that off, in the server or in what stands before it."
 )
 PROXY_FAILS = gettext_noop(
-    "The proxy before the model's server does not work. An administrator has to correct the "
-    "variable that names it, or to name the server in NO_PROXY, and restart the server. It is:"
+    "The proxy before the model's server does not work. An administrator has to correct its "
+    "address, or to name the server in NO_PROXY, and to restart Everlong."
 )
 PROXY_REFUSES = gettext_noop(
     "The proxy before the model's server does not let the request through. An administrator has to "
-    "allow it there, correct the variable that names it, or name the server in NO_PROXY. It is:"
+    "allow it there, or to name the server in NO_PROXY and restart Everlong."
 )
 
 
@@ -163,18 +157,19 @@ def status_error(error: "anthropic.APIStatusError", proxy: Proxy | None = None) 
         said = ""  # it is about the key and says no more
     if "credit balance" in said:
         status = 402
-    if proxy and not told:  # it may be the proxy that speaks
-        said = _name_proxy(proxy)
+    if told:
+        proxy = None  # an error in the form of the API: the proxy does not speak so
     if status in REFUSALS:
-        return AgentError(*REFUSALS[status], said=said)
+        code, words = REFUSALS[status]
+        return AgentError(code, _name_proxy(words, proxy), said=said)
     if status == 429:
         return AgentError(ErrorCode.RATE_LIMITED, RATE_LIMITED, retryable=True, retry_after=wait)
     if status == 529:
         return AgentError(ErrorCode.OVERLOADED, OVERLOADED, retryable=True, retry_after=wait)
     if status >= 500 or status == 408:
-        shown = f"{status} {said}".rstrip()
+        shown, words = f"{status} {said}".rstrip(), _name_proxy(FAILED, proxy)
         return AgentError(
-            ErrorCode.SERVER_ERROR, FAILED, said=shown, retryable=True, retry_after=wait
+            ErrorCode.SERVER_ERROR, words, said=shown, retryable=True, retry_after=wait
         )
     return AgentError(ErrorCode.BAD_REQUEST, REFUSED, said=said)
 

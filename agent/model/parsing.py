@@ -23,7 +23,7 @@ MOST_COMMAS = 2_000_000
 WHOLE = ("application/json", "text/html")
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes | bytearray) -> Any:
     """JSON as it is. Raises ValueError and RecursionError."""
     if len(data) > LARGE and _is_costly(data):
         raise ValueError("too many values")
@@ -33,7 +33,7 @@ def parse(data: bytes) -> Any:
     return json.loads(data, parse_constant=_refuse)  # huge numbers stay whole
 
 
-def _is_costly(data: bytes) -> bool:
+def _is_costly(data: bytes | bytearray) -> bool:
     containers = data.count(b"[") + data.count(b"{")
     return containers > MOST_CONTAINERS or data.count(b",") > MOST_COMMAS
 
@@ -52,7 +52,9 @@ def is_stream(response: httpx2.Response) -> bool:
 async def read_object(response: httpx2.Response) -> dict[str, Any]:
     """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it.
     Raises AgentError."""
-    data = await response.aread()
+    data = bytearray()  # not `aread`: the memory of its many pieces would not be given back
+    async for piece in response.aiter_bytes():
+        data += piece
     try:
         value = await asyncio.to_thread(parse, data) if len(data) > LARGE else parse(data)
     except (ValueError, RecursionError):

@@ -30,6 +30,10 @@ MOST_CONNECTIONS = 1000
 LARGEST_REPLY = 100_000_000
 # Counts and lists of models have some kB, the list of a large router 1 MB.
 LARGEST_ANSWER = 8_000_000
+PROXY_WANTED = gettext_noop(
+    "The model's server cannot be asked through it: that takes a proxy of http:// or https://. An "
+    "administrator has to name one, or the server in NO_PROXY, and to restart Everlong."
+)
 
 
 def make_sdk(
@@ -88,12 +92,4 @@ def require_sendable(api_key: str, proxy: Proxy | None) -> None:
             ),
         )
     if proxy and proxy.fault:
-        raise AgentError(
-            ErrorCode.SERVER_UNREACHABLE,
-            gettext_noop(
-                "The model's server would be asked through a proxy that cannot be used: only those "
-                "of http:// and https:// can. An administrator has to name another one, or the "
-                "server in NO_PROXY, and to restart the server."
-            ),
-            said=f"{proxy.fault}.",
-        )
+        raise AgentError(ErrorCode.SERVER_UNREACHABLE, f"{proxy.fault}. {PROXY_WANTED}")

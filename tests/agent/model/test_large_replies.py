@@ -142,7 +142,6 @@ async def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch
 
     came, error = await read_from(endless())
     assert_cut(came, error)
-    assert "20,000 bytes" in str(error)
 
 
 @pytest.mark.parametrize("size", [7, 5_000])
