@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from agent.masking import mask
+
 
 def gettext_noop(text: str) -> str:
     """Marks a text for translators. Whoever shows it looks the translation up."""
@@ -9,6 +11,9 @@ def gettext_noop(text: str) -> str:
 
 
 DAMAGED = gettext_noop("The server sent a damaged stream. Retry.")
+TOO_MUCH = gettext_noop(
+    "The answer was cut off: the server sent more than Everlong takes. What came is kept. Retry."
+)
 
 
 class ErrorCode(StrEnum):
@@ -42,7 +47,7 @@ class AgentError(Exception):
     """A model call that failed, in words for the person who waits for it.
 
     `code` is stable, `message` names the cause and the next step and is marked with
-    `gettext_noop`, `said` is what the server said about it in its own words,
+    `gettext_noop`, `said` is what the server said about it in its own words, without secrets,
     `retryable` says whether the same request may succeed later, `retry_after` in how many seconds
     where the server said so, `share_taken` how much of a prompt that was too long its server would
     take (0 to 1), where it told.
@@ -58,6 +63,7 @@ class AgentError(Exception):
         retry_after: float | None = None,
         share_taken: float | None = None,
     ) -> None:
+        said = mask(said)
         super().__init__(f"{message} {said}".rstrip())
         self.code = code
         self.message = message
@@ -78,4 +84,7 @@ class AgentError(Exception):
 
 
 class ToolError(Exception):
-    """A tool call that failed; the message is written for the model."""
+    """A tool call that failed; the message is written for the model, without secrets."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(mask(message))

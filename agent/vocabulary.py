@@ -6,16 +6,19 @@ timeout and under a lock. On a closed network it comes out of a package of the c
 
 import argparse
 import hashlib
+import http.client
 import os
 import subprocess
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
 
 import tiktoken
+
+from agent.masking import mask
+from agent.proxies import Proxies
 
 ENCODING = "cl100k_base"
 # Address and hash as in tiktoken_ext/openai_public.py of tiktoken 0.14.
@@ -65,7 +68,7 @@ def install(directory: Path) -> str:
             if hashlib.sha256(content).hexdigest() != SHA256:
                 raise VocabularyUnavailable("not the expected file")
         except VocabularyUnavailable as error:
-            reasons.append(f"{origin}: {error}")
+            reasons.append(f"{origin}: {mask(str(error))}")
             continue
         write_vocabulary(directory, content)
         return f"The vocabulary is now in {directory} (from: {origin})."
@@ -81,8 +84,16 @@ def download() -> bytes:
         with urllib.request.urlopen(URL, timeout=DOWNLOAD_TIMEOUT) as response:
             content: bytes = response.read()
             return content
-    except (urllib.error.URLError, OSError) as error:
-        raise VocabularyUnavailable(str(getattr(error, "reason", error))) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:  # also a proxy's address
+        raise VocabularyUnavailable(f"{getattr(error, 'reason', error)}{_name_proxy()}") from error
+
+
+def _name_proxy() -> str:
+    """The variable of the proxy that a download went through, for whoever reads that it failed."""
+    proxy = Proxies.read(os.environ).find(URL)
+    if proxy is None or proxy.variable.lower() == "all_proxy":  # which Python does not read
+        return ""
+    return f" (through the proxy that {proxy.variable} names)"
 
 
 def extract_from_package() -> bytes:

@@ -1,7 +1,11 @@
 """What happens to a log line before it is written, whoever wrote it."""
 
+from typing import Any
+
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from agent.masking import mask
 
 # Of each line, ours and those of Django, Celery, daphne and asyncio.
 SHARED: list[Processor] = [
@@ -19,11 +23,27 @@ def drop_trace_of_refusal(logger: WrappedLogger, name: str, event: EventDict) ->
     return event
 
 
+def mask_secrets(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """A library's error, and so a traceback, may hold what a server repeated."""
+    return {key: value if key.startswith("_") else _masked(value) for key, value in event.items()}
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_masked(each) for each in value]
+    text = str(value)
+    masked = mask(text)
+    return value if masked == text else masked
+
+
 OURS: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     *SHARED,
     structlog.processors.StackInfoRenderer(),
     structlog.processors.format_exc_info,
+    mask_secrets,
     structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
 ]
 FOREIGN: list[Processor] = [
@@ -31,6 +51,7 @@ FOREIGN: list[Processor] = [
     drop_trace_of_refusal,
     structlog.processors.StackInfoRenderer(),
     structlog.processors.format_exc_info,
+    mask_secrets,
 ]
 
 

@@ -15,8 +15,10 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
 
+from agent.proxies import Proxies
 from config import logs
 from config.compaction_policy import site_policy
+from config.secrets import read_secret, strip_secrets
 
 # The checkout. In a wheel, the directory in which a process is started takes its place, and
 # templates and static files lie beside this file.
@@ -50,11 +52,12 @@ def load_or_create_secret_key() -> str:
     return path.read_text()
 
 
-SECRET_KEY = load_or_create_secret_key()
-# Still accepted after a change, for sessions and for keys that were stored before it.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+# The others are still accepted, for sessions and for keys that were stored before a change.
+SECRET_KEY, *SECRET_KEY_FALLBACKS = strip_secrets(
+    [load_or_create_secret_key(), *env.list("SECRET_KEY_FALLBACKS", [])]
+)
 # The first one encrypts the keys that administrators enter, all decrypt; none: SECRET_KEY does.
-ENCRYPTION_KEYS: list[str] = env.list("ENCRYPTION_KEYS", [])
+ENCRYPTION_KEYS = strip_secrets(env.list("ENCRYPTION_KEYS", []))
 if any(len(each) < 32 for each in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("Set ENCRYPTION_KEYS to random texts of at least 32 characters.")
 # The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".
@@ -200,8 +203,9 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 # --- Model ----------------------------------------------------------------------------------------
 
-ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", "")
-ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", "")
+ANTHROPIC_API_KEY = read_secret(env, "ANTHROPIC_API_KEY")
+ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", "").strip()
+PROXIES = Proxies.read(os.environ)  # HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY
 DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL)
 if DEMO and SCALED:
     raise ImproperlyConfigured(
@@ -213,8 +217,8 @@ DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at 
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
-SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "")  # its server, if it has one of its own
-SUMMARY_API_KEY = env.str("SUMMARY_API_KEY", "")
+SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "").strip()  # its server, if it has one of its own
+SUMMARY_API_KEY = read_secret(env, "SUMMARY_API_KEY")
 if SUMMARY_BASE_URL and not SUMMARY_MODEL:
     raise ImproperlyConfigured(
         "Set SUMMARY_MODEL too: SUMMARY_BASE_URL is the server of that model."
@@ -237,7 +241,7 @@ MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn does not wait lo
 MCP_ASK_SECONDS = env.float("MCP_ASK_SECONDS", 600.0)  # how long a call waits for the user
 MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
 # The administrator names one of these for a server; no other variable can be sent anywhere.
-MCP_SECRETS = {k: v for k, v in os.environ.items() if k.startswith("MCP_SECRET_")}
+MCP_SECRETS = {k: read_secret(env, k) for k in os.environ if k.startswith("MCP_SECRET_")}
 
 # --- Compaction -----------------------------------------------------------------------------------
 
@@ -317,7 +321,7 @@ LARGE_BODIES = env.int("LARGE_BODIES", 4)  # bodies above 100 kB that are in mem
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 
-METRICS_TOKEN = env.str("METRICS_TOKEN", "")  # lets /metrics be read without an account
+METRICS_TOKEN = read_secret(env, "METRICS_TOKEN")  # lets /metrics be read without an account
 LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(

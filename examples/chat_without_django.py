@@ -31,6 +31,7 @@ from agent.engine import (
 from agent.messages import Block, Message, Role
 from agent.model.client import Client, require_end
 from agent.model.reply import Reply
+from agent.proxies import Proxies
 from agent.tokens import Factor, Limits, Model, TokenCounter
 
 
@@ -100,7 +101,11 @@ class Chat:
 
 
 async def main() -> None:
-    client = Client(api_key=os.environ["ANTHROPIC_API_KEY"])
+    client = Client(
+        api_key=os.environ["ANTHROPIC_API_KEY"],
+        base_url=os.environ.get("ANTHROPIC_BASE_URL"),
+        proxies=Proxies.read(os.environ),
+    )
     models = {model.name: model for model in await client.models()}
     model = models[sys.argv[1]] if sys.argv[1:] else next(iter(models.values()))
     window = model.context_window or 128_000

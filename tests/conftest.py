@@ -114,6 +114,10 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
         config.stash[servers] = (postgres, redis)
         environment |= {"DATABASE_URL": postgres.url, "REDIS_URL": redis.url}
+    # Whatever proxy the shell names: the tests' own helpers read these variables too.
+    for name in ("no_proxy", "NO_PROXY"):
+        loopback = "127.0.0.1,localhost,::1"
+        environment[name] = ",".join(filter(None, (os.environ.get(name), loopback)))
     os.environ.update(environment)
     # Not in pyproject.toml: named there, the settings would load before any conftest.
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"

@@ -21,6 +21,7 @@ from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
+from agent.masking import mask
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
 from agent.search import excerpts, lexical, values
@@ -148,6 +149,7 @@ def summarised(text: str) -> None:
 def stored(text: str) -> None:
     """What is done with a text where it is stored, sent or found, beside the search index."""
     sanitise_text(text)
+    mask(text)
     plain_text([{"type": "text", "text": part} for part in text.split("\n\n")])
     serialise(message(text))
     _head_and_tail(text, 5_000, 1, 0)

@@ -1,4 +1,4 @@
-"""The Messages API through the `anthropic` SDK, imported only here and in `agent.model.api_errors`.
+"""The Messages API through the `anthropic` SDK, which `agent.model.sdk` sets up.
 
 The SDK is imported with the first client, not with this module: its 3,000 modules take a second of
 processor time, for which no start and no other command has to wait.
@@ -9,8 +9,8 @@ the SDK's own event objects take, and whatever has arrived is handed over in one
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
@@ -20,20 +20,17 @@ import httpx2
 from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
+from agent.masking import remember
 from agent.messages import Usage
 from agent.model.api_errors import stream_error, translate_errors
 from agent.model.connections import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
+from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
 from agent.model.reply import Event, Reply, split_into_events
+from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
+from agent.proxies import NONE, Proxies
 
-CONNECT_SECONDS = 10.0
-# How long a connection without a request stays open: longer than most people think before they
-# answer, shorter than routers on the way keep it in mind. The library's 5 s would have nearly every
-# turn connect anew.
-IDLE_SECONDS = 120.0
-# The SDK's own number.
-MOST_CONNECTIONS = 1000
 # A count only replaces an estimate: not worth a long wait.
 COUNT_SECONDS = 10.0
 # Waits before the second and third try of a call that has produced nothing yet.
@@ -76,6 +73,9 @@ class Client:
     """Model calls of one event loop; close it in that loop. `read` gives the bytes of the files
     that a request refers to.
 
+    The server gets what is said here, and nothing of what the environment holds for the SDK:
+    without a `base_url` Anthropic's API is asked, and through a proxy only if `proxies` names one.
+
     `retries` is how often a call is repeated when it failed with a temporary error before its first
     byte of text: 0 to 2. Of the calls for a whole reply, `check` sees each before it goes out and
     may raise AgentError, and `spent` gets what each cost as far as the server told, whatever
@@ -87,6 +87,7 @@ class Client:
         *,
         api_key: str,
         base_url: str | None = None,
+        proxies: Proxies = NONE,
         timeout: float = 120.0,
         caching: bool = True,
         retries: int = 2,
@@ -94,19 +95,10 @@ class Client:
         check: Check = lambda request: None,
         spent: Spent | None = None,
     ) -> None:
-        import anthropic
-
-        http = anthropic.DefaultAioHttpClient(
-            verify=_tls(),
-            limits=httpx2.Limits(max_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_SECONDS),
-        )
-        self._sdk = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=base_url,
-            max_retries=0,  # the SDK obeys any retry-after in silence
-            timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-            http_client=http,
-        )
+        api_key, url = api_key.strip(), (base_url or ANTHROPIC).strip()
+        remember(api_key)
+        self._proxy = proxies.find(url)
+        self._sdk, http = make_sdk(api_key, url, self._proxy, timeout, _tls())
         self._ahead = ConnectionsAhead(http, str(self._sdk.base_url))
         self._caching = caching
         self._retries = retries
@@ -120,8 +112,10 @@ class Client:
         await self._sdk.close()
 
     def connect_ahead(self) -> None:
-        """Begin to open a connection for a request that will follow, unless one is idle."""
-        self._ahead.open()
+        """Begin to open a connection for a request that will follow, unless one is idle, or goes
+        through a proxy."""
+        if self._proxy is None:
+            self._ahead.open()
 
     async def stream(
         self,
@@ -136,13 +130,13 @@ class Client:
         while True:
             started = False
             try:
-                async with translate_errors(), aclosing(await self._post(data)) as response:
-                    if not _streams(response):
-                        yield await _whole(response)
+                async with self._explained(), aclosing(await self._post(data)) as response:
+                    if not is_stream(response):
+                        yield await _read_whole(response)
                         return
                     decoder = EventDecoder()
                     async for chunk in response.aiter_bytes():
-                        if events := decoder.feed(chunk):
+                        if events := await _decode(decoder, chunk):
                             started = started or any(
                                 e["type"] == "content_block_start" for e in events
                             )
@@ -163,6 +157,13 @@ class Client:
                 on_retry(error)
             await asyncio.sleep(wait)
             attempt += 1
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        """Raises AgentError for whatever goes wrong within, and where nothing can be asked."""
+        require_sendable(self._sdk.api_key or "", self._proxy)
+        async with translate_errors(self._proxy):
+            yield
 
     async def _data(self, request: Request) -> bytes:
         """The bytes to send, files and all. Encoded in a thread, where they are not yet: it would
@@ -227,11 +228,11 @@ class Client:
             body = fill_in_files(body, await self._read(ids))
         del body["max_tokens"]
         try:
-            async with translate_errors():
+            async with self._explained():
                 counted = await self._sdk.messages.with_raw_response.count_tokens(
                     **body, timeout=COUNT_SECONDS
                 )
-                tokens = _object(counted.http_response).get("input_tokens")
+                tokens = (await read_object(counted.http_response)).get("input_tokens")
         except AgentError as error:
             if error.code == ErrorCode.UNKNOWN_MODEL:
                 self._uncounted.add(request.model)
@@ -248,50 +249,27 @@ class Client:
 
     async def models(self) -> list[ModelInfo]:
         """The server's models, AgentError where it has no list. OpenAI's form has only ids."""
-        async with translate_errors():
+        async with self._explained():
             listed = await self._sdk.models.with_raw_response.list(limit=100)
-            page = _object(listed.http_response)
-        return read_list(page)
+            return read_list(await read_object(listed.http_response))
 
 
-def _streams(response: httpx2.Response) -> bool:
-    """Whether a server streams as it was asked to: some answer with a whole reply and its content
-    type, and a proxy in front of them with a page."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind not in ("application/json", "text/html")
+async def _decode(decoder: EventDecoder, chunk: bytes) -> list[Event]:
+    """What a chunk completes; in a thread where that is a large event."""
+    if decoder.waiting < LARGE or b"\n" not in chunk:
+        return decoder.feed(chunk)
+    return await asyncio.to_thread(decoder.feed, chunk)
 
 
-async def _whole(response: httpx2.Response) -> list[Event]:
+async def _read_whole(response: httpx2.Response) -> list[Event]:
     """The events of a reply that came at once. Raises AgentError for anything else."""
-    await response.aread()
-    body = _object(response)
+    body = await read_object(response)
     if "error" in body:
         raise stream_error(body)
     content = body.get("content")
     if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
-        raise _not_the_api()
+        raise not_the_api()
     return split_into_events(body)
-
-
-def _object(response: httpx2.Response) -> dict[str, Any]:
-    """The JSON object of a plain answer: the SDK's own parser takes anything, and trips over it."""
-    try:
-        value = response.json()
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise _not_the_api()
-    return value
-
-
-def _not_the_api() -> AgentError:
-    return AgentError(
-        ErrorCode.SERVER_ERROR,
-        gettext_noop(
-            "The model's server sent an answer that is not in the form of the Messages API. An "
-            "administrator has to check its address: ANTHROPIC_BASE_URL, or the provider's."
-        ),
-    )
 
 
 def require_end(reply: Reply) -> None:

@@ -44,8 +44,6 @@ class ConnectionsAhead:
 
     async def _open(self) -> None:
         transport = _find_transport(self._http, self._url)
-        if transport.proxy:
-            return
         # The request meets the same failure, tries again, and names the cause.
         with suppress(aiohttp.ClientError, OSError, TimeoutError):
             async with asyncio.timeout(AHEAD_SECONDS):
@@ -71,7 +69,7 @@ async def leave_unread(response: httpx2.Response, seconds: float) -> None:
 
 
 def _find_transport(http: httpx2.AsyncClient, url: str) -> Any:
-    """The SDK's aiohttp transport for a URL, with its `client` and its `proxy`."""
+    """The SDK's aiohttp transport for a URL, with its `client`."""
     transport: Any = http._transport_for_url(httpx2.URL(url))
     if not isinstance(transport.client, aiohttp.ClientSession):
         transport.client = transport.get_client()  # as its first request would
@@ -81,5 +79,6 @@ def _find_transport(http: httpx2.AsyncClient, url: str) -> Any:
 def _find_socket(response: httpx2.Response) -> asyncio.Transport | None:
     """The transport of a response that comes in; None once all of it is there."""
     stream: Any = response.stream
-    connection: aiohttp.connector.Connection | None = stream._stream._aiohttp_response.connection
+    came: aiohttp.ClientResponse = stream.inner._stream._aiohttp_response
+    connection = came.connection
     return connection.transport if connection else None

@@ -2,13 +2,17 @@
 it: nothing that would break later gets into a reply. All raise ValueError."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from typing import Any
 
 from agent.messages import Block
 
 DEEPEST = 100  # levels of a JSON value: `sound` and Python's own encoder walk it recursively
 LONGEST_STOP_REASON = 40  # characters
+# Of one event or block: twenty search results or a document have some hundreds. Each is looked at
+# several times, on the event loop.
+MOST_VALUES = 50_000
+MOST_CITATIONS = 1_000  # of one block, which may cite a text in several places
 
 # Fields of blocks that are text wherever they occur, or null.
 _TEXTS = {
@@ -67,9 +71,9 @@ def require_storable(value: Any) -> Any:
     return value
 
 
-def check_block(block: Any, before: Sequence[Block]) -> Block:
+def check_block(block: Any, calls: Container[str]) -> Block:
     """A content block without its null fields, as a stream begins it or a whole reply brings it,
-    after the blocks `before`."""
+    after the calls with these ids."""
     if not isinstance(block, dict):
         raise ValueError("a block is not an object")
     kind = require_text(block, "type")
@@ -79,7 +83,7 @@ def check_block(block: Any, before: Sequence[Block]) -> Block:
         read_optional_object(block, "input")
         if not require_text(block, "id") or not require_text(block, "name"):
             raise ValueError("a call has no id or no name")
-        if any(b.get("id") == block["id"] for b in before if b["type"].endswith("tool_use")):
+        if block["id"] in calls:
             raise ValueError("two calls have one id")
     if kind.endswith("tool_result"):
         require_text(block, "tool_use_id")
@@ -100,6 +104,8 @@ def _check_citations(citations: Any) -> None:
         return
     if not isinstance(citations, list) or not all(isinstance(each, dict) for each in citations):
         raise ValueError("citations are not a list of objects")
+    if len(citations) > MOST_CITATIONS:
+        raise ValueError("too many citations")
     _check_texts(citations)
 
 
@@ -120,10 +126,13 @@ def _check_texts(value: Any) -> None:
 
 def _within(value: Any) -> Iterator[Any]:
     """Every value within a JSON value, and itself. Raises for one that could not be stored."""
-    level = [value]
+    level, seen = [value], 0
     for _ in range(DEEPEST):
         if not level:
             return
+        seen += len(level)
+        if seen > MOST_VALUES:
+            raise ValueError("too many values")
         yield from level
         below: list[Any] = []
         for each in level:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from agent.errors import DAMAGED, AgentError, ErrorCode, gettext_noop
+from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode, gettext_noop
 from agent.messages import Block, Usage, continues_text, sanitise
 from agent.model.event_rules import (
+    MOST_CITATIONS,
     check_block,
     check_citation,
     read_optional_object,
@@ -20,6 +21,11 @@ from agent.model.event_rules import (
 )
 
 Event = dict[str, Any]
+
+# Characters that a model writes in one reply. 128,000 tokens have half a million, in the languages
+# with the longest tokens a million. All of it is stored each second, shown and searched.
+MOST_WRITTEN = 4_000_000
+MOST_BLOCKS = 20_000
 
 
 class Outcome(Enum):
@@ -51,6 +57,8 @@ _WITHIN = {
     "citations_delta": "text",
     "compaction_delta": "compaction",
 }
+# The fields that deltas add to, by the type of their block.
+_WRITTEN = {"text": "text", "thinking": "thinking", "compaction": "content"}
 
 
 @dataclass
@@ -70,10 +78,15 @@ class Reply:
 
     def __post_init__(self) -> None:
         self._before = len(self.blocks)
+        self._calls = {b["id"] for b in self.blocks if b["type"].endswith("tool_use")}
+        self._has_text = any(b["type"] == "text" for b in self.blocks)
+        self._written = 0
 
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
-        return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+        resumed = Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+        resumed._written = self._written
+        return resumed
 
     @property
     def calls(self) -> list[Block]:
@@ -106,7 +119,7 @@ class Reply:
             index, delta = require_index(event) + self._before, event["delta"]
             if delta["type"] == "text_delta" and self.blocks[index]["type"] == "text":
                 text = require_text(delta, "text")
-                self._pieces[index].append(text)
+                self._write(index, text)
                 return text
             self._apply_delta(index, delta)
         elif kind == "content_block_start":
@@ -140,41 +153,57 @@ class Reply:
             if index not in open_blocks:
                 blocks.append(block)
             elif block["type"] == "text":
-                blocks.append(block | {"text": "".join(self._pieces[index])})
-        result: list[Block] = sanitise(
-            [b for b in blocks if b["type"] != "text" or b["text"].strip()]
-        )
-        return result
+                blocks.append(sanitise(block | {"text": "".join(self._pieces[index])}))
+        return [b for b in blocks if b["type"] != "text" or b["text"].strip()]
 
     def _start(self, index: int, block: Any) -> str:
-        if index != len(self.blocks):
+        if index != len(self.blocks) or index > MOST_BLOCKS:
             raise LookupError(index)
-        given = check_block(block, self.blocks)
+        given = check_block(block, self._calls)
         self.blocks.append(given)
-        begun = given.get("thinking" if given["type"] == "thinking" else "text")
-        self._pieces[index] = [begun] if begun else []
+        self._pieces[index] = []
+        if given["type"] in _WRITTEN:
+            self._write(index, read_optional_text(given, _WRITTEN[given["type"]]))
+        if given["type"].endswith("tool_use"):
+            self._calls.add(given["id"])
+            self._count(len(json.dumps(given.get("input"))))
+        if given["type"] != "text":
+            return ""
         before = self.blocks[-2] if index else None
-        later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        gap = "\n\n" if later and not continues_text(before, given) else ""
+        gap = "\n\n" if self._has_text and not continues_text(before, given) else ""
+        self._has_text = True
         return gap + read_optional_text(given, "text")
 
+    def _write(self, index: int, piece: str) -> None:
+        """Add to an open block what was written; at the limit, the part that fits."""
+        if piece:
+            self._pieces[index].append(piece[: MOST_WRITTEN - self._written])
+        self._count(len(piece))
+
+    def _count(self, characters: int) -> None:
+        self._written += characters
+        if self._written > MOST_WRITTEN:
+            raise AgentError(ErrorCode.STREAM_CUT, TOO_MUCH, retryable=True)
+
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:
-        kind, pieces = require_text(delta, "type"), self._pieces[index]  # of an open block only
-        block = self.blocks[index]
+        kind, block = require_text(delta, "type"), self.blocks[index]
+        if index not in self._pieces:  # it is closed
+            raise LookupError(index)
         if not block["type"].endswith(_WITHIN.get(kind, "")):
             raise LookupError(kind)
         if kind == "input_json_delta":
-            pieces.append(require_text(delta, "partial_json"))
+            self._write(index, require_text(delta, "partial_json"))
         elif kind == "thinking_delta":
-            pieces.append(require_text(delta, "thinking"))
+            self._write(index, require_text(delta, "thinking"))
         elif kind == "signature_delta":
             block["signature"] = require_text(delta, "signature")
         elif kind == "citations_delta":
-            block.setdefault("citations", []).append(check_citation(delta["citation"]))
+            citations = block.setdefault("citations", [])
+            citations.append(check_citation(delta["citation"]))
+            if len(citations) > MOST_CITATIONS:
+                raise ValueError("too many citations")
         elif kind == "compaction_delta":
-            block["content"] = read_optional_text(block, "content") + read_optional_text(
-                delta, "content"
-            )
+            self._write(index, read_optional_text(delta, "content"))
 
     def _close(self, index: int) -> None:
         if index not in self._pieces:
@@ -183,6 +212,8 @@ class Reply:
         block = self.blocks[index]
         if block["type"] in ("text", "thinking"):
             block[block["type"]] = pieces
+        elif block["type"] == "compaction" and pieces:
+            block["content"] = pieces
         elif block["type"].endswith("tool_use"):
             block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
         self.blocks[index] = sanitise(block)
@@ -228,7 +259,11 @@ def split_into_events(message: dict[str, Any]) -> list[Event]:
     """The events that would have streamed a message which came whole. Raises AgentError where it is
     not a message."""
     content = message.get("content")
-    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+    if (
+        not isinstance(content, list)
+        or len(content) > MOST_BLOCKS
+        or not all(isinstance(block, dict) for block in content)
+    ):
         raise AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
     events: list[Event] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(content):

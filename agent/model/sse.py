@@ -1,15 +1,14 @@
 """Server-sent events, from the bytes of a stream."""
 
-import json
-from contextlib import suppress
-from typing import Any
-
-import orjson
-
-from agent.errors import DAMAGED, AgentError, ErrorCode
+from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode
 from agent.model.api_errors import stream_error
 from agent.model.event_rules import read_optional_text
+from agent.model.parsing import parse
 from agent.model.reply import Event
+
+# A page or a document that a server's own tool fetched comes as one event, and goes back to the
+# server with the next request, which may have 32 MB.
+LARGEST_EVENT = 40_000_000  # bytes
 
 
 class EventDecoder:
@@ -21,21 +20,32 @@ class EventDecoder:
 
     def __init__(self) -> None:
         self.error: AgentError | None = None
-        self._rest = b""
+        self._line = bytearray()  # one that is not complete
         self._data: list[bytes] = []
+        self._size = 0  # of `_data`
         self._ended = False
 
+    @property
+    def waiting(self) -> int:
+        """The bytes that are here of an event that is not complete."""
+        return self._size + len(self._line)
+
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that `chunk` completes."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        """The events that `chunk` completes. A line is copied when it is complete, not with each
+        piece of it."""
+        if self._ended:
+            return []
+        *lines, last = chunk.split(b"\n")
         events: list[Event] = []
-        for line in lines:
-            if line.startswith(b"data:"):
-                self._data.append(line[5:])
-            elif self._data and not line.strip():
-                data, self._data = b"\n".join(self._data), []
-                if event := self._decode(data):
-                    events.append(event)
+        for at, line in enumerate(lines):
+            if event := self._end_line(line if at else bytes(self._line + line)):
+                events.append(event)
+        if lines:
+            self._line = bytearray(last)
+        else:
+            self._line += last
+        if self.waiting > LARGEST_EVENT:
+            self._fail(TOO_MUCH)
         return events
 
     def close(self) -> list[Event]:
@@ -47,15 +57,26 @@ class EventDecoder:
             self.error = error
         return events
 
+    def _end_line(self, line: bytes) -> Event | None:
+        """The event that a line completes, if it does."""
+        if line.startswith(b"data:"):
+            self._data.append(line[5:])
+            self._size += len(line) + 1
+            if self._size > LARGEST_EVENT:
+                self._fail(TOO_MUCH)
+        elif self._data and not line.strip():
+            data, self._data, self._size = b"\n".join(self._data), [], 0
+            return self._decode(data)
+        return None
+
     def _decode(self, data: bytes) -> Event | None:
         if self._ended:
             return None
         try:
-            event = _parse(data)
+            event = parse(data)
             kind = read_optional_text(event, "type") if isinstance(event, dict) else ""
         except (ValueError, RecursionError):
-            self._ended = True
-            self.error = AgentError(ErrorCode.STREAM_CUT, DAMAGED, retryable=True)
+            self._fail(DAMAGED)
             return None
         if not kind and isinstance(event, dict) and "error" in event:
             kind = "error"  # of OpenAI's form, as LiteLLM ends a stream
@@ -64,15 +85,7 @@ class EventDecoder:
             self.error = stream_error(event)
         return event if kind and kind not in ("ping", "error") else None
 
-
-def _parse(data: bytes) -> Any:
-    """JSON as it is. Raises ValueError and RecursionError."""
-    if b'"content_block_delta"' in data:  # hundreds in an answer, with no number but an index
-        with suppress(orjson.JSONDecodeError):  # half of a surrogate pair is none
-            return orjson.loads(data)
-    return json.loads(data, parse_constant=_refuse)  # huge numbers stay whole
-
-
-def _refuse(constant: str) -> None:
-    """NaN and Infinity, which Python reads and JSON does not have."""
-    raise ValueError(constant)
+    def _fail(self, words: str) -> None:
+        self._ended = True
+        self._line, self._data, self._size = bytearray(), [], 0
+        self.error = self.error or AgentError(ErrorCode.STREAM_CUT, words, retryable=True)

@@ -6,21 +6,27 @@ connection outlives a turn.
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from agent.bounded import PLAIN, bound
 from agent.errors import ToolError
+from agent.masking import mask, remember
 from agent.messages import Block
+from agent.proxies import NONE, Proxies, Proxy
 
 if TYPE_CHECKING:
     from mcp import Client
 
 NOT_INSTALLED = "MCP is not installed here: pip install -r requirements/mcp.txt."
 IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
+LARGEST_RESULT = 40_000_000  # bytes; a picture takes 13 MB
 MAX_PAGES = 20  # of a list of tools
 REFUSED = (401, 403)  # HTTP
 _PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -30,13 +36,15 @@ _COMBINED = ("anyOf", "oneOf", "allOf")
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a server is, and the headers it wants. `timeout` is seconds for one operation,
-    `secret` the variable that the key in the headers comes from, "" where there is none."""
+    `secret` the variable that the key in the headers comes from, "" where there is none. It is
+    asked through what `proxies` name for it."""
 
     name: str
     url: str
     headers: dict[str, str]
     timeout: float
     secret: str = ""
+    proxies: Proxies = NONE
 
 
 async def list_tools(server: Endpoint) -> list[dict[str, Any]]:
@@ -111,14 +119,23 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
     except ImportError as error:
         raise ToolError(NOT_INSTALLED) from error
     answered: list[int] = []
+    proxy = _find_proxy(server)
+    for value in server.headers.values():
+        remember(value.rpartition(" ")[2])
 
     async def note(response: httpx2.Response) -> None:
         answered.append(response.status_code)
+        await bound(response, LARGEST_RESULT)
 
     try:
         async with asyncio.timeout(server.timeout):
             http = httpx2.AsyncClient(
-                headers=server.headers, timeout=None, event_hooks={"response": [note]}
+                headers=PLAIN | server.headers,
+                timeout=None,
+                event_hooks={"response": [note]},
+                trust_env=False,
+                verify=_tls(),
+                proxy=proxy.url if proxy else None,
             )
             transport = streamable_http_client(server.url, http_client=http)
             async with http, Client(transport) as client:
@@ -126,11 +143,33 @@ async def _connected(server: Endpoint) -> AsyncIterator["Client"]:
     except ToolError:
         raise
     except TimeoutError as error:
-        raise ToolError(f"{server.name} did not answer within {server.timeout:g} s.") from error
+        late = f"{server.name} did not answer within {server.timeout:g} s{_through(proxy)}."
+        raise ToolError(late) from error
     except Exception as error:  # its transports raise errors of many kinds, and groups of them
         if answered and answered[-1] in REFUSED:  # the transports do not report it
             raise ToolError(_refusal(server, answered[-1])) from error
-        raise ToolError(f"{server.name} cannot be used: {_cause(error)}") from error
+        reason = f"{_cause(error)}{_through(proxy)}"
+        raise ToolError(f"{server.name} cannot be used: {reason}") from error
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """With the certificates of SSL_CERT_FILE, which a company's proxy may need."""
+    return httpx2.create_ssl_context()
+
+
+def _find_proxy(server: Endpoint) -> Proxy | None:
+    proxy = server.proxies.find(server.url)
+    if proxy and proxy.fault:
+        raise ToolError(
+            f"{server.name} cannot be used: {proxy.fault}. Only those of http:// and https:// can "
+            "be used; an administrator may name the server in NO_PROXY."
+        )
+    return proxy
+
+
+def _through(proxy: Proxy | None) -> str:
+    return f" (asked through the proxy that {proxy.variable} names)" if proxy else ""
 
 
 def _refusal(server: Endpoint, status: int) -> str:
@@ -146,7 +185,7 @@ def _cause(error: BaseException) -> str:
     """The innermost message of an error or a group of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return str(error)[:300] or type(error).__name__
+    return mask(str(error))[:300] or type(error).__name__
 
 
 def _block(part: dict[str, Any]) -> Block:

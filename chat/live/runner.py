@@ -203,12 +203,21 @@ class Runner:
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 log.exception("turn could not be ended whole", turn=live.turn_id)
-                text = _visible_text(live.reply)
-                await in_db_with_retries(endings.finish_plainly, live.turn_id, INTERNAL, text)
+                await self._finish_plainly(live)
                 return None
             else:
                 DATABASE.note_success()
                 return state
+
+    @staticmethod
+    async def _finish_plainly(live: LiveTurn) -> None:
+        """End a turn whose end cannot be stored whole; without its text if it is that."""
+        finish = partial(endings.finish_plainly, live.turn_id, INTERNAL)
+        try:
+            await in_db_with_retries(finish, _visible_text(live.reply))
+        except Exception:
+            log.exception("text not stored", turn=live.turn_id)
+            await in_db_with_retries(finish)
 
     @staticmethod
     async def _tell_unstored(live: LiveTurn, error: Exception) -> bool:

@@ -74,7 +74,8 @@ def new_client(
     return Client(
         # Local servers ignore the key, but the SDK refuses to send without one.
         api_key=endpoint.key or "none",
-        base_url=endpoint.base_url or None,
+        base_url=endpoint.base_url,
+        proxies=settings.PROXIES,
         timeout=timeout or settings.MODEL_TIMEOUT,
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,

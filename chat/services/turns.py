@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.compaction.quoted import Range
 from agent.messages import Block, plain_text, sanitise_text
+from chat.db import UNAVAILABLE
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
 from chat.models.notices import Notice, notice_text
@@ -28,6 +30,8 @@ from chat.services.history import change_history
 from chat.services.rate_limit import count_turn
 from chat.services.rows import Values, insert_row, update_row
 from config.rows import read_row
+
+log = structlog.get_logger(__name__)
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
@@ -176,8 +180,8 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic():
         mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
-        with connection.cursor() as cursor:
-            cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
+        if texts:
+            _store_texts(texts)
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
@@ -186,6 +190,32 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
 _CHECKPOINT = (
     "UPDATE chat_message SET blocks = %s, text = %s WHERE id = %s AND status = 'streaming'"
 )
+
+
+def _store_texts(texts: Sequence[tuple[int, str]]) -> None:
+    """Store what can be stored: a text that the database does not take is logged and left out. Its
+    turn goes on, and ends with the text that was stored last."""
+    try:
+        _update_texts(texts)
+    except UNAVAILABLE:
+        raise
+    except (DatabaseError, ValueError, OverflowError) as error:
+        if len(texts) == 1:
+            [(message_id, text)] = texts
+            log.error(
+                "text not checkpointed",
+                message=message_id,
+                characters=len(text),
+                reason=str(error)[:300],
+            )
+            return
+        for each in texts:
+            _store_texts([each])
+
+
+def _update_texts(texts: Sequence[tuple[int, str]]) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
 
 
 def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:

@@ -94,7 +94,7 @@ def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
     """Raises ToolError where the key is missing."""
     variable = server.secret_variable
     if not variable:
-        return mcp.Endpoint(server.name, server.url, {}, timeout)
+        return mcp.Endpoint(server.name, server.url, {}, timeout, proxies=settings.PROXIES)
     secret = settings.MCP_SECRETS.get(variable)
     if not secret:
         raise ToolError(
@@ -102,4 +102,4 @@ def _endpoint(server: McpServer, timeout: float) -> mcp.Endpoint:
             "process, and restart it."
         )
     headers = {server.header: secret} if server.header else {}
-    return mcp.Endpoint(server.name, server.url, headers, timeout, variable)
+    return mcp.Endpoint(server.name, server.url, headers, timeout, variable, settings.PROXIES)

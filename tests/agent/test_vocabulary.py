@@ -45,6 +45,19 @@ def test_address_and_hash_are_those_of_tiktoken() -> None:
     assert vocabulary.SHA256 in source
 
 
+@pytest.mark.parametrize(
+    "proxy", ["http://u:pass-1@127.0.0.1:1", "socks5://u:pass-1@127.0.0.1:1", "http://127.0.0.1:x"]
+)
+def test_a_proxy_that_does_not_work_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setattr(vocabulary, "extract_from_package", refuse)
+    said = install(tmp_path)
+    assert "HTTPS_PROXY" in said
+    assert "pass-1" not in said
+
+
 @pytest.mark.usefixtures("small_vocabulary")
 def test_install_prefers_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "download", lambda: CONTENT)

@@ -1,5 +1,6 @@
 """docker-compose.yml as far as it can be run without Docker: its commands in its environment."""
 
+import os
 import re
 import subprocess
 import sys
@@ -95,9 +96,10 @@ def test_the_commands_run_in_that_environment_and_end_in_order(
     _, program, *arguments = SERVICES["web"]["healthcheck"]["test"]
     assert program == "python"
     probe = [a.replace(":8000", f":{server.port}") for a in arguments]
+    behind = {**os.environ, "http_proxy": "http://127.0.0.1:9", "no_proxy": "", "NO_PROXY": ""}
     for path in ("/healthz", "/readyz"):
         asked = [each.replace("/healthz", path) for each in probe]
-        subprocess.run([sys.executable, *asked], check=True, timeout=PATIENCE)
+        subprocess.run([sys.executable, *asked], env=behind, check=True, timeout=PATIENCE)
     assert worker.stop() == 0
     assert server.stop() == 0
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from chat.db import in_db
+from chat.models import Compaction, Turn
 from demo.api.protocol import ScriptedReply, refusal, text, tool_use
-from demo.api.script import Script
+from demo.api.script import Script, is_summary
 from tests.chat.sockets import Chat, long_text
 
 PARTIAL = "What I had said so far"
@@ -97,6 +99,35 @@ async def test_a_failure_has_its_own_words_keeps_the_text_and_can_be_retried(
     assert PARTIAL not in str(retried.messages)
     page = await chat.http.get(chat.conversation.get_absolute_url())
     assert case.says not in page.content.decode()
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("way", ["status", "event", "summary"])
+async def test_a_key_that_the_server_repeats_reaches_nobody(
+    chat: Chat, settings: Any, caplog: pytest.LogCaptureFixture, way: str
+) -> None:
+    caplog.set_level("DEBUG")
+    key = settings.ANTHROPIC_API_KEY = "the/sites+own=key-of-2026"
+    message = f"The key {key} lacks a scope."
+    if way == "status":
+        chat.script.error(403, message=message)
+    elif way == "event":
+        chat.script.error_event("permission_error", message=message, after_text=PARTIAL)
+    else:
+        await chat.start([long_text(n) for n in range(12)])
+        chat.script.error(400, message=message, when=is_summary, always=True)
+    tab = await chat.open()
+    if way == "summary":
+        tab.send("compact")
+    else:
+        tab.say("Tell me")
+    await tab.next("turn.finished")
+    page = await chat.http.get(chat.conversation.get_absolute_url())
+    turn = await in_db(lambda: Turn.objects.values().latest("pk"))
+    rows = await in_db(lambda: [*Compaction.objects.values()])
+    for place in (str(tab.frames), page.content.decode(), str(turn), str(rows), caplog.text):
+        assert key not in place
+    assert "[masked]" in f"{tab.frames}{rows}"
 
 
 async def test_a_server_that_is_gone_is_named_and_retry_works_when_it_is_back(chat: Chat) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import DataError, OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -102,6 +102,23 @@ async def test_a_turn_whose_end_cannot_be_made_ends_plainly_with_its_text(
     finished = await tab.next("turn.finished", status="failed")
     assert (finished["error"]["code"], finished["html"]) == ("internal", "")
     assert (await chat.last()).text == "All of the answer."
+    assert await chat.is_idle()
+
+
+async def test_a_turn_whose_text_cannot_be_stored_ends_without_it(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise DataError("string or blob too big")
+
+    chat.script.reply("All of the answer.")
+    tab = await chat.open()
+    opening = await in_db(begin, chat.conversation)
+    monkeypatch.setattr(endings, "load_state_for", fail)
+    monkeypatch.setattr(endings, "text_blocks", fail)
+    runner.start(opening)
+    await tab.next("turn.finished", status="failed")
+    assert (await chat.last()).status == "failed"
     assert await chat.is_idle()
 
 

@@ -13,7 +13,9 @@ from agent.context.request import ReplySettings, Request
 from agent.errors import AgentError
 from agent.messages import Message
 from agent.model.rules import find_violations
+from agent.proxies import Proxies
 from chat.queries import model_server
+from chat.queries.providers import Endpoint
 from tests.agent.conversations import TOOLS, exchanges, histories, turns
 
 longer = st.builds(
@@ -87,3 +89,11 @@ def test_texts_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
         again = replace(request, messages=[*opening, *request.messages])
         model_server.require_valid(again)
     assert judged == [39, 4, 6]
+
+
+async def test_the_sites_proxies_are_for_every_server_but_this_machine() -> None:
+    with override_settings(PROXIES=Proxies.read({"ALL_PROXY": "http://proxy.example:3128"})):
+        for url, proxied in [("http://llm.example", True), ("", True), ("http://[::1]:9", False)]:
+            client = model_server.new_client(Endpoint(url, "key"))
+            await client.close()
+            assert (client._proxy is not None) == proxied, url

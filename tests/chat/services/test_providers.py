@@ -160,3 +160,25 @@ async def refresh_own() -> int:
         return await model_profiles.refresh_profiles()
     finally:
         await model_server.close_clients()
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_providers_key_goes_to_its_own_address_whatever_the_environment_names(
+    server: DemoServer, monkeypatch: pytest.MonkeyPatch, settings: Any, empty: bool
+) -> None:
+    elsewhere = "http://127.0.0.1:9"
+    settings.ANTHROPIC_BASE_URL = elsewhere
+    for name in ("ANTHROPIC_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, elsewhere)
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer another")
+    provider = make_provider("second", "" if empty else server.base_url, key=KEY)
+    endpoint = load_endpoint("second::model")
+
+    async def find_address() -> str:
+        client = model_server.new_client(endpoint)
+        await client.close()
+        return str(client._sdk.base_url).rstrip("/")
+
+    assert async_to_sync(find_address)() == provider.origin
+    if not empty:
+        assert ask(provider) == 3, "the server takes its own key alone"

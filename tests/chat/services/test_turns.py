@@ -1,6 +1,8 @@
 """Turns in the database: stored with their message, ended exactly once, told after the commit."""
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connection, transaction
@@ -365,6 +367,40 @@ def test_a_checkpoint_keeps_text_and_lease_and_tells_who_should_stop(
     turns.request_stop(turn.pk)
     turns.request_stop(lost.pk)
     assert turns.checkpoint([turn.pk], []) == {turn.pk}
+
+
+def test_a_text_that_cannot_be_stored_does_not_stop_the_checkpoints_of_others(
+    conversation: Conversation, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [make_conversation(owner=user) for _ in range(2)]
+    begun = [post(each) for each in (conversation, *others)]
+    messages = [requests.begin_answer(turn.pk).message for turn in begun if turn]
+    ids = [message.pk for message in messages if message]
+    written = list(zip(ids, ("The first.", "\0" + "x" * 2_000, "The third."), strict=True))
+    before = [turn.lease_expires for turn in begun if turn]
+    with unable_to_store(monkeypatch):
+        turns.checkpoint([turn.pk for turn in begun if turn], written)
+    assert [Message.objects.get(pk=pk).text for pk in ids] == ["The first.", "", "The third."]
+    for turn, lease in zip(begun, before, strict=True):
+        assert turn is not None
+        turn.refresh_from_db()
+        assert turn.lease_expires > lease
+        assert turn.status in Turn.ACTIVE
+
+
+@contextmanager
+def unable_to_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The database takes no text with a NUL, or of more than a thousand characters."""
+    if connection.vendor == "postgresql":
+        monkeypatch.setattr(turns, "sanitise_text", str)
+        yield
+        return
+    connection.ensure_connection()
+    most = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1_000)
+    try:
+        yield
+    finally:
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
 
 
 def test_a_late_checkpoint_does_not_overwrite_the_final_text(conversation: Conversation) -> None:
