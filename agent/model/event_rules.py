@@ -2,7 +2,7 @@
 it: nothing that would break later gets into a reply. All raise ValueError."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from agent.messages import Block
@@ -67,9 +67,9 @@ def require_storable(value: Any) -> Any:
     return value
 
 
-def check_block(block: Any, before: Sequence[Block]) -> Block:
-    """A content block without its null fields, as a stream begins it or a whole reply brings it,
-    after the blocks `before`."""
+def check_block(block: Any, calls: set[str]) -> Block:
+    """A content block without its null fields, as a stream begins it or a whole reply brings it.
+    `calls`: the ids of the calls before it, and then of its own too."""
     if not isinstance(block, dict):
         raise ValueError("a block is not an object")
     kind = require_text(block, "type")
@@ -79,8 +79,9 @@ def check_block(block: Any, before: Sequence[Block]) -> Block:
         read_optional_object(block, "input")
         if not require_text(block, "id") or not require_text(block, "name"):
             raise ValueError("a call has no id or no name")
-        if any(b.get("id") == block["id"] for b in before if b["type"].endswith("tool_use")):
+        if block["id"] in calls:
             raise ValueError("two calls have one id")
+        calls.add(block["id"])
     if kind.endswith("tool_result"):
         require_text(block, "tool_use_id")
     if kind == "text":

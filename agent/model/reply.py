@@ -70,6 +70,8 @@ class Reply:
 
     def __post_init__(self) -> None:
         self._before = len(self.blocks)
+        self._call_ids = {b["id"] for b in self.blocks if b["type"].endswith("tool_use")}
+        self._has_text = any(block["type"] == "text" for block in self.blocks)
 
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
@@ -149,13 +151,14 @@ class Reply:
     def _start(self, index: int, block: Any) -> str:
         if index != len(self.blocks):
             raise LookupError(index)
-        given = check_block(block, self.blocks)
+        given = check_block(block, self._call_ids)
         self.blocks.append(given)
         begun = given.get("thinking" if given["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
         before = self.blocks[-2] if index else None
-        later = given["type"] == "text" and any(b["type"] == "text" for b in self.blocks[:-1])
-        gap = "\n\n" if later and not continues_text(before, given) else ""
+        is_text = given["type"] == "text"
+        gap = "\n\n" if is_text and self._has_text and not continues_text(before, given) else ""
+        self._has_text = self._has_text or is_text
         return gap + read_optional_text(given, "text")
 
     def _apply_delta(self, index: int, delta: dict[str, Any]) -> None:

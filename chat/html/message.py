@@ -26,6 +26,7 @@ from chat.html.content_blocks import (
     draw_block,
     draw_source,
     draw_source_text,
+    explain_unmade,
     join_cut_texts,
     list_blocks,
 )
@@ -146,12 +147,15 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     blocks = join_cut_texts(list_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
-    ended = find_server_results(blocks) | message.calls
+    ended = find_server_results(blocks) | _find_ends(message, blocks)
     running = turn is not None and turn.status in Turn.ACTIVE
+    left_out = [block for block in blocks if _is_unmade(block, ended)]
 
     def part(block: Any) -> Part | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
+            if _is_unmade(block, ended):
+                return explain_unmade(len(left_out)) if block is left_out[0] else None
             call_id = as_string(block.get("id"))
             more = whole_row_url(message, call_id)
             return build_call_part(block, ended.get(call_id), running=running, more=more)
@@ -170,6 +174,25 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
         for block in blocks
     )
     return [each for each in parts if each]
+
+
+def _find_ends(message: Message, blocks: Iterable[Any]) -> dict[str, Any]:
+    """How the message's calls ended, by id, as far as they have."""
+    calls = {as_string(b.get("id")) for b in blocks if isinstance(b, dict) and _calls_us(b)}
+    ended: dict[str, Any] = message.calls
+    if message.turn_id and message.pk and calls - ended.keys():
+        ended = dict(message.call_ends.values_list("call", "shown")) | ended
+    return ended
+
+
+def _calls_us(block: dict[str, Any]) -> bool:
+    return block.get("type") == "tool_use"
+
+
+def _is_unmade(block: Any, ended: dict[str, Any]) -> bool:
+    """Whether a call was one too many of its reply."""
+    end = ended.get(as_string(block.get("id"))) if isinstance(block, dict) else None
+    return end is not None and end.get("made") is False
 
 
 def whole_row_url(message: Message, call_id: str) -> str:

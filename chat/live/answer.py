@@ -18,7 +18,14 @@ from agent.context.assemble import Context, convert_rounds_to_text, measure
 from agent.context.request import Request
 from agent.engine import trim_if_needed
 from agent.errors import AgentError, ErrorCode
-from agent.loop import CallResult, ReplyOutcome, continue_request, converse, run_calls
+from agent.loop import (
+    CallResult,
+    ReplyOutcome,
+    continue_request,
+    converse,
+    refuse_call,
+    run_calls,
+)
 from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
@@ -97,27 +104,34 @@ class AnswerSteps:
             opening = await self._begin(may_compact=False)
 
     async def use(self, reply: Reply) -> None:
-        """Run the calls of a reply; all of them have a result in the end, also when stopped."""
-        live, message_id, ended = self._live, self._live.message_id, list[CallResult]()
+        """Run the calls of a reply, as many as may be; all of them have a result in the end, also
+        when stopped."""
+        live, message_id, most = self._live, self._live.message_id, settings.MAX_TOOL_CALLS
+        calls = reply.calls[:most]
+        refused = [refuse_call(call, most) for call in reply.calls[most:]]
+        ended = list(refused)
         assert message_id is not None
+        if refused:
+            log.warning("tool calls refused", turn=live.turn_id, calls=len(reply.calls), most=most)
 
         async def finished(result: CallResult) -> None:
             ended.append(result)
             await in_db_with_retries(rounds.store_call_end, message_id, result)
 
         try:
-            await finish_despite_cancel(self._close(reply))
+            await finish_despite_cancel(self._close(reply, refused))
             ask = partial(consent.ask_consent, live)
-            tools = await in_db_with_retries(bind_tools, self._state, len(reply.calls), ask)
-            await run_calls(reply.calls, tools, finished)
+            tools = await in_db_with_retries(bind_tools, self._state, len(calls), ask)
+            await run_calls(calls, tools, finished)
         finally:
             results = in_db_with_retries(
                 rounds.store_results, live.turn_id, message_id, reply.calls, ended
             )
             await finish_despite_cancel(results)
 
-    async def _close(self, reply: Reply) -> None:
-        await in_db_with_retries(rounds.close_round, self._live.turn_id, self._ending(reply))
+    async def _close(self, reply: Reply, refused: Sequence[CallResult]) -> None:
+        ending = self._ending(reply)
+        await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
         self._live.rounds += 1
         self._live.end_message()
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from uuid import UUID
 
+from django.conf import settings
+
 from agent.messages import Block
 from agent.model.reply import Reply
 from chat.html.markdown_pieces import Piece
@@ -48,6 +50,7 @@ class LiveTurn:
     html: list[str] = field(default_factory=list)
     saved_length: int = 0
     thinking: str = ""
+    thought: int = 0  # its length in UTF-16 units
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
     first_delta: float | None = None  # seconds until its first text went out
     rounds: int = 0  # of tools, so far
@@ -66,7 +69,7 @@ class LiveTurn:
         """What was written is stored; the turn may go on with another message."""
         self.message_id = self.number = None
         self.reply = Reply()
-        self.thinking, self.rows = "", []
+        self.thinking, self.thought, self.rows = "", 0, []
         self.length = self.through = self.saved_length = 0
         self.tail, self.html, self._markdown = "", [], MarkdownStream()
         self._half = ""
@@ -114,13 +117,14 @@ class LiveTurn:
         """Show thinking while it streams. Without a sequence number: what is lost on the way
         arrives with the finished message."""
         text = clean_text(text)
-        offset = utf16_length(self.thinking)
+        offset, self.thought = self.thought, self.thought + utf16_length(text)
         self.thinking += text
         await self._send(TurnThinking(self.turn_id, self.message_id, offset=offset, text=text))
 
     async def begin_block(self, block: Block) -> None:
-        """Show that a tool is being called, while the arguments still come."""
-        if block["type"].endswith("tool_use"):
+        """Show that a tool is being called, while the arguments still come; calls that are too many
+        for a reply are only counted in the end (`chat.html.message`)."""
+        if block["type"].endswith("tool_use") and len(self.rows) < settings.MAX_TOOL_CALLS:
             html = render_call_row(block)
             self.rows.append(html)
             await self._send(
