@@ -36,10 +36,15 @@ AWAY = gettext_noop("The database cannot be reached or written at the moment. Tr
 
 
 def _call(function: Callable[[], T], language: str) -> T:
+    with translation.override(language):
+        return call_with_connection(function)
+
+
+def call_with_connection(function: Callable[[], T]) -> T:
+    """Call a function that uses the ORM, in a thread that does so only now and then."""
     close_old_connections()
     try:
-        with translation.override(language):
-            return function()
+        return function()
     finally:
         # Returns a pooled connection; SQLite's stays open.
         if connection.vendor == "postgresql":

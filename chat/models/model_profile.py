@@ -42,7 +42,11 @@ class ModelProfile(models.Model):
         blank=True,
         help_text="The site's own server that listed this model; its key is sent nowhere else.",
     )
-    enabled = models.BooleanField(default=True, help_text="Offered in the model picker.")
+    enabled = models.BooleanField(
+        default=True,
+        help_text="Offered in the model picker. One that is switched off answers nobody, in old "
+        "conversations either, and writes no summaries or titles.",
+    )
     tools = models.BooleanField(
         default=True, help_text="It can call tools; some local models cannot."
     )

@@ -21,8 +21,8 @@ from agent.model.rules import find_violations
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
-from chat.db import in_db, in_db_with_retries
-from chat.queries import attachments, providers
+from chat.db import call_with_connection, in_db, in_db_with_retries
+from chat.queries import attachments, providers, rights
 from chat.queries.providers import Endpoint
 
 log = structlog.get_logger(__name__)
@@ -79,9 +79,15 @@ def new_client(
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,
         read=_read,
-        check=require_valid,
+        check=_check,
         spent=spent,
     )
+
+
+def _check(request: Request) -> None:
+    """Of each call for a whole reply, in a thread. Raises AgentError."""
+    call_with_connection(partial(rights.require_switched_on, request.model))
+    require_valid(request)
 
 
 async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:

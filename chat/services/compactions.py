@@ -47,6 +47,12 @@ SUPERSEDED = "Superseded before it was used."  # only the admin shows it
 CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")
 
 
+def choose_writer(conversation: Conversation, model: str = "") -> str:
+    """The model that writes a conversation's summaries, `model` or else its own, unless the site
+    has one for that."""
+    return settings.SUMMARY_MODEL or model or conversation.model
+
+
 def begin(
     state: RequestState,
     planned: Plan,
@@ -83,7 +89,7 @@ def begin(
             messages=len(planned.summarise),
             trigger=trigger,
             focus=focus,
-            model=settings.SUMMARY_MODEL or model or conversation.model,
+            model=choose_writer(conversation, model),
             prompt_version=SKILLS[state.policy.summary_form].version,
             tokens_before=state.used if tokens_before is None else tokens_before,
             messages_before=len(list_verbatim(state.context, planned)),

@@ -383,6 +383,7 @@ def test_a_providers_conversation_is_summarised_and_named_by_its_own_server(
 
 
 async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
+    transactional_db: None,
     model_server: DemoServer,
 ) -> None:
     refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
