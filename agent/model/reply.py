@@ -18,6 +18,7 @@ from agent.model.event_rules import (
     require_storable,
     require_text,
 )
+from agent.model.written import Written
 
 Event = dict[str, Any]
 
@@ -66,6 +67,7 @@ class Reply:
     model: str = ""
     complete: bool = False
     paused: Usage = field(default_factory=Usage)
+    written: Written = field(default_factory=Written)  # by its last call
     _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
 
     def __post_init__(self) -> None:
@@ -76,6 +78,16 @@ class Reply:
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
         return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+
+    @property
+    def begun(self) -> bool:
+        """Whether the server has answered its last call at all."""
+        return bool(self.model or self.raw_usage or len(self.blocks) > self._before)
+
+    @property
+    def settled(self) -> bool:
+        """Whether what it reported for its last call is all that this has cost."""
+        return self.complete or bool(self.stop_reason)
 
     @property
     def calls(self) -> list[Block]:
@@ -109,6 +121,7 @@ class Reply:
             if delta["type"] == "text_delta" and self.blocks[index]["type"] == "text":
                 text = require_text(delta, "text")
                 self._pieces[index].append(text)
+                self.written.add(text)
                 return text
             self._apply_delta(index, delta)
         elif kind == "content_block_start":
@@ -155,6 +168,7 @@ class Reply:
         self.blocks.append(given)
         begun = given.get("thinking" if given["type"] == "thinking" else "text")
         self._pieces[index] = [begun] if begun else []
+        self.written.add(begun or "")
         before = self.blocks[-2] if index else None
         is_text = given["type"] == "text"
         gap = "\n\n" if is_text and self._has_text and not continues_text(before, given) else ""
@@ -168,8 +182,10 @@ class Reply:
             raise LookupError(kind)
         if kind == "input_json_delta":
             pieces.append(require_text(delta, "partial_json"))
+            self.written.add(pieces[-1])
         elif kind == "thinking_delta":
             pieces.append(require_text(delta, "thinking"))
+            self.written.add(pieces[-1])
         elif kind == "signature_delta":
             block["signature"] = require_text(delta, "signature")
         elif kind == "citations_delta":

@@ -193,11 +193,12 @@ class AnswerSteps:
         if as_text:
             context = convert_rounds_to_text(context)
         build = partial(model_server.build_request, context, final=final)
+        live.factor = state.limits.factor
         # To wait for a thread would take longer than a short one takes.
         sent = request = build() if tokens <= SHORT else await asyncio.to_thread(build)
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
-            await self._stream(sent)
+            await self._stream(sent, tokens)
             require_end(reply)
             ended = read_outcome(reply)
             next_prompt = reply.usage.total  # what was read and written
@@ -207,6 +208,7 @@ class AnswerSteps:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
                 return ReplyOutcome(reply, ended)
+            tokens = RealTokens(next_prompt)
             sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
@@ -238,15 +240,22 @@ class AnswerSteps:
     def _to_send(self, state: RequestState) -> Context:
         return trim_if_needed(state.metered, model_server.get_counter(), self._most)
 
-    async def _stream(self, request: Request) -> None:
+    async def _stream(self, request: Request, tokens: RealTokens) -> None:
+        """Send a request of so many estimated tokens, and show its reply."""
         reply = self._live.reply
         client = await model_server.find_client(request.model)
         stream = client.stream(request, rest=self._rest_after)
-        async with aclosing(stream) as batches:
-            async for events in batches:
-                await self._show(events, reply)
-                if reply.complete:
-                    return
+        self._live.asked = tokens
+        try:
+            async with aclosing(stream) as batches:
+                async for events in batches:
+                    await self._show(events, reply)
+                    if reply.complete:
+                        return
+        except AgentError:
+            if not reply.begun:  # it was refused, or never arrived: nothing to pay for
+                self._live.asked = RealTokens(0)
+            raise
 
     def _rest_after(self, events: Sequence[Event]) -> float:
         """Not after the events that open a reply: the first delta goes out at once."""

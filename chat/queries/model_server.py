@@ -16,8 +16,9 @@ from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import make_last_request
 from agent.messages import ApiMessage
-from agent.model.client import Client, Spent, import_sdk
+from agent.model.client import Client, import_sdk
 from agent.model.rules import find_violations
+from agent.model.unreported import Spent
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics

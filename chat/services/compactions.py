@@ -27,6 +27,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import find_ready, load_covered
 from chat.queries.tails import find_pauses
+from chat.services.charges import charge_kept
 from chat.services.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
 
@@ -241,6 +242,8 @@ def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
         if not end(compaction, status, error=error):
             return False
         announce_end(compaction)
+        # After the commit: whoever ends a turn has its rows, and others lock in another order.
+        transaction.on_commit(lambda: charge_kept(compaction_id), robust=True)
     return True
 
 

@@ -12,8 +12,8 @@ from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
 from agent.context.previews import find_previewed
-from agent.errors import AgentError, ErrorCode
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
+from agent.errors import AgentError, ErrorCode
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice

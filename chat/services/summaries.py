@@ -25,8 +25,8 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
 from chat.queries import model_server, summaries
 from chat.queries.conversation import load_state
-from chat.queries.tails import to_agent_message
 from chat.queries.rights import is_switched_off
+from chat.queries.tails import to_agent_message
 from chat.services import compactions
 from chat.services.asking import model_off
 from chat.services.conversations import change_settings, refuse_if_busy

@@ -1,7 +1,7 @@
 """Turns: each is begun here, kept alive, and ended exactly once by `endings.end_turn`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -30,6 +30,10 @@ from chat.services.rows import Values, insert_row, update_row
 from config.rows import read_row
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
+
+
+# An answer that is being written: the id of its message, its text, what counts its cost so far.
+Written = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
 class TurnEnded(Exception):
@@ -167,29 +171,36 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
-    """Extend the leases of the turns that a process runs and store the text of their answers.
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Written]) -> set[int]:
+    """Extend the leases of the turns that a process runs and store the text of their answers, and
+    what those have cost so far.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
     were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
+    rows = [_checkpoint_row(*each) for each in texts]
     with transaction.atomic():
         mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
         with connection.cursor() as cursor:
-            cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
+            cursor.executemany(_CHECKPOINT, rows)
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.
 _CHECKPOINT = (
-    "UPDATE chat_message SET blocks = %s, text = %s WHERE id = %s AND status = 'streaming'"
+    "UPDATE chat_message SET blocks = %s, text = %s, usage = %s "
+    "WHERE id = %s AND status = 'streaming'"
 )
 
 
-def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:
-    return json.dumps(text_blocks(text)), sanitise_text(text), message_id
+def _checkpoint_row(
+    message_id: int, text: str, estimate: Callable[[], dict[str, Any] | None] = lambda: None
+) -> tuple[str, str, str | None, int]:
+    usage = estimate()
+    stored = json.dumps(usage) if usage else None
+    return json.dumps(text_blocks(text)), sanitise_text(text), stored, message_id
 
 
 def text_blocks(text: str) -> list[Block]:
