@@ -57,7 +57,8 @@ _WITHIN = {
 @dataclass
 class Reply:
     """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
-    before it, which the server had paused, and whose blocks it begins with."""
+    before it: which the server had paused, and whose blocks it begins with, or which were dropped
+    or repeated."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -78,6 +79,12 @@ class Reply:
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
         return Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+
+    def begin_again(self) -> None:
+        """Its last call is repeated, as it broke off before it wrote anything: what that had cost
+        counts with those before."""
+        self.paused += self.usage
+        self.usage, self.raw_usage, self.model = Usage(), {}, ""
 
     @property
     def begun(self) -> bool:

@@ -133,6 +133,16 @@ def _join(texts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def explain_hidden(count: int) -> Part:
+    """In place of rows of tools that are too many for a page."""
+    words = ngettext(
+        "{count} more row of tools is not shown here. The export has it.",
+        "{count} more rows of tools are not shown here. The export has them.",
+        count,
+    )
+    return _note(words.format(count=count))
+
+
 def explain_unmade(count: int) -> Part:
     """In place of the calls of a reply that were too many."""
     words = ngettext(

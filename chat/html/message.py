@@ -26,6 +26,7 @@ from chat.html.content_blocks import (
     draw_block,
     draw_source,
     draw_source_text,
+    explain_hidden,
     explain_unmade,
     join_cut_texts,
     list_blocks,
@@ -42,6 +43,7 @@ from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
 VERSION = 12  # of the HTML; count up when it changes, so that cached pages are rendered anew
+MOST_ROWS = 500  # of tools in one message
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -173,7 +175,18 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
         )
         for block in blocks
     )
-    return [each for each in parts if each]
+    return _bound([each for each in parts if each])
+
+
+def _bound(parts: list[Part]) -> list[Part]:
+    """The parts without rows of tools above MOST_ROWS, which are only counted: no page could draw
+    thousands."""
+    rows = [index for index, part in enumerate(parts) if part["kind"] in ("tool", "result")]
+    if len(rows) <= MOST_ROWS:
+        return parts
+    hidden = {*rows[MOST_ROWS:]}
+    kept = [part for index, part in enumerate(parts) if index not in hidden]
+    return [*kept, explain_hidden(len(hidden))]
 
 
 def _find_ends(message: Message, blocks: Iterable[Any]) -> dict[str, Any]:

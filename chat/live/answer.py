@@ -244,7 +244,7 @@ class AnswerSteps:
         """Send a request of so many estimated tokens, and show its reply."""
         reply = self._live.reply
         client = await model_server.find_client(request.model)
-        stream = client.stream(request, rest=self._rest_after)
+        stream = client.stream(request, lambda _: reply.begin_again(), self._rest_after)
         self._live.asked = tokens
         try:
             async with aclosing(stream) as batches:

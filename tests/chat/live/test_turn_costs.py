@@ -1,11 +1,13 @@
 """What is booked for an answer without a final report: stopped, cut off, or its process killed."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from agent.messages import Usage
+from agent.model import client
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.conversation import load_state
@@ -95,6 +97,21 @@ async def test_a_refused_request_costs_nothing(chat: Chat, tab: Tab) -> None:
     await tab.next("turn.finished", status="failed")
     assert (await chat.last()).usage is None
     assert await totals(chat) == (0, 0, 0.0)
+
+
+async def test_a_try_that_is_repeated_was_paid_for(
+    chat: Chat, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MODEL_RETRIES = 1
+    monkeypatch.setattr(client, "RETRY_SECONDS", (0.0, 0.0))
+    chat.script.error_event("overloaded_error").reply("At last.")
+    await chat.start(2)
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    message = await chat.last()
+    assert message.text == "At last."
+    assert (await totals(chat))[0] >= 2 * used(message).prompt - 5
 
 
 async def test_a_killed_process_leaves_the_cost_and_one_that_was_only_late_corrects_it(
