@@ -140,7 +140,26 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
         change_history_of(turn.conversation_id)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
+        # After the commit: whatever goes wrong with that keeps no lock.
+        transaction.on_commit(lambda: _charge_checkpoint(turn_id), robust=True)
     return True
+
+
+def _charge_checkpoint(turn_id: int) -> None:
+    """Charge an answer that ended plainly with what its last checkpoint says."""
+    with transaction.atomic():
+        rows = Message.objects.filter(turn=turn_id, usage__has_key=ESTIMATED, cost=0)
+        message = rows.select_related("turn__conversation").last()
+        if message is None or message.turn is None:
+            return
+        usage = Usage.from_api(message.usage)
+        cost = load_profile(message.turn.answering_model).price(usage)
+        Message.objects.filter(pk=message.pk).update(cost=cost)
+        Conversation.objects.filter(pk=message.conversation_id).update(
+            input_tokens=F("input_tokens") + usage.prompt,
+            output_tokens=F("output_tokens") + usage.output_tokens,
+            cost=F("cost") + cost,
+        )
 
 
 def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:

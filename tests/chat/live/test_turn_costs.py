@@ -11,7 +11,7 @@ from agent.model import client
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.conversation import load_state
-from chat.services import sweep
+from chat.services import endings, sweep
 from demo.api.protocol import ScriptedReply
 from tests.chat.factories import make_profile
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text
@@ -133,6 +133,22 @@ async def test_a_killed_process_leaves_the_cost_and_one_that_was_only_late_corre
     message = await chat.eventually(lambda message: message.status == "complete")
     assert message.usage
     assert "estimated" not in message.usage
+    await booked(chat)
+
+
+async def test_an_answer_whose_end_cannot_be_stored_whole_is_booked_from_its_checkpoint(
+    chat: Chat, tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StopIteration("of a library that counts")
+
+    chat.script.stall(LONG)
+    tab.say("Tell me")
+    await chat.eventually(lambda message: used(message).output_tokens >= LEAST)
+    monkeypatch.setattr(endings, "load_state_for", fail)
+    tab.send("turn.stop")
+    await tab.next("turn.finished", status="failed")
+    await chat.eventually(lambda message: message.cost > 0)
     await booked(chat)
 
 
