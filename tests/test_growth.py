@@ -224,6 +224,7 @@ def blocks(text: str) -> None:
         reply.apply({"type": "content_block_stop", "index": index})
     join_cut_texts(each for each in reply.blocks if each["type"] == "text")
     join_cut_texts(reply.blocks)
+    plain_text([*reply.blocks, {"type": "text", "text": "b" * len(text)}])
     reply.partial_blocks()
 
 

@@ -12,7 +12,7 @@ def is_switched_off(name: str) -> bool:
     """Whether a model is in the table and off. One that is not in it may be asked: nobody has
     decided anything about it."""
     profile = read_row(ModelProfile, name=name)
-    return profile is not None and not profile.enabled
+    return profile is not None and profile.is_switched_off
 
 
 def require_switched_on(name: str) -> None:

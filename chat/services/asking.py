@@ -45,7 +45,7 @@ def is_permitted(model: str, user_id: int | None = None) -> bool:
 
 def refuse_if_off(profile: ModelProfile) -> None:
     """Refused (`model_off`) for a model that an administrator switched off."""
-    if not profile.enabled:
+    if profile.is_switched_off:
         raise model_off()
 
 

@@ -203,6 +203,13 @@ def test_no_summary_is_asked_of_a_model_that_is_switched_off(talk: Conversation)
     assert preparations._begin(load_state(talk.pk), Trigger.PREPARED) is None
 
 
+def test_a_window_that_is_too_small_to_be_offered_is_no_switch(user: User) -> None:
+    profile = make_profile(context_window=8_000, enabled=False)  # as a refresh leaves it
+    assert not profile.is_switched_off
+    profile.edited = True
+    assert profile.is_switched_off
+
+
 def test_the_way_out_of_a_model_that_is_switched_off_is_open(user: User) -> None:
     make_profile("large", context_window=200_000, max_output=MAX_OUTPUT, enabled=False)
     make_profile(context_window=WINDOW, max_output=MAX_OUTPUT)
