@@ -29,9 +29,9 @@ def put_in_queue(task: Task, *args: Any, countdown: float | None = None) -> bool
 
 
 def ask_for_rebuild(conversation_id: UUID) -> None:
-    """Have the chapters written again that have lost their text, soon, so that quick changes are
-    one rebuild. If the queue is away, the end of the next turn asks again."""
-    if gaps.note_rebuild(conversation_id) and not put_in_queue(
+    """Have the chapters written again that have lost their text, when no more changes come, so that
+    quick ones are one rebuild. If the queue is away, the end of the next turn asks again."""
+    if gaps.note_change(conversation_id) and not put_in_queue(
         tasks.rebuild, str(conversation_id), countdown=gaps.REBUILD_DELAY
     ):
-        gaps.take_rebuild(conversation_id)
+        gaps.forget_change(conversation_id)

@@ -23,22 +23,22 @@ from chat.services.rate_limit import count_turn
 log = structlog.get_logger(__name__)
 
 
-def permit(user_id: int, model: str) -> None:
-    """Let a user have a model asked. Refused where it is switched off, and above the limits."""
+def permit(user_id: int | None, model: str) -> None:
+    """Let a user have a model asked, or what follows their turn: None. Refused where it is switched
+    off, and above the limits."""
     if is_switched_off(model):
         raise model_off()
-    count_turn(user_id)
+    if user_id is not None:
+        count_turn(user_id)
 
 
 def is_permitted(model: str, user_id: int | None = None) -> bool:
     """Whether a model may be asked in the background, and if it is for a user, whether that is
     within their limits; it is counted then."""
     try:
-        if user_id is None:
-            return not is_switched_off(model)
         permit(user_id, model)
     except Refused as refusal:
-        log.info("nothing written in the background", user=user_id, reason=refusal.code)
+        log.warning("not asked in the background", model=model, reason=str(refusal.code))
         return False
     return True
 

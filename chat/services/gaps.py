@@ -5,6 +5,7 @@ The change itself always works. What is written again is paid for: it counts for
 answer does, several quick changes are one rebuild, and above the limits it waits for the next turn.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
@@ -31,7 +32,7 @@ from chat.services.asking import is_permitted
 from chat.services.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.preparations import is_breaker_open, is_over_budget
 
-REBUILD_DELAY = 3.0  # seconds, for more changes to come
+REBUILD_DELAY = 3.0  # seconds without another change, after which a rebuild begins
 REBUILD_FORGOTTEN = 60  # seconds after which a rebuild that was asked for does not hold up another
 
 # Lists of an audit that quote a summary.
@@ -150,14 +151,33 @@ def has_gap(state: RequestState) -> bool:
     return any(GAP in chapter for chapter in state.context.summary.chapters)
 
 
-def note_rebuild(conversation_id: UUID | str) -> bool:
-    """Note that a rebuild is about to be asked for; False where one is already, and not begun."""
-    return cache.add(f"rebuild:{conversation_id}", 1, REBUILD_FORGOTTEN)
+def note_change(conversation_id: UUID) -> bool:
+    """Note that a rebuild is wanted. True where a worker has to be asked for it; False where one
+    has been, and waits for a while without changes."""
+    key = _key(conversation_id)
+    new = cache.add(key, time.time(), REBUILD_FORGOTTEN)
+    if not new:
+        cache.set(key, time.time(), REBUILD_FORGOTTEN)
+    return new
 
 
-def take_rebuild(conversation_id: UUID | str) -> None:
-    """A change that comes from now on asks for another one."""
-    cache.delete(f"rebuild:{conversation_id}")
+def find_wait(conversation_id: UUID) -> float:
+    """Seconds for which a rebuild that was asked for has to wait still; 0: it begins, and a change
+    from now on asks for another one."""
+    wait: float = cache.get(_key(conversation_id), 0) + REBUILD_DELAY - time.time()
+    if wait > 0:
+        return wait
+    forget_change(conversation_id)
+    return 0.0
+
+
+def forget_change(conversation_id: UUID) -> None:
+    """No worker waits to rebuild it any more."""
+    cache.delete(_key(conversation_id))
+
+
+def _key(conversation_id: UUID) -> str:
+    return f"rebuild:{conversation_id}"
 
 
 def begin_rebuild(conversation_id: UUID) -> int | None:

@@ -227,7 +227,7 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     message = None if turn.status == Turn.Status.QUEUED else find_open_answer(turn.pk)
     if message is None:
         head = state.rows[-1] if state.rows else find_head(state.conversation)
-        message = append_answer(state.conversation, head, turn)
+        message = append_answer(state.conversation, head, turn, asked=state.used)
         _mark_previewed(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))

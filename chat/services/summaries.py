@@ -27,8 +27,7 @@ from chat.queries import model_server, summaries
 from chat.queries.conversation import load_state
 from chat.queries.rights import is_switched_off
 from chat.queries.tails import to_agent_message
-from chat.services import compactions
-from chat.services.asking import model_off
+from chat.services import asking, compactions
 from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import begin_turn, next_lease_end
 
@@ -61,8 +60,7 @@ def open_compaction_turn(
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
         planned = summaries.plan_or_refuse(state, extent)
-        if is_switched_off(compactions.choose_writer(conversation)):
-            raise model_off()
+        asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
         ready = not focus and summaries.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):

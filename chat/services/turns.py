@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.compaction.quoted import Range
-from agent.messages import Block, plain_text, sanitise_text
+from agent.messages import Block, Usage, plain_text, sanitise_text
+from agent.model.unreported import mark
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
 from chat.models.notices import Notice, notice_text
@@ -272,8 +273,16 @@ def append_message(
     return message
 
 
-def append_answer(conversation: Conversation, head: Row | Message | None, turn: Turn) -> Message:
-    """The empty row of an answer."""
+def append_answer(
+    conversation: Conversation,
+    head: Row | Message | None,
+    turn: Turn,
+    *,
+    asked: int = 0,
+) -> Message:
+    """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
+    it, so that they are booked if this process dies before its first checkpoint."""
+    prompt = Usage(input_tokens=asked)
     return append_message(
         conversation,
         head,
@@ -281,4 +290,5 @@ def append_answer(conversation: Conversation, head: Row | Message | None, turn: 
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
+        usage=mark(prompt, prompt_known=False) if asked else None,
     )

@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.models import User
 from agent.messages import Usage
 from agent.model import client
 from chat.db import in_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.conversation import load_state
-from chat.services import endings, sweep
+from chat.services import endings, requests, sweep
 from demo.api.protocol import ScriptedReply
-from tests.chat.factories import make_profile
+from tests.chat.factories import make_conversation, make_profile
 from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text
 from tests.support.patience import PATIENCE
 
@@ -150,6 +151,19 @@ async def test_an_answer_whose_end_cannot_be_stored_whole_is_booked_from_its_che
     await tab.next("turn.finished", status="failed")
     await chat.eventually(lambda message: message.cost > 0)
     await booked(chat)
+
+
+def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_prompt(user: User) -> None:
+    make_profile(**PRICES)
+    talk = make_conversation(owner=user, messages=2)
+    requests.send_message(
+        user, talk.pk, text=LONG, client_id=None, expected_head=None, owner="a dead process"
+    )
+    Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+    assert sweep.sweep() == 1
+    talk.refresh_from_db()
+    assert talk.input_tokens >= LEAST
+    assert talk.cost == pytest.approx(talk.messages.latest("number").cost)
 
 
 async def test_a_reply_that_is_dropped_for_a_shorter_request_was_paid_for(chat: Chat) -> None:

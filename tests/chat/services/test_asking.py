@@ -53,6 +53,7 @@ QUEUES = {
     "live/enqueuing.py",
     "live/follow_up.py",
     "live/waiting.py",
+    "tasks.py",
 }
 
 
@@ -246,14 +247,26 @@ def leave_out(talk: Conversation, change: str = "leave-out") -> Any:
     return response
 
 
-def test_quick_changes_are_one_rebuild(talk: Conversation, queued: list[Any]) -> None:
+def test_quick_changes_are_one_rebuild_that_begins_after_the_last(
+    talk: Conversation,
+    queued: list[Any],
+    model_server: DemoServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model_server.script.reply(SUMMARY, always=True)
     make_compaction(talk, through=4)
     Turn.objects.all().delete()
     for change in ("leave-out", "put-back") * 5:
         leave_out(talk, change)
     assert queued == ["chat.tasks.rebuild"]
-    gaps.take_rebuild(talk.pk)  # a worker begins
+    tasks.rebuild(str(talk.pk))
+    assert model_server.script.requests == [], "the last change was just now"
     leave_out(talk)
+    assert len(queued) == 1
+    monkeypatch.setattr(gaps, "REBUILD_DELAY", -1.0)  # and some time passes
+    tasks.rebuild(str(talk.pk))
+    assert talk.compactions.filter(trigger=Trigger.REBUILT).count() == 1
+    leave_out(talk, "put-back")
     assert len(queued) == 2
 
 
