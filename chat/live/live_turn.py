@@ -2,13 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
-from agent.messages import Block, RealTokens
+from agent.messages import Block, RealTokens, shown_text
 from agent.model.reply import Reply
 from agent.model.unreported import estimate_usage, mark
 from agent.tokens import Factor
@@ -20,6 +21,7 @@ from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
 from chat.queries.model_server import get_counter
+from chat.services.turns import Draft
 
 
 @dataclass
@@ -91,6 +93,16 @@ class LiveTurn:
         if not self.asked or self.message_id is None:
             return ()
         return self.message_id, self.asked, self.length, len(self.reply.written.pieces)
+
+    @property
+    def visible_text(self) -> str:
+        """What its reply reads so far."""
+        return shown_text(b for b in self.reply.partial_blocks() if b["type"] == "text")
+
+    def draft(self) -> Draft:
+        """What a checkpoint keeps."""
+        assert self.message_id is not None
+        return self.message_id, self.visible_text, partial(self.estimate_usage, self.reply)
 
     def estimate_usage(self, reply: Reply) -> dict[str, Any] | None:
         """What its reply, or one that was there a moment ago, has cost so far, to be stored; None

@@ -18,8 +18,7 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
-from agent.messages import Usage, shown_text
-from agent.model.reply import Reply
+from agent.messages import Usage
 from chat.db import (
     RETRY_SECONDS,
     UNAVAILABLE,
@@ -211,7 +210,7 @@ class Runner:
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
                 log.exception("turn could not be ended whole", turn=live.turn_id)
-                text = _visible_text(live.reply)
+                text = live.visible_text
                 await in_db_with_retries(endings.finish_plainly, live.turn_id, INTERNAL, text)
                 return None
             else:
@@ -282,15 +281,7 @@ class Runner:
         turn_ids = [live.turn_id for live in running]
         unsaved = [(live, live.progress) for live in running if live.progress != live.saved]
         try:
-            texts = [
-                (
-                    live.message_id,
-                    _visible_text(live.reply),
-                    partial(live.estimate_usage, live.reply),
-                )
-                for live, _ in unsaved
-                if live.message_id is not None
-            ]
+            texts = [live.draft() for live, _ in unsaved if live.message_id is not None]
             stop = await in_db(turns.checkpoint, turn_ids, texts)
         except UNAVAILABLE as error:
             DATABASE.note_failure(error)
@@ -305,7 +296,3 @@ class Runner:
 
 
 runner = Runner()
-
-
-def _visible_text(reply: Reply) -> str:
-    return shown_text(b for b in reply.partial_blocks() if b["type"] == "text")

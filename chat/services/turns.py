@@ -34,7 +34,7 @@ LEASE_SHARE = 0.8  # share of LEASE_SECONDS
 
 
 # An answer that is being written: the id of its message, its text, what counts its cost so far.
-Written = tuple[int, str, Callable[[], dict[str, Any] | None]]
+Draft = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
 class TurnEnded(Exception):
@@ -172,7 +172,7 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Written]) -> set[int]:
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Draft]) -> set[int]:
     """Extend the leases of the turns that a process runs and store the text of their answers, and
     what those have cost so far.
 
