@@ -18,6 +18,7 @@ from agent.tools import Tool
 log = logging.getLogger(__name__)
 
 MAX_RESULT_CHARACTERS = 2_000_000  # what one call may leave in the database
+CALLS_AT_ONCE = 4  # of one turn: other people's turns want to call tools too
 FINAL_NOTE = (
     "The limit of tool calls for this turn is reached. Answer now with what you have found, and "
     "say what is missing."
@@ -39,12 +40,14 @@ class RunnableTool:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """How one call ended: what the model is told, and after how many seconds."""
+    """How one call ended: what the model is told, and after how many seconds; `made`: it was not
+    one too many of its reply."""
 
     call: Block
     content: Content
     failed: bool
     seconds: float
+    made: bool = True
 
     @property
     def block(self) -> Block:
@@ -128,11 +131,13 @@ async def run_calls(
     tools: Mapping[str, RunnableTool],
     finished: Callable[[CallResult], Awaitable[None]],
 ) -> None:
-    """Run calls side by side; `finished` gets each result as it comes. A call never raises: what
-    goes wrong is told to the model."""
+    """Run calls side by side, CALLS_AT_ONCE at a time; `finished` gets each result as it comes. A
+    call that waits for consent keeps none of the others. A call never raises: what goes wrong is
+    told to the model."""
+    slots = asyncio.Semaphore(CALLS_AT_ONCE)
 
     async def run(call: Block) -> None:
-        await finished(await _run_one(call, tools))
+        await finished(await _run_one(call, tools, slots))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -142,15 +147,25 @@ async def run_calls(
         raise errors.exceptions[0] from errors
 
 
-async def _run_one(call: Block, tools: Mapping[str, RunnableTool]) -> CallResult:
+def refuse_call(call: Block, most: int) -> CallResult:
+    """The result of a call that is not made, because its reply holds more than `most`. Few words:
+    there may be thousands of them."""
+    words = f"Not called: at most {most} calls in one reply. Call again what you still need."
+    return CallResult(call, words, failed=True, seconds=0.0, made=False)
+
+
+async def _run_one(
+    call: Block, tools: Mapping[str, RunnableTool], slots: asyncio.Semaphore
+) -> CallResult:
     started = perf_counter()
     failed = False
     try:
         bound = _checked(call, tools)
         if bound.consent:
             await bound.consent(call)
+        async with slots:
             started = perf_counter()
-        content = _sound(await _content(call, bound))
+            content = _sound(await _content(call, bound))
     except ToolError as error:
         content, failed = sanitise_text(str(error)), True
     except Exception:

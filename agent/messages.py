@@ -13,6 +13,7 @@ Role = Literal["user", "assistant"]
 RawTokens = NewType("RawTokens", int)
 RealTokens = NewType("RealTokens", int)
 PARAGRAPH = "\n\n"  # between two blocks of a text
+MOST_LOOKED_FOR = 100  # pages of the web that a message cites
 MOST_TOKENS = 10**9  # that one call may report
 
 
@@ -262,5 +263,8 @@ def plain_text(blocks: Iterable[Block]) -> str:
     after it the cited pages that it does not name."""
     blocks = list(blocks)
     whole = shown_text(blocks)
-    sources = [page for page in list_cited_pages(blocks) if page not in whole]
+    pages = list_cited_pages(blocks)
+    # To look for thousands of pages in a long text would take seconds.
+    sources = [page for page in pages[:MOST_LOOKED_FOR] if page not in whole]
+    sources += pages[MOST_LOOKED_FOR:]
     return PARAGRAPH.join(filter(None, [whole, "\n".join(sources)]))

@@ -15,9 +15,12 @@ from chat.outages import DATABASE
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# SQLite has one writer; PostgreSQL's pool has as many connections as there are threads here.
+# SQLite has one writer; PostgreSQL's pool has a connection for each thread here.
 THREADS = 4
 _executor = ThreadPoolExecutor(THREADS, thread_name_prefix="orm")
+# For what the model's tools do: a search takes long, and a reply may ask for many.
+TOOL_THREADS = 2
+_tool_executor = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="tools")
 
 # The database is away, locked or full: the same call may succeed later.
 UNAVAILABLE = (OperationalError, InterfaceError)
@@ -33,10 +36,15 @@ AWAY = gettext_noop("The database cannot be reached or written at the moment. Tr
 
 
 def _call(function: Callable[[], T], language: str) -> T:
+    with translation.override(language):
+        return call_with_connection(function)
+
+
+def call_with_connection(function: Callable[[], T]) -> T:
+    """Call a function that uses the ORM, in a thread that does so only now and then."""
     close_old_connections()
     try:
-        with translation.override(language):
-            return function()
+        return function()
     finally:
         # Returns a pooled connection; SQLite's stays open.
         if connection.vendor == "postgresql":
@@ -46,9 +54,18 @@ def _call(function: Callable[[], T], language: str) -> T:
 async def in_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function that uses the ORM, in a thread with a database connection of its own, in the
     caller's language."""
+    return await _run_in(_executor, partial(function, *args, **kwargs))
+
+
+async def in_tool_db(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`in_db` for a call of a tool: behind other such calls only, so that nobody else waits for
+    them. First come, first served; that is fair, as each turn has few calls at a time here."""
+    return await _run_in(_tool_executor, partial(function, *args, **kwargs))
+
+
+async def _run_in(executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
-    work = partial(function, *args, **kwargs)
-    return await loop.run_in_executor(_executor, _call, work, translation.get_language())
+    return await loop.run_in_executor(executor, _call, work, translation.get_language())
 
 
 async def in_db_with_retries(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -32,6 +32,7 @@ class RefusalCode(StrEnum):
     LEFT_OUT = "left_out"
     MEMORY_TOO_LONG = "memory_too_long"
     MESSAGE_TOO_LONG = "message_too_long"
+    MODEL_OFF = "model_off"
     NAME_TOO_LONG = "name_too_long"
     NOT_ASKED = "not_asked"
     NOT_CURRENT = "not_current"

@@ -26,6 +26,9 @@ def use_pause(conversation_id: str, head: int) -> None:
 @shared_task
 def rebuild(conversation_id: str) -> None:
     """Write the chapters that lost their text with a deleted message again, one after another."""
+    if wait := gaps.find_wait(UUID(conversation_id)):
+        rebuild.apply_async((conversation_id,), countdown=wait)
+        return
     while (compaction_id := gaps.begin_rebuild(UUID(conversation_id))) is not None:
         if not write_summary(compaction_id):
             break

@@ -24,9 +24,10 @@ from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
 from agent.masking import mask
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import overflow
+from agent.model.reply import Reply
 from agent.search import excerpts, lexical, values
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
-from chat.html.content_blocks import render_user_text
+from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream
 from chat.importers import pi
 from chat.queries.model_server import get_counter
@@ -214,11 +215,35 @@ def cost(function: Callable[[str], object], text: str) -> float:
     return thread_time() - started
 
 
+def blocks(text: str) -> None:
+    """A reply of many small blocks: calls, and texts that are cut where citations begin."""
+    reply = Reply()
+    for index in range(len(text) // 20):
+        part: dict[str, object] = {"type": "text", "text": "a", "citations": [{"url": f"u{index}"}]}
+        if index % 3 == 0:
+            part = {"type": "tool_use", "id": f"toolu_{index}", "name": "look", "input": {}}
+        reply.apply({"type": "content_block_start", "index": index, "content_block": part})
+        reply.apply({"type": "content_block_stop", "index": index})
+    join_cut_texts(each for each in reply.blocks if each["type"] == "text")
+    join_cut_texts(reply.blocks)
+    plain_text([*reply.blocks, {"type": "text", "text": "b" * len(text)}])
+    reply.partial_blocks()
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_time_grows_with_the_text_and_not_with_its_square(function: str, shape: str) -> None:
-    work, text = FUNCTIONS[function], SHAPES[shape]
     sizes = LONG_SIZES if shape in PARAGRAPHS else SIZES
+    compare(FUNCTIONS[function], SHAPES[shape], sizes)
+
+
+def test_the_time_grows_with_the_blocks_of_a_reply_and_not_with_their_square() -> None:
+    compare(blocks, SHAPES["spaces"], SIZES)
+
+
+def compare(
+    work: Callable[[str], object], text: Callable[[int], str], sizes: tuple[int, ...]
+) -> None:
     work(text(WARM_UP))
     first = cost(work, text(sizes[0]))
     for size in sizes[1:]:

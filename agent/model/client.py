@@ -21,7 +21,6 @@ from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.masking import remember
-from agent.messages import Usage
 from agent.model.api_errors import stream_error, translate_errors
 from agent.model.connections import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
@@ -29,6 +28,7 @@ from agent.model.parsing import LARGE, is_stream, not_the_api, read_object
 from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
+from agent.model.unreported import OpenCall, Spent
 from agent.proxies import NONE, Proxies
 
 # A count only replaces an estimate: not worth a long wait.
@@ -45,8 +45,6 @@ PASSING = (
 )
 
 
-# The model and the reported usage of each call, also of those that were repeated or broke off.
-Spent = list[tuple[str, Usage]]
 Check = Callable[[Request], None]
 # Seconds for which a stream is left unread after a batch of events, so that what arrives meanwhile
 # is handled together.
@@ -198,26 +196,40 @@ class Client:
         cancelled task ends the call."""
         request = self._as_cached(request)
         await asyncio.to_thread(self._check, request)
-        reply = Reply()
+        call = self._open(request)
 
         def restart(error: AgentError) -> None:
-            nonlocal reply
-            self._book(request, reply)
-            reply = Reply()
+            nonlocal call
+            self._close(call)
+            call = self._open(request)
 
         try:
             async with aclosing(self.stream(request, restart)) as stream:
                 async for events in stream:
                     for event in events:
-                        reply.apply(event)
-        finally:
-            self._book(request, reply)
-        require_end(reply)
-        return reply
+                        call.reply.apply(event)
+        except AgentError:
+            self._close(call)
+            raise
+        # Where the task is cancelled, the call stays open: nobody knows what the server made of it.
+        self._close(call)
+        require_end(call.reply)
+        return call.reply
 
-    def _book(self, request: Request, reply: Reply) -> None:
-        if self._spent is not None and reply.usage.total:
-            self._spent.append((request.model, reply.usage))
+    def _open(self, request: Request) -> OpenCall:
+        call = OpenCall(request, Reply())
+        if self._spent is not None:
+            self._spent.open.append(call)
+        return call
+
+    def _close(self, call: OpenCall) -> None:
+        """Book a call that has ended, as far as it is known what it cost. One that the server has
+        not begun to answer cost nothing."""
+        if self._spent is None or (call.reply.begun and not call.reply.settled):
+            return
+        self._spent.open.remove(call)
+        if call.reply.usage.total:
+            self._spent.append((call.request.model, call.reply.usage))
 
     async def count_tokens(self, request: Request) -> int | None:
         """Prompt tokens by the server, or None where it cannot (a 404 is remembered)."""

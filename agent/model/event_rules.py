@@ -2,7 +2,7 @@
 it: nothing that would break later gets into a reply. All raise ValueError."""
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent.messages import Block
@@ -71,9 +71,9 @@ def require_storable(value: Any) -> Any:
     return value
 
 
-def check_block(block: Any, calls: Container[str]) -> Block:
-    """A content block without its null fields, as a stream begins it or a whole reply brings it,
-    after the calls with these ids."""
+def check_block(block: Any, calls: set[str]) -> Block:
+    """A content block without its null fields, as a stream begins it or a whole reply brings it.
+    `calls`: the ids of the calls before it, and then of its own too."""
     if not isinstance(block, dict):
         raise ValueError("a block is not an object")
     kind = require_text(block, "type")
@@ -85,6 +85,7 @@ def check_block(block: Any, calls: Container[str]) -> Block:
             raise ValueError("a call has no id or no name")
         if block["id"] in calls:
             raise ValueError("two calls have one id")
+        calls.add(block["id"])
     if kind.endswith("tool_result"):
         require_text(block, "tool_use_id")
     if kind == "text":

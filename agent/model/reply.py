@@ -19,6 +19,7 @@ from agent.model.event_rules import (
     require_storable,
     require_text,
 )
+from agent.model.written import Written
 
 Event = dict[str, Any]
 
@@ -64,7 +65,8 @@ _WRITTEN = {"text": "text", "thinking": "thinking", "compaction": "content"}
 @dataclass
 class Reply:
     """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
-    before it, which the server had paused, and whose blocks it begins with."""
+    before it: which the server had paused, and whose blocks it begins with, or which were dropped
+    or repeated."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -74,6 +76,7 @@ class Reply:
     model: str = ""
     complete: bool = False
     paused: Usage = field(default_factory=Usage)
+    written: Written = field(default_factory=Written)  # by its last call
     _pieces: dict[int, list[str]] = field(default_factory=dict)  # of the blocks that are open
 
     def __post_init__(self) -> None:
@@ -87,6 +90,22 @@ class Reply:
         resumed = Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
         resumed._written = self._written
         return resumed
+
+    def begin_again(self) -> None:
+        """Its last call is repeated, as it broke off before it wrote anything: what that had cost
+        counts with those before."""
+        self.paused += self.usage
+        self.usage, self.raw_usage, self.model = Usage(), {}, ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the server has answered its last call at all."""
+        return bool(self.model or self.raw_usage or len(self.blocks) > self._before)
+
+    @property
+    def settled(self) -> bool:
+        """Whether what it reported for its last call is all that this has cost."""
+        return self.complete or bool(self.stop_reason)
 
     @property
     def calls(self) -> list[Block]:
@@ -165,7 +184,6 @@ class Reply:
         if given["type"] in _WRITTEN:
             self._write(index, read_optional_text(given, _WRITTEN[given["type"]]))
         if given["type"].endswith("tool_use"):
-            self._calls.add(given["id"])
             self._count(len(json.dumps(given.get("input"))))
         if given["type"] != "text":
             return ""
@@ -178,6 +196,7 @@ class Reply:
         """Add to an open block what was written; at the limit, the part that fits."""
         if piece:
             self._pieces[index].append(piece[: MOST_WRITTEN - self._written])
+            self.written.add(piece)
         self._count(len(piece))
 
     def _count(self, characters: int) -> None:

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from asgiref.sync import async_to_sync
 
 from agent.messages import RawTokens
+from agent.model.unreported import Spent
 from agent.tokens import Limits
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conductor import EPOCH
@@ -160,7 +161,7 @@ class ServicesReplay:
         calls = self.api.spent.summary_calls
         outcome: Any
         try:
-            outcome = async_to_sync(ask_for_summary)(task, [])
+            outcome = async_to_sync(ask_for_summary)(task, Spent())
         except (AgentError, SummaryRejected) as error:
             outcome = error
         seconds = self.api.call_seconds * (self.api.spent.summary_calls - calls)

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agent.compaction.policy import APART, REASON_WORDS, Engine
+from agent.model.unreported import is_estimated
 from chat.admin.actions import DISCARD, REPLACE, RERUN, REVERT, confirm_action
 from chat.admin.base import (
     ConversationFilter,
@@ -22,7 +23,7 @@ from chat.admin.base import (
     list_url,
 )
 from chat.admin.compaction_page import describe_compaction
-from chat.html.figures import format_money, format_tokens
+from chat.html.figures import format_cost, format_money, format_tokens
 from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
@@ -53,6 +54,7 @@ SUMMARY_ROW = (
     "tokens_before",
     "tokens_after",
     "cost",
+    "usage",
     "worker_pid",
     "created_at",
     "finished_at",
@@ -79,7 +81,7 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "messages": row.messages,
         "tokens": _tokens(row),
         "saved": _saved(row),
-        "cost": format_money(row.cost),
+        "cost": format_cost(row.cost, about=is_estimated(row.usage)),
         "duration": format_seconds(row.duration),
         "created_at": format_time(row.created_at),
     }
@@ -249,7 +251,7 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Cost", ordering="cost")
     def price(self, row: Compaction) -> str:
-        return format_money(row.cost)
+        return format_cost(row.cost, about=is_estimated(row.usage))
 
     @admin.display(description="Duration", ordering=F("finished_at") - F("created_at"))
     def took(self, row: Compaction) -> str:

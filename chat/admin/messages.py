@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from agent.model.unreported import is_estimated
 from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
@@ -19,7 +20,7 @@ from chat.admin.base import (
     list_facts,
     with_previews,
 )
-from chat.html.figures import format_money
+from chat.html.figures import format_cost
 from chat.html.message import render_message
 from chat.models import Message, Turn
 
@@ -95,7 +96,7 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Cost")
     def reply_cost(self, row: Message) -> str:
-        return format_money(row.cost)
+        return format_cost(row.cost, about=is_estimated(row.usage))
 
     @admin.display(description="As the API has them")
     def content_blocks(self, row: Message) -> SafeString:

@@ -15,7 +15,8 @@ from django.urls import URLPattern, path
 from agent.model_names import split_name
 from chat.admin.base import list_url
 from chat.models import ModelProfile, Provider
-from chat.queries.model_profiles import SMALLEST_WINDOW, is_demo, load_profile
+from chat.models.model_profile import SMALLEST_WINDOW
+from chat.queries.model_profiles import is_demo, load_profile
 from chat.queries.model_server import server_url
 from chat.services import model_profiles
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from agent.attachments import find_reference
 from agent.compaction.fences import find_fences
@@ -115,14 +115,39 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
 
 def join_cut_texts(blocks: Iterable[Any]) -> list[Any]:
     """The blocks, with texts joined that the API has cut at a citation."""
-    whole: list[Any] = []
+    runs: list[list[Any]] = []
     for block in blocks:
-        if whole and isinstance(block, dict) and isinstance(whole[-1], dict):
-            before = whole[-1]
-            if continues_text(before, block):
-                cited = [*(before.get("citations") or []), *(block.get("citations") or [])]
-                text = as_string(before.get("text")) + as_string(block.get("text"))
-                whole[-1] = before | {"text": text, "citations": cited}
-                continue
-        whole.append(block)
-    return whole
+        before = runs[-1][-1] if runs else None
+        if isinstance(block, dict) and isinstance(before, dict) and continues_text(before, block):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return [_join(run) if len(run) > 1 else run[0] for run in runs]
+
+
+def _join(texts: list[dict[str, Any]]) -> dict[str, Any]:
+    cited = [each for text in texts for each in text.get("citations") or []]
+    return texts[0] | {
+        "text": "".join(as_string(text.get("text")) for text in texts),
+        "citations": cited,
+    }
+
+
+def explain_hidden(count: int) -> Part:
+    """In place of rows of tools that are too many for a page."""
+    words = ngettext(
+        "{count} more row of tools is not shown here. The export has it.",
+        "{count} more rows of tools are not shown here. The export has them.",
+        count,
+    )
+    return _note(words.format(count=count))
+
+
+def explain_unmade(count: int) -> Part:
+    """In place of the calls of a reply that were too many."""
+    words = ngettext(
+        "{count} more tool call of this reply was not made: it has too many. The model was told.",
+        "{count} more tool calls of this reply were not made: it has too many. The model was told.",
+        count,
+    )
+    return _note(words.format(count=count))

@@ -24,6 +24,12 @@ def format_money(dollars: float | None) -> str:
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
+def format_cost(dollars: float, *, about: bool) -> str:
+    """`$0.0123`, or `about $0.0123` where a server has not reported all of it."""
+    money = format_money(dollars)
+    return gettext("about {money}").format(money=money) if about and dollars else money
+
+
 def format_seconds(seconds: float) -> str:
     """`< 0.1 s`, `4.2 s`, `85 s`."""
     if seconds < 0.1:

@@ -26,6 +26,8 @@ from chat.html.content_blocks import (
     draw_block,
     draw_source,
     draw_source_text,
+    explain_hidden,
+    explain_unmade,
     join_cut_texts,
     list_blocks,
 )
@@ -40,7 +42,8 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 11  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 12  # of the HTML; count up when it changes, so that cached pages are rendered anew
+MOST_ROWS = 500  # of tools in one message
 CACHE_SECONDS = 7 * 24 * 3600
 
 # As `chat.html.markdown.link_numbers` makes them.
@@ -146,12 +149,15 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
     blocks = join_cut_texts(list_blocks(message))
     if message.turn_id and message.role == Message.Role.USER and _only_results(message):
         return []
-    ended = find_server_results(blocks) | message.calls
+    ended = find_server_results(blocks) | _find_ends(message, blocks)
     running = turn is not None and turn.status in Turn.ACTIVE
+    left_out = [block for block in blocks if _is_unmade(block, ended)]
 
     def part(block: Any) -> Part | None:
         kind = str(block.get("type", "")) if isinstance(block, dict) else ""
         if kind.endswith("tool_use"):
+            if _is_unmade(block, ended):
+                return explain_unmade(len(left_out)) if block is left_out[0] else None
             call_id = as_string(block.get("id"))
             more = whole_row_url(message, call_id)
             return build_call_part(block, ended.get(call_id), running=running, more=more)
@@ -169,7 +175,37 @@ def _parts(message: Message, turn: Turn | None) -> list[Part]:
         )
         for block in blocks
     )
-    return [each for each in parts if each]
+    return _bound([each for each in parts if each])
+
+
+def _bound(parts: list[Part]) -> list[Part]:
+    """The parts without rows of tools above MOST_ROWS, which are only counted: no page could draw
+    thousands."""
+    rows = [index for index, part in enumerate(parts) if part["kind"] in ("tool", "result")]
+    if len(rows) <= MOST_ROWS:
+        return parts
+    hidden = {*rows[MOST_ROWS:]}
+    kept = [part for index, part in enumerate(parts) if index not in hidden]
+    return [*kept, explain_hidden(len(hidden))]
+
+
+def _find_ends(message: Message, blocks: Iterable[Any]) -> dict[str, Any]:
+    """How the message's calls ended, by id, as far as they have."""
+    calls = {as_string(b.get("id")) for b in blocks if isinstance(b, dict) and _calls_us(b)}
+    ended: dict[str, Any] = message.calls
+    if message.turn_id and message.pk and calls - ended.keys():
+        ended = dict(message.call_ends.values_list("call", "shown")) | ended
+    return ended
+
+
+def _calls_us(block: dict[str, Any]) -> bool:
+    return block.get("type") == "tool_use"
+
+
+def _is_unmade(block: Any, ended: dict[str, Any]) -> bool:
+    """Whether a call was one too many of its reply."""
+    end = ended.get(as_string(block.get("id"))) if isinstance(block, dict) else None
+    return end is not None and end.get("made") is False
 
 
 def whole_row_url(message: Message, call_id: str) -> str:

@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 
 from agent.compaction.policy import APART
 from agent.messages import Usage
+from agent.model.unreported import ALL, ESTIMATED
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Message
@@ -59,7 +60,7 @@ def _plot(conversation: Conversation, trigger: int) -> Plot | None:
     answers = [
         (position, Usage.from_api(reported).total)
         for position, reported in rows.values_list("position", "usage")[:MOST][::-1]
-        if reported
+        if reported and reported.get(ESTIMATED) != ALL
     ]
     if len(answers) < 2:
         return None

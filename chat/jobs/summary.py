@@ -21,7 +21,8 @@ from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
 from agent.messages import Message as AgentMessage
-from agent.model.client import Client, Spent
+from agent.model.client import Client
+from agent.model.unreported import Spent
 from chat.db import UNAVAILABLE, in_db
 from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
@@ -47,7 +48,7 @@ def write_summary(compaction_id: int) -> bool:
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return False
-    spent: Spent = []
+    spent = Spent()
     try:
         try:
             written = async_to_sync(ask_for_summary)(task, spent)
@@ -79,7 +80,7 @@ async def ask_for_summary(
     own = model_server.new_client(where, spent)
     writer = own if where_written == where else model_server.new_client(where_written, spent)
     try:
-        return await _while_wanted(task.compaction.pk, _write(task, own, writer))
+        return await _while_wanted(task.compaction.pk, _write(task, own, writer), spent)
     finally:
         await own.close()
         if writer is not own:
@@ -170,22 +171,22 @@ def _originals(conversation: Conversation, first: int, through: int) -> list[Age
     return [to_agent_message(row) for row in rows]
 
 
-async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work with a heartbeat on its row. Raises Unwanted, with the model call ended, when
-    somebody else has ended the row."""
+async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T], spent: Spent) -> T:
+    """Do the work with a heartbeat on its row, which also keeps what was spent so far. Raises
+    Unwanted, with the model call ended, when somebody else has ended the row."""
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait({task}, timeout=BEAT_SECONDS)
-        if not task.done() and not await _is_wanted(compaction_id):
+        if not task.done() and not await _is_wanted(compaction_id, spent):
             task.cancel()
             await asyncio.wait({task})
             raise Unwanted
     return task.result()
 
 
-async def _is_wanted(compaction_id: int) -> bool:
+async def _is_wanted(compaction_id: int, spent: Spent) -> bool:
     try:
-        return await in_db(compaction_jobs.extend_lease, compaction_id)
+        return await in_db(compaction_jobs.extend_lease, compaction_id, spent)
     except UNAVAILABLE as error:  # the database may be back before the summary is written
         log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
         return True

@@ -9,11 +9,11 @@ from django.conf import settings
 from agent.context.request import Request
 from agent.errors import AgentError
 from agent.messages import Block
-from agent.model.client import Spent
+from agent.model.unreported import Spent
 from chat.models import Conversation, Message
 from chat.queries import model_server
 from chat.queries.providers import Endpoint
-from chat.services import conversations
+from chat.services import charges, conversations
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ def write_title(conversation_id: UUID) -> None:
         conversation=conversation, active=True, position__lt=2, left_out=False
     )
     texts = [row.text[:2_000] for row in opening.order_by("position")]
-    spent: Spent = []
+    spent = Spent()
     model = settings.SUMMARY_MODEL or conversation.model
     try:
         endpoint = model_server.load_writer_endpoint(model)
@@ -42,8 +42,8 @@ def write_title(conversation_id: UUID) -> None:
         log.warning("no title", conversation=str(conversation_id), reason=error.message)
         return
     finally:
-        if spent:
-            conversations.charge_conversation(conversation.pk, spent)
+        if spent or spent.open:
+            charges.charge_conversation(conversation.pk, spent)
     if title:
         conversations.set_suggested_title(conversation.pk, title)
 

@@ -18,7 +18,14 @@ from agent.context.assemble import Context, convert_rounds_to_text, measure
 from agent.context.request import Request
 from agent.engine import trim_if_needed
 from agent.errors import AgentError, ErrorCode
-from agent.loop import CallResult, ReplyOutcome, continue_request, converse, run_calls
+from agent.loop import (
+    CallResult,
+    ReplyOutcome,
+    continue_request,
+    converse,
+    refuse_call,
+    run_calls,
+)
 from agent.messages import RawTokens, RealTokens
 from agent.model.api_errors import TOO_LONG_WORDS
 from agent.model.client import require_end
@@ -97,27 +104,34 @@ class AnswerSteps:
             opening = await self._begin(may_compact=False)
 
     async def use(self, reply: Reply) -> None:
-        """Run the calls of a reply; all of them have a result in the end, also when stopped."""
-        live, message_id, ended = self._live, self._live.message_id, list[CallResult]()
+        """Run the calls of a reply, as many as may be; all of them have a result in the end, also
+        when stopped."""
+        live, message_id, most = self._live, self._live.message_id, settings.MAX_TOOL_CALLS
+        calls = reply.calls[:most]
+        refused = [refuse_call(call, most) for call in reply.calls[most:]]
+        ended = list(refused)
         assert message_id is not None
+        if refused:
+            log.warning("tool calls refused", turn=live.turn_id, calls=len(reply.calls), most=most)
 
         async def finished(result: CallResult) -> None:
             ended.append(result)
             await in_db_with_retries(rounds.store_call_end, message_id, result)
 
         try:
-            await finish_despite_cancel(self._close(reply))
+            await finish_despite_cancel(self._close(reply, refused))
             ask = partial(consent.ask_consent, live)
-            tools = await in_db_with_retries(bind_tools, self._state, len(reply.calls), ask)
-            await run_calls(reply.calls, tools, finished)
+            tools = await in_db_with_retries(bind_tools, self._state, len(calls), ask)
+            await run_calls(calls, tools, finished)
         finally:
             results = in_db_with_retries(
                 rounds.store_results, live.turn_id, message_id, reply.calls, ended
             )
             await finish_despite_cancel(results)
 
-    async def _close(self, reply: Reply) -> None:
-        await in_db_with_retries(rounds.close_round, self._live.turn_id, self._ending(reply))
+    async def _close(self, reply: Reply, refused: Sequence[CallResult]) -> None:
+        ending = self._ending(reply)
+        await in_db_with_retries(rounds.close_round, self._live.turn_id, ending, refused)
         self._live.rounds += 1
         self._live.end_message()
 
@@ -179,11 +193,12 @@ class AnswerSteps:
         if as_text:
             context = convert_rounds_to_text(context)
         build = partial(model_server.build_request, context, final=final)
+        live.factor = state.limits.factor
         # To wait for a thread would take longer than a short one takes.
         sent = request = build() if tokens <= SHORT else await asyncio.to_thread(build)
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
-            await self._stream(sent)
+            await self._stream(sent, tokens)
             require_end(reply)
             ended = read_outcome(reply)
             next_prompt = reply.usage.total  # what was read and written
@@ -193,6 +208,7 @@ class AnswerSteps:
                 raise AgentError(ErrorCode.TOO_LONG, TOO_LONG_WORDS)
             if ended is not Outcome.RESEND:
                 return ReplyOutcome(reply, ended)
+            tokens = RealTokens(next_prompt)
             sent, live.reply = continue_request(request, reply), reply.resume()
             await asyncio.to_thread(model_server.require_valid, sent, resumed=True)
         raise AgentError(
@@ -224,15 +240,22 @@ class AnswerSteps:
     def _to_send(self, state: RequestState) -> Context:
         return trim_if_needed(state.metered, model_server.get_counter(), self._most)
 
-    async def _stream(self, request: Request) -> None:
+    async def _stream(self, request: Request, tokens: RealTokens) -> None:
+        """Send a request of so many estimated tokens, and show its reply."""
         reply = self._live.reply
         client = await model_server.find_client(request.model)
-        stream = client.stream(request, rest=self._rest_after)
-        async with aclosing(stream) as batches:
-            async for events in batches:
-                await self._show(events, reply)
-                if reply.complete:
-                    return
+        stream = client.stream(request, lambda _: reply.begin_again(), self._rest_after)
+        self._live.asked = tokens
+        try:
+            async with aclosing(stream) as batches:
+                async for events in batches:
+                    await self._show(events, reply)
+                    if reply.complete:
+                        return
+        except AgentError:
+            if not reply.begun:  # it was refused, or never arrived: nothing to pay for
+                self._live.asked = RealTokens(0)
+            raise
 
     def _rest_after(self, events: Sequence[Event]) -> float:
         """Not after the events that open a reply: the first delta goes out at once."""

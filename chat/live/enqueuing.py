@@ -2,11 +2,14 @@
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 from celery import Task
 from kombu.exceptions import OperationalError
 
+from chat import tasks
 from chat.outages import QUEUE
+from chat.services import gaps
 
 
 async def enqueue(task: Task, *args: Any, countdown: float | None = None) -> bool:
@@ -23,3 +26,12 @@ def put_in_queue(task: Task, *args: Any, countdown: float | None = None) -> bool
         return False
     QUEUE.note_success()
     return True
+
+
+def ask_for_rebuild(conversation_id: UUID) -> None:
+    """Have the chapters written again that have lost their text, when no more changes come, so that
+    quick ones are one rebuild. If the queue is away, the end of the next turn asks again."""
+    if gaps.note_change(conversation_id) and not put_in_queue(
+        tasks.rebuild, str(conversation_id), countdown=gaps.REBUILD_DELAY
+    ):
+        gaps.forget_change(conversation_id)

@@ -1,10 +1,12 @@
 """What follows a finished answer, in the background: a title, a summary prepared for later."""
 
+import asyncio
+
 import structlog
 
 from chat import tasks
 from chat.db import in_db
-from chat.live.enqueuing import enqueue
+from chat.live.enqueuing import ask_for_rebuild, enqueue
 from chat.live.live_turn import LiveTurn
 from chat.live.waiting import hand_over
 from chat.models import Turn
@@ -34,7 +36,7 @@ async def _enqueue_what_follows(live: LiveTurn, state: RequestState) -> None:
     if prepared := await in_db(preparations.prepare_if_due, state):
         await hand_over(prepared)
     elif gaps.has_gap(state):
-        await enqueue(tasks.rebuild, str(conversation_id))
+        await asyncio.to_thread(ask_for_rebuild, conversation_id)
     elif pause := preparations.find_pause(state):
         head, seconds = pause
         await enqueue(tasks.use_pause, str(conversation_id), head, countdown=seconds)

@@ -2,11 +2,17 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
+from typing import Any
 from uuid import UUID
 
-from agent.messages import Block
+from django.conf import settings
+
+from agent.messages import Block, RealTokens, shown_text
 from agent.model.reply import Reply
+from agent.model.unreported import estimate_usage, mark
+from agent.tokens import Factor
 from chat.html.markdown_pieces import Piece
 from chat.html.markdown_stream import MarkdownStream, RenderedPiece, is_light, utf16_length
 from chat.html.sanitiser import clean_text
@@ -14,6 +20,8 @@ from chat.html.tool_row import render_call_row
 from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import Event, ToolStarted, TurnBlock, TurnDelta, TurnThinking
 from chat.protocol.parts import LiveAnswer, LiveText
+from chat.queries.model_server import get_counter
+from chat.services.turns import Draft
 
 
 @dataclass
@@ -46,8 +54,12 @@ class LiveTurn:
     through: int = 0
     tail: str = ""
     html: list[str] = field(default_factory=list)
-    saved_length: int = 0
+    # Of the request that is out: its estimated tokens, 0 for none, and its model's factor.
+    asked: RealTokens = RealTokens(0)
+    factor: Factor = Factor(1.0, 0)
+    saved: tuple[int, ...] = ()  # `progress` at the last checkpoint
     thinking: str = ""
+    thought: int = 0  # its length in UTF-16 units
     rows: list[str] = field(default_factory=list)  # HTML of the calls so far
     first_delta: float | None = None  # seconds until its first text went out
     rounds: int = 0  # of tools, so far
@@ -58,7 +70,9 @@ class LiveTurn:
 
     def begin_message(self, message_id: int, number: int) -> None:
         """A request is about to go out. Whatever an earlier one of this turn wrote is dropped."""
+        dropped = self.reply.paused + self.reply.usage
         self.end_message()
+        self.reply = Reply(paused=dropped)  # it was paid for
         self.message_id, self.number = message_id, number
         self.opening = self.opening or number == 2
 
@@ -66,15 +80,38 @@ class LiveTurn:
         """What was written is stored; the turn may go on with another message."""
         self.message_id = self.number = None
         self.reply = Reply()
-        self.thinking, self.rows = "", []
-        self.length = self.through = self.saved_length = 0
+        self.thinking, self.thought, self.rows = "", 0, []
+        self.length = self.through = 0
+        self.asked, self.saved = RealTokens(0), ()
         self.tail, self.html, self._markdown = "", [], MarkdownStream()
         self._half = ""
 
     @property
-    def is_unsaved(self) -> bool:
-        """Whether there is text that no checkpoint has."""
-        return self.length != self.saved_length
+    def progress(self) -> tuple[int, ...]:
+        """What a checkpoint keeps, in figures: it is stored when they change. () before a request
+        is out."""
+        if not self.asked or self.message_id is None:
+            return ()
+        return self.message_id, self.asked, self.length, len(self.reply.written.pieces)
+
+    @property
+    def visible_text(self) -> str:
+        """What its reply reads so far."""
+        return shown_text(b for b in self.reply.partial_blocks() if b["type"] == "text")
+
+    def draft(self) -> Draft:
+        """What a checkpoint keeps."""
+        assert self.message_id is not None
+        return self.message_id, self.visible_text, partial(self.estimate_usage, self.reply)
+
+    def estimate_usage(self, reply: Reply) -> dict[str, Any] | None:
+        """What its reply, or one that was there a moment ago, has cost so far, to be stored; None
+        where nothing was asked. Counts tokens: for a thread."""
+        if not (self.asked or reply.begun):
+            return None
+        usage = estimate_usage(reply, self.asked, self.factor, get_counter())
+        known = bool(reply.usage.prompt) and not reply.paused.total
+        return mark(usage + reply.paused, prompt_known=known)
 
     async def write(self, text: str) -> None:
         """Send text to the browsers, and the pieces that it completes as HTML."""
@@ -114,13 +151,14 @@ class LiveTurn:
         """Show thinking while it streams. Without a sequence number: what is lost on the way
         arrives with the finished message."""
         text = clean_text(text)
-        offset = utf16_length(self.thinking)
+        offset, self.thought = self.thought, self.thought + utf16_length(text)
         self.thinking += text
         await self._send(TurnThinking(self.turn_id, self.message_id, offset=offset, text=text))
 
     async def begin_block(self, block: Block) -> None:
-        """Show that a tool is being called, while the arguments still come."""
-        if block["type"].endswith("tool_use"):
+        """Show that a tool is being called, while the arguments still come; calls that are too many
+        for a reply are only counted in the end (`chat.html.message`)."""
+        if block["type"].endswith("tool_use") and len(self.rows) < settings.MAX_TOOL_CALLS:
             html = render_call_row(block)
             self.rows.append(html)
             await self._send(

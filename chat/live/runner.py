@@ -18,8 +18,7 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from agent.errors import AgentError, ErrorCode
-from agent.messages import shown_text
-from agent.model.reply import Reply
+from agent.messages import Usage
 from chat.db import (
     RETRY_SECONDS,
     UNAVAILABLE,
@@ -152,6 +151,8 @@ class Runner:
         try:
             ending = await self._ending_of(live, work)
             ending = replace(ending, first_delta=live.first_delta, rounds=live.rounds)
+            if not live.reply.settled:
+                ending = await self._with_estimate(live, ending)
             state = await self._store(live, ending)
         except Exception:
             # The lease runs out, and the sweep ends it from the last checkpoint.
@@ -163,6 +164,12 @@ class Runner:
         finally:
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
+
+    @staticmethod
+    async def _with_estimate(live: LiveTurn, ending: TurnOutcome) -> TurnOutcome:
+        """The end of a turn whose last call its server has not reported."""
+        usage = await asyncio.to_thread(live.estimate_usage, live.reply)
+        return replace(ending, usage=usage, paused=Usage()) if usage else ending
 
     async def _ending_of(
         self, live: LiveTurn, work: Coroutine[Any, Any, TurnOutcome]
@@ -214,7 +221,7 @@ class Runner:
         """End a turn whose end cannot be stored whole; without its text if it is that."""
         finish = partial(endings.finish_plainly, live.turn_id, INTERNAL)
         try:
-            await in_db_with_retries(finish, _visible_text(live.reply))
+            await in_db_with_retries(finish, live.visible_text)
         except Exception:
             log.exception("text not stored", turn=live.turn_id)
             await in_db_with_retries(finish)
@@ -281,13 +288,9 @@ class Runner:
         """The ids of turns that were asked to stop. What cannot be stored now is tried again a
         second later; a text that cannot be stored at all does not cost any turn its lease."""
         turn_ids = [live.turn_id for live in running]
-        unsaved = [(live, live.length) for live in running if live.is_unsaved]
+        unsaved = [(live, live.progress) for live in running if live.progress != live.saved]
         try:
-            texts = [
-                (live.message_id, _visible_text(live.reply))
-                for live, _ in unsaved
-                if live.message_id is not None
-            ]
+            texts = [live.draft() for live, _ in unsaved if live.message_id is not None]
             stop = await in_db(turns.checkpoint, turn_ids, texts)
         except UNAVAILABLE as error:
             DATABASE.note_failure(error)
@@ -296,13 +299,9 @@ class Runner:
             log.exception("texts not checkpointed")
             return await in_db(turns.checkpoint, turn_ids, [])
         DATABASE.note_success()
-        for live, length in unsaved:
-            live.saved_length = length
+        for live, progress in unsaved:
+            live.saved = progress
         return stop
 
 
 runner = Runner()
-
-
-def _visible_text(reply: Reply) -> str:
-    return shown_text(b for b in reply.partial_blocks() if b["type"] == "text")

@@ -9,7 +9,7 @@ from chat.models.compaction import Compaction
 from chat.models.conversation import Conversation
 from chat.models.mcp_server import McpServer
 from chat.models.memory import Memory, MemoryProposal
-from chat.models.message import Message
+from chat.models.message import CallEnd, Message
 from chat.models.model_profile import ModelProfile
 from chat.models.project import Project
 from chat.models.provider import Provider
@@ -18,6 +18,7 @@ from chat.models.turn import Turn
 
 __all__ = [
     "Attachment",
+    "CallEnd",
     "Compaction",
     "Conversation",
     "McpServer",

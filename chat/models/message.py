@@ -59,7 +59,8 @@ class Message(models.Model):
     calls = models.JSONField(
         default=dict,
         blank=True,
-        help_text="How its tool calls ended, by id: {text, omitted, failed, seconds}.",
+        help_text="How its tool calls ended, by id: {text, omitted, failed, seconds}, or for one "
+        "that was not made {made: false}. Those of a running round are in CallEnd.",
     )
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     stop_reason = models.CharField(max_length=40, blank=True)
@@ -102,3 +103,14 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"#{self.number} {self.role}: {self.text[:60]}"
+
+
+class CallEnd(models.Model):
+    """How a tool call of a message ended, until its round ends: `Message.calls` has it then."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="call_ends")
+    call = models.TextField(help_text="Its id.")
+    shown = models.JSONField(help_text="As in Message.calls.")
+
+    def __str__(self) -> str:
+        return f"end of call {self.call}"

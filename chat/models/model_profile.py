@@ -8,6 +8,7 @@ from agent.tokens import Prices
 from chat.models.provider import Provider
 
 SMALL_WINDOW = 32_000  # tokens
+SMALLEST_WINDOW = 16_000  # of a model that is offered
 
 
 class ModelProfile(models.Model):
@@ -42,7 +43,11 @@ class ModelProfile(models.Model):
         blank=True,
         help_text="The site's own server that listed this model; its key is sent nowhere else.",
     )
-    enabled = models.BooleanField(default=True, help_text="Offered in the model picker.")
+    enabled = models.BooleanField(
+        default=True,
+        help_text="Offered in the model picker. One that is switched off answers nobody, in old "
+        "conversations either, and writes no summaries or titles.",
+    )
     tools = models.BooleanField(
         default=True, help_text="It can call tools; some local models cannot."
     )
@@ -83,6 +88,12 @@ class ModelProfile(models.Model):
     def thinking_off(self) -> str:
         """The type that asks it not to think; "" where it cannot be told."""
         return "disabled" if "disabled" in self.thinking_types else ""
+
+    @property
+    def is_switched_off(self) -> bool:
+        """Whether an administrator did that. One whose window is too small to be offered may go on
+        where it is the site's default, or a conversation has it already."""
+        return not self.enabled and (self.edited or self.context_window >= SMALLEST_WINDOW)
 
     @property
     def has_small_window(self) -> bool:

@@ -1,5 +1,7 @@
 """Events made from rows. Where one holds HTML, making it takes as long as rendering does."""
 
+from typing import Any
+
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -46,9 +48,8 @@ def turn_started(turn: Turn) -> TurnStarted:
     return TurnStarted(turn_id=turn.pk, kind=turn.kind)
 
 
-def tool_finished(message: Message, call: Block) -> ToolFinished:
-    """The message was read with its turn."""
-    ended = message.calls[call["id"]]
+def tool_finished(message: Message, call: Block, ended: dict[str, Any]) -> ToolFinished:
+    """`ended`: as in `Message.calls`."""
     return ToolFinished(
         turn_id=message.turn_id,
         message_id=message.pk,

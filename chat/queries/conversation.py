@@ -19,6 +19,7 @@ from agent.context.request import CACHE_SECONDS, Ttl, choose_cache_ttl, count_br
 from agent.context.summary import Summary
 from agent.engine import MeteredContext, UsageReport, meter
 from agent.messages import RawTokens, RealTokens, Usage
+from agent.model.unreported import ALL, ESTIMATED
 from agent.tokens import Limits
 from chat.models import Conversation, Message, ModelProfile
 from chat.queries.model_profiles import limits_for, load_profile, reply_settings_for
@@ -219,6 +220,7 @@ def _reports(row: Row, conversation: Conversation, model: str) -> bool:
         row.model == model
         and row.number >= conversation.meter_valid_from
         and Usage.from_api(row.usage).prompt > 0
+        and (row.usage or {}).get(ESTIMATED) != ALL
     )
 
 

@@ -16,7 +16,6 @@ from config.rows import read_row
 # Where neither the server, MODEL_WINDOWS nor the table knows the model.
 ASSUMED_WINDOW = 128_000
 ASSUMED_OUTPUT = 8_192
-SMALLEST_WINDOW = 16_000
 _OWN_FIRST = F("provider__name").asc(nulls_first=True)
 
 

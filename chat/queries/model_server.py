@@ -16,13 +16,14 @@ from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.loop import make_last_request
 from agent.messages import ApiMessage
-from agent.model.client import Client, Spent, import_sdk
+from agent.model.client import Client, import_sdk
 from agent.model.rules import find_violations
+from agent.model.unreported import Spent
 from agent.model_names import split_name
 from agent.tokens import TokenCounter
 from chat import metrics
-from chat.db import in_db, in_db_with_retries
-from chat.queries import attachments, providers
+from chat.db import call_with_connection, in_db, in_db_with_retries
+from chat.queries import attachments, providers, rights
 from chat.queries.providers import Endpoint
 
 log = structlog.get_logger(__name__)
@@ -80,9 +81,15 @@ def new_client(
         caching=settings.PROMPT_CACHING,
         retries=settings.MODEL_RETRIES,
         read=_read,
-        check=require_valid,
+        check=_check,
         spent=spent,
     )
+
+
+def _check(request: Request) -> None:
+    """Of each call for a whole reply, in a thread. Raises AgentError."""
+    call_with_connection(partial(rights.require_switched_on, request.model))
+    require_valid(request)
 
 
 async def _read(ids: Sequence[str]) -> Mapping[str, bytes]:

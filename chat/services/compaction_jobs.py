@@ -10,7 +10,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan
 from agent.engine import CompactedContext
-from agent.model.client import Spent
+from agent.model.unreported import Spent
 from chat.models import Compaction, Conversation
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
@@ -18,7 +18,7 @@ from chat.protocol.events import CompactionPrepared
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import load_covered, read_chapters
 from chat.queries.tails import to_agent_message
-from chat.services import conversations
+from chat.services import charges
 from chat.services.compactions import (
     CANCELLED,
     CHANGED,
@@ -74,11 +74,13 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
     )
 
 
-def extend_lease(compaction_id: int) -> bool:
-    """Extend a running compaction's lease; False where it has been ended."""
+def extend_lease(compaction_id: int, spent: Spent | None = None) -> bool:
+    """Extend a running compaction's lease, and keep what was spent so far; False where it has been
+    ended."""
     _end_with_owner(compaction_id)
+    kept = charges.describe_unbooked(spent) if spent is not None else {}
     alive = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    return bool(alive.update(lease_expires=next_lease_end()))
+    return bool(alive.update(lease_expires=next_lease_end(), **kept))
 
 
 def _end_with_owner(compaction_id: int) -> None:
@@ -105,18 +107,15 @@ def report_progress(compaction: Compaction, text: str) -> None:
 def charge_compaction(compaction: Compaction, spent: Spent) -> None:
     """Charge the model calls to the compaction and its conversation, once, before the result is
     handed in: they cost the same if it was cancelled or if they produced nothing useful."""
-    if not spent:
+    cost = charges.charge_compaction(compaction, spent)
+    if not (spent or spent.open):
         return
-    with transaction.atomic():
-        usage, cost = conversations.charge_conversation(
-            compaction.conversation_id, spent, compaction=True
-        )
-        Compaction.objects.filter(pk=compaction.pk).update(usage=usage.as_dict(), cost=cost)
     log.info(
         "compaction charged",
         compaction=compaction.pk,
         conversation=str(compaction.conversation_id),
-        calls=len(spent),
+        calls=len(spent) + len(spent.open),
+        estimated=bool(spent.open),
         cost=round(cost, 6),
     )
 

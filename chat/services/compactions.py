@@ -27,6 +27,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import find_ready, load_covered
 from chat.queries.tails import find_pauses
+from chat.services.charges import charge_kept
 from chat.services.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
 
@@ -45,6 +46,12 @@ CANCELLED = gettext_noop("Cancelled. Nothing was changed.")
 DISCARDED = "Discarded by an administrator."
 SUPERSEDED = "Superseded before it was used."  # only the admin shows it
 CHANGED = gettext_noop("The conversation changed meanwhile. Nothing was lost.")
+
+
+def choose_writer(conversation: Conversation, model: str = "") -> str:
+    """The model that writes a conversation's summaries, `model` or else its own, unless the site
+    has one for that."""
+    return settings.SUMMARY_MODEL or model or conversation.model
 
 
 def begin(
@@ -83,7 +90,7 @@ def begin(
             messages=len(planned.summarise),
             trigger=trigger,
             focus=focus,
-            model=settings.SUMMARY_MODEL or model or conversation.model,
+            model=choose_writer(conversation, model),
             prompt_version=SKILLS[state.policy.summary_form].version,
             tokens_before=state.used if tokens_before is None else tokens_before,
             messages_before=len(list_verbatim(state.context, planned)),
@@ -235,6 +242,8 @@ def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
         if not end(compaction, status, error=error):
             return False
         announce_end(compaction)
+        # After the commit: whoever ends a turn has its rows, and others lock in another order.
+        transaction.on_commit(lambda: charge_kept(compaction_id), robust=True)
     return True
 
 

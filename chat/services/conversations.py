@@ -6,13 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.messages import Usage, sanitise_text
-from agent.model.client import Spent
+from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Project, Turn
 from chat.protocol import from_rows
@@ -79,22 +78,6 @@ def set_suggested_title(conversation_id: UUID, title: str) -> None:
     conversation = Conversation.objects.get(pk=conversation_id)
     if not conversation.title_edited:
         _set_title(conversation, title)
-
-
-def charge_conversation(
-    conversation_id: UUID, spent: Spent, *, compaction: bool = False
-) -> tuple[Usage, float]:
-    """Add model calls outside turns, those of a compaction or others, to the totals. Returns what
-    they used, and its cost in US dollars."""
-    usage = sum((usage for _, usage in spent), Usage())
-    cost = sum(load_profile(model).price(usage) for model, usage in spent)
-    Conversation.objects.filter(pk=conversation_id).update(
-        input_tokens=F("input_tokens") + usage.prompt,
-        output_tokens=F("output_tokens") + usage.output_tokens,
-        cost=F("cost") + cost,
-        compaction_cost=F("compaction_cost") + (cost if compaction else 0),
-    )
-    return usage, cost
 
 
 def _set_title(conversation: Conversation, title: str, **values: Any) -> None:

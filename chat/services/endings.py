@@ -6,11 +6,12 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
+from agent.model.unreported import ESTIMATED
 from agent.tokens import LEARNING_WINDOW, Factor
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
@@ -32,10 +33,11 @@ LEAST_MOVE = 0.0005  # of a token factor that is stored: a hundredth of what est
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """How a turn ends, or one round of it. `usage` is as reported for the last call, `paused` the
-    sum of those before it; `raw_prompt` the raw estimate of the prompt that `usage` was reported
-    for, for learning, 0 for none; `first_delta` the seconds to the turn's first text, `rounds` how
-    many rounds of tools came before, None where unknown."""
+    """How a turn ends, or one round of it. `usage` is as reported for the last call, or estimated
+    for it and those before it (`agent.model.unreported`); `paused` the sum of those before it;
+    `raw_prompt` the raw estimate of the prompt that `usage` was reported for, for learning, 0 for
+    none; `first_delta` the seconds to the turn's first text, `rounds` how many rounds of tools came
+    before, None where unknown."""
 
     status: Turn.Status
     blocks: Sequence[Block] = ()
@@ -110,13 +112,14 @@ def _return_to_own_model(conversation: Conversation) -> ModelProfile:
 
 
 def _given_up(turn_id: int) -> Message | None:
-    """The answer of a turn that a sweep has interrupted; what an owner stores has its usage."""
+    """The answer of a turn that a sweep has interrupted, whose usage is none or that of the last
+    checkpoint; what an owner stores later has more."""
     rows = Message.objects.filter(
+        Q(usage__isnull=True) | Q(usage__has_key=ESTIMATED),
         turn=turn_id,
         active=True,  # not if its reader has asked again meanwhile
         turn__status=Turn.Status.INTERRUPTED,
         status=Message.Status.INTERRUPTED,
-        usage__isnull=True,
     )
     return rows.select_related("turn__conversation").last()
 
@@ -137,7 +140,26 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
         change_history_of(turn.conversation_id)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
+        # After the commit: whatever goes wrong with that keeps no lock.
+        transaction.on_commit(lambda: _charge_checkpoint(turn_id), robust=True)
     return True
+
+
+def _charge_checkpoint(turn_id: int) -> None:
+    """Charge an answer that ended plainly with what its last checkpoint says."""
+    with transaction.atomic():
+        rows = Message.objects.filter(turn=turn_id, usage__has_key=ESTIMATED, cost=0)
+        message = rows.select_related("turn__conversation").last()
+        if message is None or message.turn is None:
+            return
+        usage = Usage.from_api(message.usage)
+        cost = load_profile(message.turn.answering_model).price(usage)
+        Message.objects.filter(pk=message.pk).update(cost=cost)
+        Conversation.objects.filter(pk=message.conversation_id).update(
+            input_tokens=F("input_tokens") + usage.prompt,
+            output_tokens=F("output_tokens") + usage.output_tokens,
+            cost=F("cost") + cost,
+        )
 
 
 def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:
@@ -194,10 +216,12 @@ def store_answer(
 ) -> None:
     """Store how an answer, or a round of it, ended, and charge its usage. The caller's transaction
     holds the turn."""
+    late = message.status != Message.Status.STREAMING
     charged = _charge(conversation, profile, message, ending)
     message.status = _MESSAGE_STATUS[ending.status]
     message.stop_reason = ending.stop_reason
-    message.usage = ending.usage
+    if ending.usage or not late:  # what a sweep has charged stays where no more is known
+        message.usage = ending.usage
     if ending.blocks:
         message.blocks = list(ending.blocks)
         message.text = plain_text(ending.blocks)
@@ -211,17 +235,20 @@ def _charge(
     conversation: Conversation, profile: ModelProfile, message: Message, ending: TurnOutcome
 ) -> dict[str, float]:
     """What an answer's usage adds to the conversation's totals, to be stored; the rows at hand have
-    it already. Teaches the model's token factor."""
+    it already, and what a sweep has charged is taken back. Teaches the model's token factor."""
     usage = Usage.from_api(ending.usage)
     charged = usage + ending.paused
     if not charged.total:
         return {}
-    message.cost = profile.price(charged)
+    swept = Usage()
+    if message.status != Message.Status.STREAMING:
+        swept = Usage.from_api(message.usage)
+    before, message.cost = message.cost, profile.price(charged)
     _learn(profile, ending.raw_prompt, usage.prompt)
     added: dict[str, float] = {
-        "input_tokens": charged.prompt,
-        "output_tokens": charged.output_tokens,
-        "cost": message.cost,
+        "input_tokens": charged.prompt - swept.prompt,
+        "output_tokens": charged.output_tokens - swept.output_tokens,
+        "cost": message.cost - before,
     }
     for name, value in added.items():
         setattr(conversation, name, getattr(conversation, name) + value)

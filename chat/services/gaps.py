@@ -1,10 +1,16 @@
 """Chapters that lost their text, because a message was deleted, left out or put back: emptied in
-every version of the summary, and written again in the background from the messages that count."""
+every version of the summary, and written again in the background from the messages that count.
 
+The change itself always works. What is written again is paid for: it counts for its user as an
+answer does, several quick changes are one rebuild, and above the limits it waits for the next turn.
+"""
+
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from django.core.cache import cache
 from django.db import transaction
 
 from agent.compaction import gaps
@@ -22,8 +28,12 @@ from chat.queries.conversation import RequestState, load_state, policy_for
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.tails import read_original, to_agent_message
 from chat.services import compactions
+from chat.services.asking import is_permitted
 from chat.services.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.preparations import is_breaker_open, is_over_budget
+
+REBUILD_DELAY = 3.0  # seconds without another change, after which a rebuild begins
+REBUILD_FORGOTTEN = 60  # seconds after which a rebuild that was asked for does not hold up another
 
 # Lists of an audit that quote a summary.
 _QUOTING = ("dropped", "unverified", "not_pinned", "given_back", "cut")
@@ -141,9 +151,39 @@ def has_gap(state: RequestState) -> bool:
     return any(GAP in chapter for chapter in state.context.summary.chapters)
 
 
+def note_change(conversation_id: UUID) -> bool:
+    """Note that a rebuild is wanted. True where a worker has to be asked for it; False where one
+    has been, and waits for a while without changes."""
+    key = _key(conversation_id)
+    new = cache.add(key, time.time(), REBUILD_FORGOTTEN)
+    if not new:
+        cache.set(key, time.time(), REBUILD_FORGOTTEN)
+    return new
+
+
+def find_wait(conversation_id: UUID) -> float:
+    """Seconds for which a rebuild that was asked for has to wait still; 0: it begins, and a change
+    from now on asks for another one."""
+    wait: float = cache.get(_key(conversation_id), 0) + REBUILD_DELAY - time.time()
+    if wait > 0:
+        return wait
+    forget_change(conversation_id)
+    return 0.0
+
+
+def forget_change(conversation_id: UUID) -> None:
+    """No worker waits to rebuild it any more."""
+    cache.delete(_key(conversation_id))
+
+
+def _key(conversation_id: UUID) -> str:
+    return f"rebuild:{conversation_id}"
+
+
 def begin_rebuild(conversation_id: UUID) -> int | None:
     """Begin to write the oldest chapter without text again, as a compaction that nobody waits for:
-    its id. None where there is no such chapter, or something else is being written."""
+    its id. None where there is no such chapter, something else is being written, or its owner has
+    reached their limits: the next turn asks again."""
     with transaction.atomic():
         rows = Conversation.objects.select_for_update()
         conversation = rows.filter(pk=conversation_id).first()
@@ -155,6 +195,8 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
             return None
         state = load_state(conversation_id)
         if is_breaker_open(state, unseen=True) or is_over_budget(state):
+            return None
+        if not is_permitted(compactions.choose_writer(conversation), conversation.owner_id):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
         return compactions.begin(state, planned, Trigger.REBUILT, turn_id=None, previous=current).pk

@@ -11,10 +11,10 @@ from agent.model.listing import ModelInfo
 from agent.model_names import MARK, join_name
 from chat.db import in_db
 from chat.models import ModelProfile, Provider
+from chat.models.model_profile import SMALLEST_WINDOW
 from chat.queries import model_server
 from chat.queries.model_profiles import (
     BUILT_IN,
-    SMALLEST_WINDOW,
     does_model_think,
     is_demo,
     load_profile,

@@ -18,7 +18,7 @@ from chat import metrics
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import summaries
 from chat.queries.conversation import RequestState, load_state
-from chat.services import compactions
+from chat.services import asking, compactions
 
 log = structlog.get_logger(__name__)
 
@@ -67,6 +67,7 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
         if (
             active.exclude(pk=within).exists()
             or not conversation.owner.is_active
+            or not asking.is_permitted(compactions.choose_writer(conversation))
             or not state.policy.enabled
             or state.policy.held
             or compactions.is_writing(conversation)

@@ -46,6 +46,18 @@ def count_turn(user_id: int) -> None:
         )
 
 
+def explain_limit(user_id: int) -> str:
+    """Why a user's next turn would be refused now, "" where it would not: counts nothing."""
+    minute = int(time.time()) // MINUTE
+    if _count_running(user_id) >= settings.TURNS_AT_ONCE:
+        return gettext("Many answers are being written for you at the moment.")
+    if cache.get(_key(user_id, minute), 0) >= settings.MESSAGES_PER_MINUTE:
+        return gettext("You have asked for {count} answers or summaries in this minute.").format(
+            count=settings.MESSAGES_PER_MINUTE
+        )
+    return ""
+
+
 def _count_running(user_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_RUNNING, [user_id, *Turn.ACTIVE])
@@ -62,9 +74,13 @@ _RUNNING = """
 def _counted(user_id: int, minute: int) -> int:
     """The turns of a user in this minute, one more than before. All processes share the count,
     except while Redis is away (`config.caches`)."""
-    key = f"turns:{user_id}:{minute}"
+    key = _key(user_id, minute)
     cache.add(key, 0, 2 * MINUTE)
     try:
         return cache.incr(key)
     except ValueError:  # Redis has just gone, or come back: another cache counts from here
         return 1
+
+
+def _key(user_id: int, minute: int) -> str:
+    return f"turns:{user_id}:{minute}"

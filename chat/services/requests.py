@@ -13,16 +13,17 @@ from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
 from agent.context.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
+from agent.errors import AgentError, ErrorCode
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
 from chat.models.notices import Notice
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
-from chat.queries import model_server
+from chat.queries import model_server, rights
 from chat.queries.conversation import RequestState, load_state_for
 from chat.queries.model_profiles import load_profile
 from chat.queries.tails import Row, find_prompt_before
-from chat.services import attachments, compactions, memories, preparations, projects
+from chat.services import asking, attachments, compactions, memories, preparations, projects
 from chat.services.conversations import (
     create,
     make_first_title,
@@ -200,14 +201,20 @@ def begin_answer(turn_id: int, *, may_compact: bool = True) -> AnswerStart:
     """Load the context, make room in it where that takes no wait, and unless it needs a
     compaction first, open the row of the answer.
 
-    A row that the turn opened before is used again. Raises TurnEnded.
+    A row that the turn opened before is used again. Raises TurnEnded, and AgentError where the
+    model was switched off meanwhile.
     """
-    with transaction.atomic():
-        return _open(lock_turn(turn_id), may_compact=may_compact)
+    try:
+        with transaction.atomic():
+            return _open(lock_turn(turn_id), may_compact=may_compact)
+    except Refused as refusal:
+        raise AgentError(ErrorCode.UNKNOWN_MODEL, rights.SWITCHED_OFF) from refusal
 
 
 def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
+    """Before each request of a turn. Refused where its model is switched off."""
     profile = load_profile(turn.answering_model)
+    asking.refuse_if_off(profile)
     if turn.status == Turn.Status.QUEUED:
         projects.refresh_parts(turn.conversation, profile)
         memories.refresh_memory_text(turn.conversation, profile)
@@ -220,7 +227,7 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     message = None if turn.status == Turn.Status.QUEUED else find_open_answer(turn.pk)
     if message is None:
         head = state.rows[-1] if state.rows else find_head(state.conversation)
-        message = append_answer(state.conversation, head, turn)
+        message = append_answer(state.conversation, head, turn, asked=state.used)
         _mark_previewed(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))

@@ -11,9 +11,8 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit
 from chat.queries import summaries
 from chat.queries.conversation import load_state
-from chat.services import compactions
+from chat.services import asking, compactions
 from chat.services.conversations import refuse_if_busy
-from chat.services.rate_limit import count_turn
 from chat.services.summaries import lock_current
 
 _Status = Compaction.Status
@@ -24,11 +23,13 @@ def begin_rewrite(compaction_id: int, *, by: int | None = None) -> int:
     background: the id of the new one. It counts for `by`, the id of the user who wants it, or else
     for the conversation's owner.
 
-    Refused for versions that are not current, while a turn runs, and above the limits.
+    Refused for versions that are not current, while a turn runs, where the model is switched off,
+    and above the limits.
     """
     with transaction.atomic():
         old, conversation = lock_current(compaction_id)
-        count_turn(by or conversation.owner_id)
+        writer = compactions.choose_writer(conversation)
+        asking.permit(by or conversation.owner_id, writer)
         compactions.discard_preparations(conversation)  # one is written at a time
         state = load_state(conversation.pk)
         planned = summaries.plan_rewrite(state, old)

@@ -1,6 +1,6 @@
 """The rounds of tools within a turn: what the model said, how its calls ended, their results."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,19 +9,21 @@ from django.db import transaction
 from agent.loop import CallResult
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
-from chat.models import Conversation, Message, Turn
+from chat.models import CallEnd, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit_later
 from chat.queries.model_profiles import load_profile
 from chat.queries.model_server import get_counter
 from chat.services.endings import TurnOutcome, store_answer
+from chat.services.rows import insert_row, save_row
 from chat.services.turns import TurnEnded, append_message, find_head, find_open_answer, lock_turn
 
 STOPPED = "The tool was stopped before it returned a result."
 
 
-def close_round(turn_id: int, ending: TurnOutcome) -> None:
-    """Store the message that calls tools; the turn goes on. Raises TurnEnded."""
+def close_round(turn_id: int, ending: TurnOutcome, refused: Collection[CallResult] = ()) -> None:
+    """Store the message that calls tools, and which of its calls are not made; the turn goes on.
+    Raises TurnEnded."""
     tokens = get_counter().count_blocks(list(ending.blocks))
     with transaction.atomic():
         turn = lock_turn(turn_id)
@@ -30,21 +32,24 @@ def close_round(turn_id: int, ending: TurnOutcome) -> None:
             raise TurnEnded(turn_id)
         profile = load_profile(turn.answering_model)
         store_answer(turn.conversation, profile, message, ending, tokens)
+        if refused:
+            message.calls = _shown_by_id(refused)
+            save_row(message, "calls")
         group = conversation_group(turn.conversation_id)
         emit_later(group, lambda: from_rows.message_created(message))
 
 
 def store_call_end(message_id: int, result: CallResult) -> None:
-    """Show how a call ended, while others may still run."""
+    """Keep and show how a call ended, while others may still run. What it takes does not depend on
+    how many calls the message has: `store_results` puts their ends together."""
+    shown = _shown(result)
     with transaction.atomic():
-        rows = Message.objects.select_for_update(of=("self",)).select_related("turn")
-        message = rows.filter(pk=message_id).first()
-        if message is None or message.turn is None:
+        message = Message.objects.only("turn_id", "conversation_id").filter(pk=message_id).first()
+        if message is None or message.turn_id is None:
             raise TurnEnded(message_id)
-        message.calls[result.call["id"]] = _shown(result)
-        message.save(update_fields=["calls"])
+        insert_row(CallEnd(message=message, call=result.call["id"], shown=shown))
         group = conversation_group(message.conversation_id)
-        emit_later(group, lambda: from_rows.tool_finished(message, result.call))
+        emit_later(group, lambda: from_rows.tool_finished(message, result.call, shown))
 
 
 def store_results(
@@ -59,8 +64,8 @@ def store_results(
     tokens = get_counter().count_blocks(blocks)
     with transaction.atomic():
         turn = lock_turn(turn_id)
-        shown = {result.call["id"]: _shown(result) for result in results}
-        Message.objects.filter(pk=message_id).update(calls=shown)
+        Message.objects.filter(pk=message_id).update(calls=_shown_by_id(results))
+        CallEnd.objects.filter(message=message_id).delete()
         conversation = Conversation.objects.select_for_update().get(pk=turn.conversation_id)
         head = find_head(conversation)
         if head and head.pk != message_id:
@@ -85,8 +90,14 @@ def request_compaction(conversation_id: UUID, focus: str) -> None:
     active.update(compaction_wanted=True, focus=focus)
 
 
+def _shown_by_id(results: Collection[CallResult]) -> dict[str, dict[str, Any]]:
+    return {result.call["id"]: _shown(result) for result in results}
+
+
 def _shown(result: CallResult) -> dict[str, Any]:
     """What the page keeps of a result, whose whole text is in the next message."""
+    if not result.made:
+        return {"made": False}
     text = result_text(result.block)
     return {
         "text": text[:MAX_TOOL_TEXT],

@@ -25,8 +25,9 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionReverted
 from chat.queries import model_server, summaries
 from chat.queries.conversation import load_state
+from chat.queries.rights import is_switched_off
 from chat.queries.tails import to_agent_message
-from chat.services import compactions
+from chat.services import asking, compactions
 from chat.services.conversations import change_settings, refuse_if_busy
 from chat.services.turns import begin_turn, next_lease_end
 
@@ -51,13 +52,15 @@ def open_compaction_turn(
     """Start `/compact`: a turn that locks the conversation. A prepared summary is used, unless
     there is a focus or it reads too little, or more than a gentle one would.
 
-    Refused while another turn runs, and where there is too little to summarise.
+    Refused while another turn runs, where there is too little to summarise, and where the model
+    that would write is switched off.
     """
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
         state = load_state(conversation_id)
         planned = summaries.plan_or_refuse(state, extent)
+        asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
         turn = begin_turn(conversation, Turn.Kind.COMPACT, owner, focus=focus)
         ready = not focus and summaries.find_ready_by_hand(state, planned, extent)
         if ready and (swapped := compactions.commit_ready(state)):
@@ -86,7 +89,8 @@ def open_model_switch(
     conversation_id: UUID, *, old_model: str, owner: str
 ) -> CompactionTurn | None:
     """After a switch of models: where the new one cannot take the conversation, compact it with
-    the old one, as a turn like `/compact`. None: it fits, or there is too little to summarise."""
+    the old one, as a turn like `/compact`; with the new one, in parts, where the old one was
+    switched off. None: it fits, or there is too little to summarise."""
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         refuse_if_busy(conversation)
@@ -101,7 +105,7 @@ def open_model_switch(
             Trigger.MODEL_SWITCH,
             turn_id=turn.pk,
             previous=state.conversation.compaction,
-            model=old_model,
+            model="" if is_switched_off(old_model) else old_model,
         )
     return CompactionTurn(turn, compaction.pk)
 

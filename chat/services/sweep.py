@@ -68,15 +68,20 @@ def interrupt_all_of(owner: str, but: Collection[int] = ()) -> int:
 
 
 def interrupt(turn_id: int) -> bool:
-    """End one turn as interrupted, with the text of its last checkpoint, if its lease is over."""
+    """End one turn as interrupted, with the text and the cost of its last checkpoint, if its lease
+    is over."""
     try:
         with transaction.atomic():
             over = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lte=timezone.now())
             if not over.select_for_update().filter(pk=turn_id).exists():
                 return False
             message = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).first()
-            blocks = message.blocks if message else ()
-            ending = TurnOutcome(Turn.Status.INTERRUPTED, blocks=blocks, error=INTERRUPTED)
+            ending = TurnOutcome(
+                Turn.Status.INTERRUPTED,
+                blocks=message.blocks if message else (),
+                usage=message.usage if message else None,
+                error=INTERRUPTED,
+            )
             return endings.end_turn(turn_id, ending) is not None
     except UNAVAILABLE:
         raise

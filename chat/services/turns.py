@@ -1,7 +1,7 @@
 """Turns: each is begun here, kept alive, and ended exactly once by `endings.end_turn`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from agent.compaction.quoted import Range
-from agent.messages import Block, plain_text, sanitise_text
+from agent.messages import Block, Usage, plain_text, sanitise_text
+from agent.model.unreported import mark
 from chat.db import UNAVAILABLE
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
@@ -34,6 +35,10 @@ from config.rows import read_row
 log = structlog.get_logger(__name__)
 
 LEASE_SHARE = 0.8  # share of LEASE_SECONDS
+
+
+# An answer that is being written: the id of its message, its text, what counts its cost so far.
+Draft = tuple[int, str, Callable[[], dict[str, Any] | None]]
 
 
 class TurnEnded(Exception):
@@ -171,37 +176,45 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
-    """Extend the leases of the turns that a process runs and store the text of their answers.
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Draft]) -> set[int]:
+    """Extend the leases of the turns that a process runs and store the text of their answers, and
+    what those have cost so far.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
     were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
+    rows = [_checkpoint_row(*each) for each in texts]
     with transaction.atomic():
         mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
-        if texts:
-            _store_texts(texts)
+        if rows:
+            _store_texts(rows)
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 
 # Once a second for every running answer: the ORM would take 0.3 ms more for each.
 _CHECKPOINT = (
-    "UPDATE chat_message SET blocks = %s, text = %s WHERE id = %s AND status = 'streaming'"
+    "UPDATE chat_message SET blocks = %s, text = %s, usage = %s "
+    "WHERE id = %s AND status = 'streaming'"
 )
 
 
-def _store_texts(texts: Sequence[tuple[int, str]]) -> None:
+# The blocks, the text, the usage and the message's id.
+_Checkpoint = tuple[str, str, str | None, int]
+
+
+def _store_texts(rows: Sequence[_Checkpoint]) -> None:
     """Store what can be stored: a text that the database does not take is logged and left out. Its
     turn goes on, and ends with the text that was stored last."""
     try:
-        _update_texts(texts)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany(_CHECKPOINT, rows)
     except UNAVAILABLE:
         raise
     except (DatabaseError, ValueError, OverflowError) as error:
-        if len(texts) == 1:
-            [(message_id, text)] = texts
+        if len(rows) == 1:
+            [(_, text, _, message_id)] = rows
             log.error(
                 "text not checkpointed",
                 message=message_id,
@@ -209,17 +222,16 @@ def _store_texts(texts: Sequence[tuple[int, str]]) -> None:
                 reason=str(error)[:300],
             )
             return
-        for each in texts:
+        for each in rows:
             _store_texts([each])
 
 
-def _update_texts(texts: Sequence[tuple[int, str]]) -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
-
-
-def _checkpoint_row(message_id: int, text: str) -> tuple[str, str, int]:
-    return json.dumps(text_blocks(text)), sanitise_text(text), message_id
+def _checkpoint_row(
+    message_id: int, text: str, estimate: Callable[[], dict[str, Any] | None] = lambda: None
+) -> _Checkpoint:
+    usage = estimate()
+    stored = json.dumps(usage) if usage else None
+    return json.dumps(text_blocks(text)), sanitise_text(text), stored, message_id
 
 
 def text_blocks(text: str) -> list[Block]:
@@ -291,8 +303,16 @@ def append_message(
     return message
 
 
-def append_answer(conversation: Conversation, head: Row | Message | None, turn: Turn) -> Message:
-    """The empty row of an answer."""
+def append_answer(
+    conversation: Conversation,
+    head: Row | Message | None,
+    turn: Turn,
+    *,
+    asked: int = 0,
+) -> Message:
+    """The empty row of an answer. `asked`: the estimated tokens of the request that goes out for
+    it, so that they are booked if this process dies before its first checkpoint."""
+    prompt = Usage(input_tokens=asked)
     return append_message(
         conversation,
         head,
@@ -300,4 +320,5 @@ def append_answer(conversation: Conversation, head: Row | Message | None, turn: 
         role=Message.Role.ASSISTANT,
         status=Message.Status.STREAMING,
         model=turn.model or conversation.model,
+        usage=mark(prompt, prompt_known=False) if asked else None,
     )

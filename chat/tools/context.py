@@ -4,7 +4,7 @@ from typing import Any
 
 from agent.compaction.policy import Trigger
 from agent.errors import ToolError
-from chat.db import in_db
+from chat.db import in_tool_db
 from chat.protocol.frames import MAX_FOCUS
 from chat.queries import summaries
 from chat.queries.conversation import load_state
@@ -18,5 +18,5 @@ async def compact_context(scope: Scope, input: dict[str, Any]) -> str:
             raise ToolError("There is too little to compact yet.")
         rounds.request_compaction(scope.conversation_id, str(input.get("focus", ""))[:MAX_FOCUS])
 
-    await in_db(ask)
+    await in_tool_db(ask)
     return "The older part will be summarised before your next step."

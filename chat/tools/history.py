@@ -10,7 +10,7 @@ from agent.context.pruning import prune_message
 from agent.errors import ToolError
 from agent.search import lexical
 from agent.search.excerpts import Excerpts
-from chat.db import in_db
+from chat.db import in_tool_db
 from chat.models import Conversation, Message, Turn
 from chat.queries.attachments import append_file_texts, find_text_file_ids
 from chat.queries.model_profiles import limits_for, load_profile
@@ -37,7 +37,7 @@ async def search_history(scope: Scope, input: dict[str, Any]) -> str:
     everywhere = input.get("all_conversations") or False
     if not isinstance(everywhere, bool):
         raise ToolError("all_conversations must be true or false.")
-    return await in_db(_search, scope, lexical.parse_query(query[:LONGEST_QUERY]), everywhere)
+    return await in_tool_db(_search, scope, lexical.parse_query(query[:LONGEST_QUERY]), everywhere)
 
 
 def _search(scope: Scope, query: lexical.Query, everywhere: bool) -> str:
@@ -99,7 +99,7 @@ async def read_messages(scope: Scope, input: dict[str, Any]) -> str:
     if last < first:
         raise ToolError("to must not be less than from.")
     offset = _number(input, "offset", 0) if "offset" in input else 0
-    return await in_db(_read, scope, _conversation(scope, input), first, last, offset)
+    return await in_tool_db(_read, scope, _conversation(scope, input), first, last, offset)
 
 
 def _number(input: dict[str, Any], name: str, least: int) -> int:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.errors import ToolError
-from chat.db import in_db
+from chat.db import in_tool_db
 from chat.errors import Refused
 from chat.models import Memory
 from chat.services import memories
@@ -20,7 +20,7 @@ ASKED = (
 async def remember(scope: Scope, input: dict[str, Any]) -> str:
     """Keep what the user said; propose to keep anything else."""
     try:
-        return await in_db(_remember, scope, str(input["text"]))
+        return await in_tool_db(_remember, scope, str(input["text"]))
     except Refused as refusal:
         raise ToolError(refusal.message) from refusal
 
@@ -43,7 +43,7 @@ def _remember(scope: Scope, text: str) -> str:
 
 
 async def recall(scope: Scope, input: dict[str, Any]) -> str:
-    rows = await in_db(_recall, scope, str(input.get("query", "")))
+    rows = await in_tool_db(_recall, scope, str(input.get("query", "")))
     told = scope.fit((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
     if len(told) < len(rows):
         told.append(f"[{len(rows) - len(told)} more: recall with a query finds them]")
@@ -61,7 +61,7 @@ async def forget(scope: Scope, input: dict[str, Any]) -> str:
     try:
         if not isinstance(number, int):
             raise ToolError("The id is a whole number; recall lists them.")
-        return await in_db(_forget, scope, number)
+        return await in_tool_db(_forget, scope, number)
     except (Memory.DoesNotExist, OverflowError) as error:
         raise ToolError(f"Nothing is remembered under {number}; recall lists the ids.") from error
     except Refused as refusal:

@@ -21,7 +21,13 @@ from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
 from chat.queries.conversation import load_state_for, policy_for
-from chat.queries.model_profiles import find_default_name, is_demo, list_offered, load_profile
+from chat.queries.model_profiles import (
+    find_default_name,
+    is_demo,
+    is_offered,
+    list_offered,
+    load_profile,
+)
 from chat.queries.recent import list_recent
 from chat.services import conversations, projects, requests, summaries
 from chat.services.files import MAX_BYTES
@@ -79,13 +85,16 @@ def home(request: HttpRequest) -> HttpResponse:
 def _start(request: HttpRequest, user: User) -> dict[str, Any]:
     """The context of the new-chat page, with what was posted to it."""
     project = _find_project(request, user)
-    name = request.POST.get("model") or (project and project.model) or find_default_name()
+    of_project = project.model if project and is_offered(project.model) else ""
+    name = request.POST.get("model") or of_project or find_default_name()
+    profile = load_profile(name)
     return {
         "conversation": None,
         "demo": is_demo(name),
         "models": list_offered(),
         "model": name,
-        "model_label": str(load_profile(name)),
+        "model_label": str(profile),
+        "model_off": profile.is_switched_off,
         "text": request.POST.get("text", ""),
         "temporary": "temporary" in request.POST,
         "project": project,
@@ -118,6 +127,7 @@ def conversation(request: HttpRequest, pk: UUID) -> HttpResponse:
         "demo": is_demo(row.model),
         "models": list_offered(),
         "model_label": str(state.profile),
+        "model_off": state.profile.is_switched_off,
         "usage": usage.as_dict(),
         "turn": Turn.objects.filter(conversation=row, status__in=Turn.ACTIVE).first(),
         "lease": settings.LEASE_SECONDS,

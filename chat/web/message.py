@@ -14,14 +14,14 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.text import Truncator, slugify
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
-from chat import tasks
 from chat.db import in_db
 from chat.errors import Refused
 from chat.html.message import render_whole_row
 from chat.html.plot import render_context_plot
 from chat.live.admission import Sender
-from chat.live.enqueuing import put_in_queue
+from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
@@ -30,6 +30,7 @@ from chat.queries.conversation import find_number_since, load_state
 from chat.queries.exchanges import load_exchange, select_paired
 from chat.queries.model_profiles import list_offered
 from chat.services import branches, conversations, leaving_out
+from chat.services.rate_limit import explain_limit
 from chat.services.requests import AnswerStart
 from chat.web.access import NOT_OFFERED, find_conversation, load_user, refusal_response
 from chat.web.budgets import BudgetForm, budget_choices
@@ -159,9 +160,7 @@ def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
     except Refused as refusal:
         context["refusal"] = explain_refusal(refusal)
         return render(request, "chat/dialogs/message_delete.html", context, status=422)
-    if context["summarised"]:  # if the queue is away, the next reply asks again
-        put_in_queue(tasks.rebuild, str(pk))
-    return HttpResponse(status=204, headers={"HX-Trigger": "message-deleted"})
+    return _changed("message-deleted", row.conversation, rebuilt=context["summarised"])
 
 
 @login_required
@@ -178,10 +177,24 @@ def message_leave_out(request: HttpRequest, pk: UUID, message: int) -> HttpRespo
         rebuilt = change(row.conversation.owner, pk, message, whole="whole" in request.POST)
     except Refused as refusal:
         return _show_leave_out(request, row, refusal)
-    if rebuilt:  # if the queue is away, the next reply asks again
-        put_in_queue(tasks.rebuild, str(pk))
     done = "message-put-back" if back else "message-left-out"
-    return HttpResponse(status=204, headers={"HX-Trigger": done})
+    return _changed(done, row.conversation, rebuilt=rebuilt)
+
+
+def _changed(done: str, conversation: Conversation, *, rebuilt: bool) -> HttpResponse:
+    """The event that tells the page of a change of the context, after which a part of the summary
+    is `rebuilt`, or later where its user has reached a limit."""
+    response = HttpResponse(status=204, headers={"HX-Trigger": done})
+    if not rebuilt:
+        return response
+    if limit := explain_limit(conversation.owner_id):
+        words = gettext(
+            "{limit} So the part of the summary that is based on this message is written again "
+            "after your next message."
+        ).format(limit=limit)
+        return trigger_client_event(HttpResponse(status=204), done, {"later": words})
+    ask_for_rebuild(conversation.pk)
+    return response
 
 
 def _show_leave_out(

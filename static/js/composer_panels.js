@@ -8,6 +8,7 @@ import { $, $$ } from "./dom.js";
 export function showModel() {
   const [option] = $("#model")?.selectedOptions ?? [];
   for (const place of $$(".model-name")) place.textContent = option.dataset.name;
+  $("#model-off")?.toggleAttribute("hidden", !option.hidden);
 }
 
 export function startComposerPanels(signal) {

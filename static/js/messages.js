@@ -20,8 +20,9 @@ export class Messages {
       const button = target.closest?.("article .actions [data-action]");
       if (button) this.#actions[button.dataset.action]?.(button, button.closest("article"));
     };
-    const deleted = () => {
+    const deleted = ({ detail }) => {
       $("#dialog").close();
+      if (detail?.later) showNotice(detail.later, { info: true });
       announce(gettext("Message deleted"));
     };
     document.addEventListener("click", press, { signal });

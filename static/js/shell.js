@@ -218,9 +218,10 @@ function startDialog() {
     for (const node of $$("[data-vanishes]", dialog)) setTimeout(() => node.remove(), UNDO);
   });
   for (const [name, words] of Object.entries(DONE)) {
-    document.addEventListener(name, () => {
+    document.addEventListener(name, ({ detail }) => {
       dialog.close();
       if (name === "summary-saved") return showNotice(words, { info: true });
+      if (detail?.later) return showNotice(`${words}. ${detail.later}`, { info: true });
       hideNotice();
       announce(words);
     });

@@ -4,7 +4,8 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from agent.model.client import Client, Spent
+from agent.model.client import Client
+from agent.model.unreported import Spent
 from demo.api.server import DemoServer
 
 # The same examples on every run and machine.
@@ -29,7 +30,7 @@ def server(running_server: DemoServer) -> Iterator[DemoServer]:
 @pytest.fixture
 def spent() -> Spent:
     """What the client's calls for whole replies cost."""
-    return []
+    return Spent()
 
 
 @pytest_asyncio.fixture

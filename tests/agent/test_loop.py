@@ -10,6 +10,7 @@ import pytest
 from agent.context.assemble import assemble
 from agent.errors import AgentError, ToolError
 from agent.loop import (
+    CALLS_AT_ONCE,
     FINAL_NOTE,
     MAX_RESULT_CHARACTERS,
     CallResult,
@@ -223,3 +224,35 @@ def test_a_turn_that_is_paused_twice_is_sent_back_once() -> None:
 def test_a_tool_is_declared_as_the_api_takes_it() -> None:
     made = context(user(1), tools=[declare_tool(Tool("read", "Reads a file.", SCHEMA))])
     assert find_violations(assemble(made).body()) == []
+
+
+async def test_few_calls_of_a_reply_run_at_once_and_one_that_waits_for_consent_keeps_none() -> None:
+    running = most = 0
+    asked: list[str] = []
+    allowed = asyncio.Event()
+
+    async def run(arguments: dict[str, Any]) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return "done"
+
+    async def consent(block: Any) -> None:
+        asked.append(block["id"])
+        await allowed.wait()
+
+    async def finished(one: CallResult) -> None:
+        ended.append(one.call["id"])
+        if len(ended) == 30:  # all that need no consent
+            allowed.set()
+
+    ended: list[str] = []
+    tools = {"read": bound(run), "ask": RunnableTool(bound(run).tool, run, consent)}
+    asking = [call(f"ask{n}", "ask", path="x") for n in range(CALLS_AT_ONCE + 1)]
+    plain = [call(f"read{n}", "read", path="x") for n in range(30)]
+    await run_calls([*asking, *plain], tools, finished)
+    assert asked == [each["id"] for each in asking], "all questions are asked together"
+    assert len(ended) == len(asking) + len(plain)
+    assert most == CALLS_AT_ONCE

@@ -24,6 +24,7 @@ from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
+from agent.model.unreported import Spent
 from chat import tasks
 from chat.models import Compaction, Conversation, Message, ModelProfile, Provider, Turn
 from chat.queries.conversation import load_state
@@ -231,7 +232,7 @@ def make_compaction(
                 reason=Reason.NOT_CACHED,
             )
             compaction_jobs.charge_compaction(
-                compaction, [(state.context.model, usage or Usage(1_000, 200))]
+                compaction, Spent([(state.context.model, usage or Usage(1_000, 200))])
             )
             assert hand_in(job, result, state.used // 2)
             if audit:

@@ -10,7 +10,7 @@ from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
 from tests.e2e.conftest import SUMMARY, Check, Talk, answers, composer, say, wait_for_answer
 from tests.support.patience import PATIENCE
-from tests.support.server import EverlongProcess
+from tests.support.server import EverlongProcess, manage
 
 pytestmark = pytest.mark.e2e
 
@@ -168,7 +168,7 @@ def test_a_conversation_goes_into_a_project_and_back(
 
 
 def test_model_tools_and_system_prompt_are_those_of_the_next_request(
-    chat: Page, scripted: DemoServer, check: Check
+    chat: Page, scripted: DemoServer, check: Check, server: EverlongProcess
 ) -> None:
     chat.get_by_role("button", name="Model: Test model").click()
     panel = chat.locator("#model-panel")
@@ -196,8 +196,19 @@ def test_model_tools_and_system_prompt_are_those_of_the_next_request(
     assert request.body["model"] == "other-model"
     assert "Answer in rhyme." in request.system_text
     assert "remember" not in [tool["name"] for tool in request.body["tools"]]
+    switch = "from chat.models import ModelProfile; ModelProfile.objects.filter(name='other-model')"
+    manage(server.environment, "shell", "-v", "0", "-c", f"{switch}.update(enabled=False)")
+    say(chat, "And now?")
+    expect(chat.locator("#notice")).to_contain_text("switched this model off")
+    expect(chat.get_by_label("Message", exact=True)).to_have_value("And now?")
     chat.reload()
-    expect(chat.get_by_role("button", name="Model: Other model")).to_be_visible()
+    expect(chat.locator("#model-off")).to_be_visible()
+    check("a model that is switched off")
+    chat.get_by_role("button", name="Model: Other model").click()
+    with chat.expect_response("**/model/"):
+        panel.get_by_role("button", name="Test model").click()
+    expect(chat.locator("#model-off")).to_be_hidden()
+    manage(server.environment, "shell", "-v", "0", "-c", f"{switch}.update(enabled=True)")
 
 
 def test_stop_keeps_the_text_and_retry_answers_anew(tab: Page, scripted: DemoServer) -> None:

@@ -31,8 +31,9 @@ from agent.context.pruning import HEAD, TAIL, preview_text
 from agent.context.summary import CURRENT_WORK
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message
-from agent.model.client import Client, Spent
+from agent.model.client import Client
 from agent.model.reply import Reply
+from agent.model.unreported import Spent
 from agent.tokens import Factor, Limits, Model
 from demo.api.script import is_summary
 from demo.api.server import DemoServer

@@ -17,10 +17,12 @@ from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model import client
 from agent.model.api_errors import stream_error
-from agent.model.client import Client, Spent, choose_retry_wait
+from agent.model.client import Client, choose_retry_wait
 from agent.model.listing import ModelInfo
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
+from agent.model.unreported import Spent
+from agent.tokens import Factor
 from demo.api.protocol import (
     Envelope,
     PromptUsage,
@@ -31,7 +33,7 @@ from demo.api.protocol import (
 )
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
-from tests.agent.conversations import call, context, text, thinking, user
+from tests.agent.conversations import COUNTER, call, context, text, thinking, user
 from tests.support.patience import PATIENCE
 
 REQUEST = assemble(context(user(1, "Hello")))
@@ -183,7 +185,7 @@ async def test_complete_gives_the_whole_reply(server: DemoServer, client: Client
 
 
 async def test_what_calls_cost_is_booked_also_of_those_that_broke_off(server: DemoServer) -> None:
-    spent: Spent = []
+    spent = Spent()
     server.script.reply(SCRIPTED).cut("Half of")
     async with connected(server, retries=0, spent=spent) as client:
         reply = await client.complete(REQUEST)
@@ -193,17 +195,20 @@ async def test_what_calls_cost_is_booked_also_of_those_that_broke_off(server: De
         server.script.error(529)
         with pytest.raises(AgentError):
             await client.complete(REQUEST)
-    (_, _), (model, usage) = spent  # the third never began
-    assert (model, usage.prompt) == ("claude-test", reply.usage.prompt)
+    assert len(spent) == 1
+    (broken,) = spent.open  # the third never began
+    usage = broken.estimate(Factor(2.0, 0), COUNTER)
+    assert (broken.request, usage.prompt) == (REQUEST, reply.usage.prompt), "as reported"
+    assert usage.output_tokens > broken.reply.usage.output_tokens, "by our own count"
 
 
 @pytest.mark.usefixtures("quick_retries")
 async def test_each_try_of_a_call_is_booked(server: DemoServer) -> None:
-    spent: Spent = []
+    spent = Spent()
     server.script.error_event("overloaded_error").reply("At last.")
     async with connected(server, retries=1, spent=spent) as client:
         await client.complete(REQUEST)
-    assert len(spent) == 2
+    assert (len(spent), len(spent.open)) == (1, 1)
 
 
 async def test_a_call_that_does_not_pass_the_check_is_not_made(server: DemoServer) -> None:

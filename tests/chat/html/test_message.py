@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chat.html.divider import render_divider
 from chat.html.figures import format_tokens
-from chat.html.message import render_message
+from chat.html.message import MOST_ROWS, render_message
 from chat.html.tool_row import MAX_TOOL_TEXT
 from chat.models import Compaction, Conversation, Message, Turn
 
@@ -117,6 +117,17 @@ def test_a_tool_call_shows_name_and_arguments():
     page = nodes(message({"type": "tool_use", "id": "1", "name": "find", "input": {"q": "<é>"}}))
     assert '"q": "<é>"' in page.text
     assert "find" in page.text
+
+
+def test_no_message_shows_thousands_of_rows():
+    calls = [
+        {"type": "tool_use", "id": f"t{number}", "name": "search", "input": {}}
+        for number in range(MOST_ROWS + 40)
+    ]
+    html = render_message(message(*calls, text("Done.")))
+    assert html.count("data-call=") == MOST_ROWS
+    assert "40 more rows of tools are not shown here" in html
+    assert "Done." in html
 
 
 def test_a_result_shows_its_state_and_a_bounded_text():

@@ -2,16 +2,21 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from itertools import count
 from threading import Event
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.write import MOST_REJECTED
 from agent.context.request import Request
 from agent.errors import AgentError
+from agent.messages import Usage
+from agent.model.reply import Reply
+from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
 from chat.html.divider import explain_compaction
 from chat.jobs import summary as jobs
@@ -20,7 +25,7 @@ from chat.queries import model_server as llm
 from chat.queries import preview
 from chat.queries.conversation import load_state
 from chat.queries.summaries import plan_for
-from chat.services import compaction_jobs, compactions, preparations, summaries
+from chat.services import compaction_jobs, compactions, preparations, summaries, sweep
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
@@ -383,6 +388,7 @@ def test_a_providers_conversation_is_summarised_and_named_by_its_own_server(
 
 
 async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
+    transactional_db: None,
     model_server: DemoServer,
 ) -> None:
     refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
@@ -394,3 +400,56 @@ async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     await made.close()
     assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
     assert model_server.script.requests == []
+
+
+# --- What no server has reported ------------------------------------------------------------------
+
+
+def test_a_summary_that_is_cancelled_before_its_server_says_anything_costs_its_prompt(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    gate = model_server.script.stall(when=is_summary)
+    pk = opened(talk)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, pk)
+        assert gate.reached.wait(PATIENCE)
+        assert compactions.cancel(talk.pk)
+        done.result(10)
+    usage = Compaction.objects.get(pk=pk).usage
+    assert usage is not None
+    assert usage["estimated"] == "all"
+    assert usage["input_tokens"] > 3_000
+    cost, total = books(talk, pk)
+    assert cost == total > 0
+
+
+def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversation) -> None:
+    pk = opened(talk)
+    task = compaction_jobs.claim(pk, 77)
+    assert task is not None
+    block = {"type": "text", "text": "lorem ipsum " * 500}
+    request = Request(talk.model, 100, [], [{"role": "user", "content": [block]}])
+    spent = Spent()
+    spent.open.append(OpenCall(request, Reply()))
+    assert compaction_jobs.extend_lease(pk, spent)
+    assert books(talk, pk)[1] == 0, "not charged yet"
+    Compaction.objects.filter(pk=pk).update(lease_expires=timezone.now() - timedelta(seconds=9))
+    assert sweep.sweep() == 1
+    cost, total = books(talk, pk)
+    assert cost == pytest.approx(total)
+    assert total > 0
+    # The worker was not dead, but late.
+    reported = Spent([(talk.model, Usage(input_tokens=2_000, output_tokens=50))])
+    compaction_jobs.charge_compaction(task.compaction, reported)
+    cost, total = books(talk, pk)
+    assert cost == pytest.approx(total)
+    assert (talk.input_tokens, talk.output_tokens) == (2_000, 50)
+
+
+def test_a_title_that_breaks_off_is_charged(talk: Conversation, model_server: DemoServer) -> None:
+    Conversation.objects.filter(pk=talk.pk).update(title_edited=False)
+    model_server.script.cut("A title of many words")
+    tasks.suggest_title(str(talk.pk))
+    talk.refresh_from_db()
+    assert talk.output_tokens > 1
+    assert talk.cost > 0

@@ -1,6 +1,7 @@
 """Turns that use tools, as their tabs see them: what is sent, stored and shown."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +10,11 @@ import pytest
 from pytest_django import Settings
 
 from agent.errors import ToolError
+from agent.loop import CALLS_AT_ONCE, RunnableTool, run_calls
 from agent.search.lexical import parse_query
 from agent.tools import Tool
 from chat import metrics
-from chat.db import in_db
+from chat.db import TOOL_THREADS, in_db, in_tool_db
 from chat.html.message import render_message
 from chat.live.runner import runner
 from chat.live.waiting import wait_for_compaction
@@ -251,6 +253,61 @@ async def test_at_the_limit_of_rounds_the_model_answers_without_tools(
     finished = await tab.next("turn.finished", status="completed")
     assert chat.script.requests[-1].body["tool_choice"] == {"type": "none"}
     assert "limit of tool calls" in finished["html"]
+
+
+async def test_calls_that_are_too_many_for_a_reply_are_not_made_and_model_and_page_are_told(
+    chat: Chat, lookup: Lookup, settings: Settings
+) -> None:
+    settings.MAX_TOOL_CALLS = 3
+    chat.script.reply([look("a", f"toolu_{n}") for n in range(7)]).reply("Enough.")
+    tab = await chat.open()
+    tab.say("Look seven times")
+    await tab.next("turn.finished", status="completed")
+    assert len(lookup.scopes) == len(tab.all("tool.started")) == len(tab.all("tool.finished")) == 3
+    told = outcome_of(chat.script.requests[-1])
+    assert [(call_id, failed) for call_id, _, failed in told] == [
+        (f"toolu_{n}", n >= 3) for n in range(7)
+    ]
+    assert "at most 3 calls" in told[-1][1]
+    page = await shown(chat)
+    assert page.count('data-call="') == 3
+    assert "4 more tool calls of this reply were not made" in page
+
+
+async def test_a_reply_full_of_calls_keeps_nobody_else_from_the_database(
+    transactional_db: None,
+) -> None:
+    """Counted in places of the queue, not in seconds."""
+    order: list[str] = []
+    busy, go_on = threading.Event(), threading.Event()
+
+    def work(name: str) -> str:
+        busy.set()
+        assert go_on.wait(PATIENCE)
+        order.append(name)
+        return name
+
+    async def begin(name: str, calls: int) -> None:
+        async def run(_: dict[str, Any]) -> str:
+            return await in_tool_db(work, name)
+
+        async def finished(_: Any) -> None:
+            pass
+
+        tools = {"lookup": RunnableTool(Tool("lookup", "", {}), run)}
+        await run_calls([look("a", f"toolu_{n}") for n in range(calls)], tools, finished)
+
+    try:
+        many = asyncio.create_task(begin("many", 60))
+        await asyncio.to_thread(busy.wait, PATIENCE)
+        one = asyncio.create_task(begin("one", 1))
+        async with asyncio.timeout(PATIENCE):
+            assert await in_db(lambda: "a page") == "a page"  # while nothing of the calls ends
+        go_on.set()
+        await asyncio.gather(many, one)
+    finally:
+        go_on.set()
+    assert order.index("one") <= CALLS_AT_ONCE + TOOL_THREADS
 
 
 async def test_a_server_that_ignores_the_limit_ends_the_turn_with_words(

@@ -16,6 +16,7 @@ from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.context.summary import SEPARATOR
 from agent.messages import Usage
+from agent.model.unreported import Spent
 from chat.errors import Refused
 from chat.models import Compaction, Conversation, Turn
 from chat.queries.conversation import load_state
@@ -233,7 +234,9 @@ def test_a_completed_compaction_becomes_the_context(
 ) -> None:
     messages = serializers.serialize("json", conversation.messages.order_by("number"))
     job = claimed(conversation)
-    compaction_jobs.charge_compaction(job.compaction, [(conversation.model, Usage(1_000, 100))])
+    compaction_jobs.charge_compaction(
+        job.compaction, Spent([(conversation.model, Usage(1_000, 100))])
+    )
     heard = listen(conversation)
     assert complete(job)
     conversation.refresh_from_db()

@@ -12,6 +12,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
 from agent.compaction.policy import Engine, Reason
 from agent.messages import Usage
+from agent.model.unreported import Spent
 from chat import metrics
 from chat.live import waiting
 from chat.models import Compaction, Conversation, Message, ModelProfile, Turn
@@ -71,7 +72,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
     result = WrittenSummary(chapters, Engine.WARM_PREFIX, Reason.PRICE)
-    compaction_jobs.charge_compaction(task.compaction, [("test", Usage(100, 10))])
+    compaction_jobs.charge_compaction(task.compaction, Spent([("test", Usage(100, 10))]))
     assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0001_initial'),
+        ('chat', '0003_switched_off_models'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,180 @@
+"""What is booked for an answer without a final report: stopped, cut off, or its process killed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from agent.messages import Usage
+from agent.model import client
+from chat.db import in_db
+from chat.models import Conversation, Message, Turn
+from chat.queries.conversation import load_state
+from chat.services import endings, requests, sweep
+from demo.api.protocol import ScriptedReply
+from tests.chat.factories import make_conversation, make_profile
+from tests.chat.sockets import MAX_OUTPUT, WINDOW, Chat, Tab, long_text
+from tests.support.patience import PATIENCE
+
+pytestmark = pytest.mark.on_both
+
+PRICES = {"input_price": 1.0, "output_price": 5.0}
+LONG = "lorem ipsum dolor " * 200  # 3,600 characters, about 1,000 raw tokens
+LEAST = 800  # tokens that it has, whoever counts
+
+
+@pytest.fixture
+async def tab(chat: Chat) -> Tab:
+    await chat.start(2)
+    await in_db(make_profile, **PRICES)
+    return await chat.open()
+
+
+async def totals(chat: Chat) -> tuple[int, int, float]:
+    row = await in_db(Conversation.objects.get, pk=chat.conversation.pk)
+    return row.input_tokens, row.output_tokens, row.cost
+
+
+def used(message: Message) -> Usage:
+    return Usage.from_api(message.usage)
+
+
+async def booked(chat: Chat) -> Message:
+    """The last message, of which the conversation's totals tell the same."""
+    message = await chat.last()
+    prompt, written, cost = await totals(chat)
+    assert (prompt, written) == (used(message).prompt, used(message).output_tokens)
+    assert cost == pytest.approx(message.cost)
+    return message
+
+
+async def stop(chat: Chat, tab: Tab) -> Message:
+    tab.send("turn.stop")
+    await tab.next("turn.finished", status="cancelled")
+    return await booked(chat)
+
+
+async def test_a_stopped_answer_is_booked_with_what_it_had_written(chat: Chat, tab: Tab) -> None:
+    chat.script.stall(LONG)
+    tab.say("Tell me")
+    await tab.until(lambda: tab.answer and len(tab.text) > len(LONG) - 20)
+    message = await stop(chat, tab)
+    assert message.usage
+    assert message.usage["estimated"] == "output"
+    assert used(message).output_tokens >= LEAST
+    assert used(message).prompt > 0
+    assert message.cost > LEAST * PRICES["output_price"] / 1e6
+    page = (await chat.http.get(chat.conversation.get_absolute_url())).content.decode()
+    assert page.count("about $") == 1
+    assert "about " + str(used(message).prompt) in page
+
+
+async def test_a_stream_that_is_cut_is_booked_too(chat: Chat, tab: Tab) -> None:
+    chat.script.cut(LONG)
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="failed")
+    message = await booked(chat)
+    assert used(message).output_tokens >= LEAST
+
+
+async def test_an_answer_that_had_not_begun_costs_its_prompt_and_does_not_feed_the_meter(
+    chat: Chat, tab: Tab
+) -> None:
+    gate = chat.script.stall()
+    tab.say(LONG)
+    await in_db(gate.reached.wait, PATIENCE)
+    message = await stop(chat, tab)
+    assert message.usage
+    assert message.usage["estimated"] == "all"
+    assert (used(message).prompt >= LEAST, used(message).output_tokens) == (True, 0)
+    assert (await in_db(load_state, chat.conversation.pk)).last_reply is None
+
+
+async def test_a_refused_request_costs_nothing(chat: Chat, tab: Tab) -> None:
+    chat.script.error(529)
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="failed")
+    assert (await chat.last()).usage is None
+    assert await totals(chat) == (0, 0, 0.0)
+
+
+async def test_a_try_that_is_repeated_was_paid_for(
+    chat: Chat, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MODEL_RETRIES = 1
+    monkeypatch.setattr(client, "RETRY_SECONDS", (0.0, 0.0))
+    chat.script.error_event("overloaded_error").reply("At last.")
+    await chat.start(2)
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    message = await chat.last()
+    assert message.text == "At last."
+    assert (await totals(chat))[0] >= 2 * used(message).prompt - 5
+
+
+async def test_a_killed_process_leaves_the_cost_and_one_that_was_only_late_corrects_it(
+    chat: Chat, tab: Tab
+) -> None:
+    gate = chat.script.stall(LONG, then="The end.")
+    tab.say("Tell me")
+    await chat.eventually(lambda message: used(message).output_tokens >= LEAST)
+
+    def sweep_as_if_it_were_dead() -> None:
+        Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+        assert sweep.sweep() == 1
+
+    await in_db(sweep_as_if_it_were_dead)
+    killed = await booked(chat)
+    assert killed.status == Message.Status.INTERRUPTED
+    assert used(killed).output_tokens >= LEAST
+    gate.release()
+    message = await chat.eventually(lambda message: message.status == "complete")
+    assert message.usage
+    assert "estimated" not in message.usage
+    await booked(chat)
+
+
+async def test_an_answer_whose_end_cannot_be_stored_whole_is_booked_from_its_checkpoint(
+    chat: Chat, tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StopIteration("of a library that counts")
+
+    chat.script.stall(LONG)
+    tab.say("Tell me")
+    await chat.eventually(lambda message: used(message).output_tokens >= LEAST)
+    monkeypatch.setattr(endings, "load_state_for", fail)
+    tab.send("turn.stop")
+    await tab.next("turn.finished", status="failed")
+    await chat.eventually(lambda message: message.cost > 0)
+    await booked(chat)
+
+
+def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_prompt(user: User) -> None:
+    make_profile(**PRICES)
+    talk = make_conversation(owner=user, messages=2)
+    requests.send_message(
+        user, talk.pk, text=LONG, client_id=None, expected_head=None, owner="a dead process"
+    )
+    Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+    assert sweep.sweep() == 1
+    talk.refresh_from_db()
+    assert talk.input_tokens >= LEAST
+    assert talk.cost == pytest.approx(talk.messages.latest("number").cost)
+
+
+async def test_a_reply_that_is_dropped_for_a_shorter_request_was_paid_for(chat: Chat) -> None:
+    await chat.start([long_text(number) for number in range(1, 7)], compaction_enabled=False)
+    await in_db(make_profile, context_window=WINDOW, max_output=MAX_OUTPUT, **PRICES)
+    full = ScriptedReply((), stop_reason="model_context_window_exceeded")
+    chat.script.reply(full).reply("Here.")
+    tab = await chat.open()
+    tab.say("Tell me")
+    await tab.next("turn.finished", status="completed")
+    message = await chat.last()
+    prompt, _, cost = await totals(chat)
+    assert prompt > 1.5 * used(message).prompt
+    assert cost == pytest.approx(message.cost)
