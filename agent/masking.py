@@ -6,18 +6,20 @@ the forms in which they travel, and whatever else looks like a key.
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from html import escape
 from urllib.parse import quote, quote_plus
 
 MASK = "[masked]"
 # A key of letters alone may be a word: a local server is given "none" or "ollama", because the
-# protocol wants a key. As it keeps nobody out, it may stand where such words stand.
+# protocol wants a key. It is masked where a text speaks of a key, and may stand elsewhere.
 LONGEST_WORD = 11
 SHORTEST = 4
 # A shorter secret is masked where it stands alone, not within a word or a number.
 SURELY_RANDOM = 16
 
 _WORD = re.compile(r"[A-Za-z][a-z_-]*|[A-Z_-]+")
+_SPEAKS_OF_KEYS = r"(?P<before>(?:bearer|key|token|secret|password)\W{1,5})"
 _TOKEN = r"[A-Za-z0-9_.~+/=-]"
 _LIKE_SECRETS = re.compile(
     rf"""
@@ -42,19 +44,24 @@ def remember(secret: str) -> None:
     global _known, _pattern
     if len(secret) < SHORTEST or secret in _known:
         return
-    if len(secret) <= LONGEST_WORD and _WORD.fullmatch(secret):
-        return
     _known |= {secret}
-    # The longest first: one may begin with another.
-    forms = sorted({form for each in _known for form in _list_forms(each)}, key=len, reverse=True)
-    _pattern = re.compile("|".join(map(_as_pattern, forms)), re.I)
+    _pattern = re.compile("|".join(_list_patterns(_known)), re.I)
 
 
 def mask(text: str) -> str:
     """A text without the secrets that are known, and without what looks like one."""
     if _pattern:
-        text = _pattern.sub(MASK, text)
+        text = _pattern.sub(lambda found: (found["before"] or "") + MASK, text)
     return _LIKE_SECRETS.sub(_mask_likely, text)
+
+
+def _list_patterns(secrets: Iterable[str]) -> Iterator[str]:
+    words = {each for each in secrets if len(each) <= LONGEST_WORD and _WORD.fullmatch(each)}
+    forms = {form for each in set(secrets) - words for form in _list_forms(each)}
+    for form in sorted(forms, key=len, reverse=True):  # one may begin with another
+        alone = len(form) < SURELY_RANDOM
+        yield rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])" if alone else re.escape(form)
+    yield rf"{_SPEAKS_OF_KEYS}(?:{'|'.join(map(re.escape, words)) or '(?!)'})(?![A-Za-z0-9])"
 
 
 def _list_forms(secret: str) -> set[str]:
@@ -67,12 +74,6 @@ def _list_forms(secret: str) -> set[str]:
         json.dumps(secret)[1:-1],
         escape(secret),
     }
-
-
-def _as_pattern(form: str) -> str:
-    if len(form) >= SURELY_RANDOM:
-        return re.escape(form)
-    return rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])"
 
 
 def _mask_likely(found: re.Match[str]) -> str:

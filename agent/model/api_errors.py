@@ -90,7 +90,9 @@ def _proxy_error(proxy: Proxy, status: int | None) -> AgentError:
 def _name_proxy(words: str, proxy: Proxy | None) -> str:
     """Words with the variable of the proxy that a server was asked through. There is no translation
     of these: they are for whoever has set it."""
-    return f"{words} It is asked through the proxy that {proxy.variable} names." if proxy else words
+    if proxy is None:
+        return words
+    return f"{words} The server is asked through the proxy that {proxy.variable} names."
 
 
 # By status; some bodies have no error type.

@@ -159,7 +159,7 @@ class Client:
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
         """Raises AgentError for whatever goes wrong within, and where nothing can be asked."""
-        require_sendable(self._sdk.api_key or "", self._proxy)
+        require_sendable(self._sdk.api_key or "", self._sdk.base_url, self._proxy)
         async with translate_errors(self._proxy):
             yield
 

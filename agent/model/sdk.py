@@ -80,7 +80,7 @@ def _for_aiohttp(proxy: Proxy) -> httpx2.Proxy:
     return httpx2.Proxy(named.url, headers={"Authorization": password})
 
 
-def require_sendable(api_key: str, proxy: Proxy | None) -> None:
+def require_sendable(api_key: str, url: httpx2.URL, proxy: Proxy | None) -> None:
     """AgentError where nothing can be asked: the transport would say that a connection was lost."""
     if not (api_key.isascii() and api_key.isprintable()) or " " in api_key:
         raise AgentError(
@@ -89,6 +89,15 @@ def require_sendable(api_key: str, proxy: Proxy | None) -> None:
                 "The API key has a blank, a line end or another character in it that cannot be "
                 "sent. An administrator has to correct ANTHROPIC_API_KEY and restart the server, "
                 "or to enter the provider's key anew."
+            ),
+        )
+    if url.userinfo:
+        raise AgentError(
+            ErrorCode.SERVER_UNREACHABLE,
+            gettext_noop(
+                "The address of the model's server has a name or a password in it, which cannot be "
+                "sent beside a key. An administrator has to take it out of ANTHROPIC_BASE_URL, and "
+                "to restart the server."
             ),
         )
     if proxy and proxy.fault:

@@ -46,6 +46,17 @@ def test_a_key_that_is_a_word_leaves_sentences_alone(word: str) -> None:
     assert mask(said) == said
 
 
+def test_a_key_that_is_a_word_is_masked_where_a_text_speaks_of_keys() -> None:
+    remember("hunter-pass")
+    remember("none")
+    assert mask("The key hunter-pass lacks a scope") == f"The key {MASK} lacks a scope"
+    assert mask("Authorization: Bearer hunter-pass") == f"Authorization: Bearer {MASK}"
+    assert mask("api_key='hunter-pass'") == f"api_key='{MASK}'"
+    assert mask("none of the hunter-passes, and no tokens") == (
+        "none of the hunter-passes, and no tokens"
+    )
+
+
 @pytest.mark.parametrize(
     "said",
     [

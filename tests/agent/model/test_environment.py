@@ -251,3 +251,14 @@ async def test_a_key_that_cannot_be_sent_is_refused_in_words(key: str) -> None:
     assert raised.value.code == ErrorCode.BAD_KEY
     assert not raised.value.retryable
     assert seen.heads == []
+
+
+async def test_a_password_in_an_address_is_refused_in_words() -> None:
+    async with asked(serve) as seen:
+        with_password = seen.url.replace("://", "://somebody:pass-1@")
+        async with connected(with_password, KEY) as client:
+            with pytest.raises(AgentError) as raised:
+                await client.complete(REQUEST)
+    assert raised.value.code == ErrorCode.SERVER_UNREACHABLE
+    assert "pass-1" not in str(raised.value)
+    assert seen.heads == []

@@ -70,6 +70,17 @@ def test_a_check_that_fails_says_why_and_changes_no_profile(server: DemoServer) 
         ask(provider)
 
 
+def test_a_key_that_a_server_repeats_to_the_check_is_not_stored(server: DemoServer) -> None:
+    provider = make_provider("local", server.base_url, key=KEY)
+    server.script.error(403, message=f"{KEY} lacks a scope", endpoint="models")
+    with pytest.raises(AgentError) as raised:
+        ask(provider)
+    provider.refresh_from_db()
+    assert provider.error == str(raised.value)
+    assert "[masked] lacks a scope" in provider.error
+    assert KEY not in provider.error
+
+
 @pytest.mark.parametrize(
     "answer",
     [
