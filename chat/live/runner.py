@@ -98,13 +98,10 @@ class Runner:
             work = AnswerSteps(live, begun, lambda: len(self._live)).run()
         else:
             work = self._compact(begun.compaction_id)
-        # In a context of its own: the turn outlives the request that started it.
-        live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
+        live.task = _outlive_request(self._run(live, work))
         if self._keeper is None:
-            self._keeper = asyncio.create_task(self._keep())
-            self._control = asyncio.create_task(
-                listen_to_peers(self.owner, self.find_live, self.stop)
-            )
+            self._keeper = _outlive_request(self._keep())
+            self._control = _outlive_request(listen_to_peers(self.owner, self.find_live, self.stop))
 
     def find_live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
@@ -293,6 +290,11 @@ class Runner:
 
 
 runner = Runner()
+
+
+def _outlive_request(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """A task in a context of its own, apart from that of the request that starts it."""
+    return asyncio.create_task(work, context=contextvars.Context())
 
 
 def _visible_text(reply: Reply) -> str:

@@ -5,6 +5,7 @@ from daphne.server import Server as DaphneServer  # isort: skip
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
@@ -13,7 +14,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.endpoints import serverFromString
 from twisted.logger import globalLogBeginner
 
-from config.server.channel import Factory, count_unsent
+from config.server.channel import Answering, Factory, count_unsent
 from config.server.limits import load_limits
 from config.server.writing import WRITE, make_text_frame
 
@@ -22,7 +23,7 @@ reactor: Any = installed  # its interfaces tell mypy nothing
 CLOSE_SECONDS = 5
 
 
-class Socket(WebSocketProtocol):
+class Socket(Answering, WebSocketProtocol):
     """A websocket, which is one of the server's connections to its end."""
 
     def connectionLost(self, reason: Any) -> None:
@@ -38,7 +39,7 @@ class Socket(WebSocketProtocol):
         if not isinstance(sent, int):  # the connection is lost, as the reactor will notice too
             return False
         if sent < len(frame):
-            self.transport.write(frame[sent:])
+            Context().run(self.transport.write, frame[sent:])  # who waits for room has no context
         return True
 
 
@@ -68,9 +69,11 @@ class Server(DaphneServer):
         return bool(self.listening_addresses) and not self.abort_start
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """In a context of its own: what lets a request begin may be the end of another one, of the
+        same connection or of one that it had to wait for."""
         if isinstance(protocol, Socket):
             scope["extensions"] = {WRITE: protocol.write_text}
-        return super().create_application(protocol, scope)
+        return Context().run(super().create_application, protocol, scope)
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
