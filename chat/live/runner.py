@@ -30,6 +30,7 @@ from chat.db import (
 )
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
+from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import listen_to_peers
@@ -53,6 +54,7 @@ Begun = AnswerStart | summaries.CompactionTurn
 
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
+LAST_SECONDS = 0.5  # for the database's last answer
 INTERNAL = AgentError(
     ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
@@ -124,21 +126,11 @@ class Runner:
         many ends could not be stored: of those turns the last checkpoint is left."""
         self.draining = True
         self.admission.close()
-        tasks = [live.task for live in self._live.values() if live.task]
-        if tasks:
-            log.info("waiting for running answers", answers=len(tasks))
-            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
-        rest = [live.task for live in self._live.values() if live.task]
-        for live in self._live.values():
-            if live.task and not (live.stopping or live.ending):
-                live.task.cancel()
-        if rest:
-            await asyncio.wait(rest, timeout=5)
-        for live in self._live.values():
-            log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
+        await settle(self._live, self.admission, DRAIN_SECONDS)
         try:  # those whose request was cancelled between the commit and the start
-            await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
-        except UNAVAILABLE as error:
+            async with asyncio.timeout(LAST_SECONDS):
+                await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
+        except (*UNAVAILABLE, TimeoutError) as error:
             DATABASE.note_failure(error)
         return len(self._live) + self._unended
 

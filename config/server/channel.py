@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 class Answering:
     """A protocol of daphne's that answers outside the context of its request: an answer's end makes
-    the connection read on and set its clocks, and a callback keeps the context it was arranged in."""
+    the connection read on and set its clocks, and callbacks keep the context they come from."""
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         Context().run(super().handle_reply, message)  # type: ignore[misc]

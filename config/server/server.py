@@ -11,7 +11,9 @@ from typing import Any
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
 from twisted.internet import reactor as installed
+from twisted.internet.defer import DeferredList
 from twisted.internet.endpoints import serverFromString
+from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner
 
 from config.server.channel import Answering, Factory, count_unsent
@@ -21,6 +23,7 @@ from config.server.writing import WRITE, make_text_frame
 reactor: Any = installed  # its interfaces tell mypy nothing
 # Within these a client must answer a close frame; until then what it sends is dropped.
 CLOSE_SECONDS = 5
+KILL_SECONDS = 0.3  # in which requests notice that the server stops
 
 
 class Socket(Answering, WebSocketProtocol):
@@ -109,4 +112,6 @@ class Server(DaphneServer):
             key: each for key, each in self.connections.items() if "application_instance" in each
         }
         self.connections = begun
-        return super().kill_all_applications()
+        # One that waits for its thread ends with that, which may be never.
+        ends = [super().kill_all_applications(), deferLater(reactor, KILL_SECONDS)]
+        return DeferredList(ends, fireOnOneCallback=True)

@@ -4,8 +4,8 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 import structlog
@@ -16,6 +16,7 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
+from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.protocol.broadcast import bind_loop
@@ -56,6 +57,7 @@ class Command(BaseCommand):
             )
         keep_private()
         self._tasks: list[asyncio.Task[Any]] = []
+        self._stopping = False
         self._unstored: int | None = None  # answers, after the time to wait for them
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
@@ -72,12 +74,12 @@ class Command(BaseCommand):
         if not self._server.serve_forever():
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
-        if self._embedded:
-            self._leave()
+        self._leave()
 
     def _leave(self) -> None:
-        """End the process at once: Python would wait for the worker's running tasks, for minutes
-        where a model is slow. The sweep of the next start ends them."""
+        """End the process at once: Python would wait for its threads, which may be in a request
+        that waits for the loop, or in a task of the worker's while a model is slow. The sweep of
+        the next start ends those."""
         self.stdout.flush()
         logging.shutdown()
         os._exit(0)
@@ -112,8 +114,7 @@ class Command(BaseCommand):
     def _ready(self) -> None:
         """Called with the loop set, running or not."""
         loop = asyncio.get_event_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop, loop)
+        watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
         self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
 
     async def _warm(self) -> None:
@@ -125,9 +126,10 @@ class Command(BaseCommand):
         gc.freeze()  # the modules: no later search for cycles walks them again
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
-        if runner.draining:  # a second Ctrl-C
+        if self._stopping:  # a second Ctrl-C
             self._server.stop()
             return
+        self._stopping = True
         self._tasks.append(loop.create_task(self._drain()))
 
     async def _drain(self) -> None:
