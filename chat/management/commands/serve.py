@@ -16,11 +16,12 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
+from chat.db import UNAVAILABLE
 from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.protocol.broadcast import bind_loop
-from chat.queries import model_server
+from chat.queries import model_server, schema
 from chat.services import model_profiles
 from config.private_files import keep_private
 
@@ -56,6 +57,7 @@ class Command(BaseCommand):
                 "--no-worker needs REDIS_URL: without it, no worker could run the tasks."
             )
         keep_private()
+        self._check_schema()
         self._tasks: list[asyncio.Task[Any]] = []
         self._stopping = False
         self._unstored: int | None = None  # answers, after the time to wait for them
@@ -75,6 +77,17 @@ class Command(BaseCommand):
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
         self._leave()
+
+    @staticmethod
+    def _check_schema() -> None:
+        try:
+            misfit = schema.find_misfit()
+        except UNAVAILABLE as error:
+            raise CommandError(
+                f"The database cannot be read: {error}. Check DATABASE_URL, and that it runs."
+            ) from error
+        if misfit:
+            raise CommandError(str(misfit))
 
     def _leave(self) -> None:
         """End the process at once: Python would wait for its threads, which may be in a request
