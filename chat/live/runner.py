@@ -42,7 +42,7 @@ from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
-from chat.services import endings, summaries, sweep, turns
+from chat.services import endings, leases, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
 from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
@@ -100,6 +100,7 @@ class Runner:
             work = AnswerSteps(live, begun, lambda: len(self._live)).run()
         else:
             work = self._compact(begun.compaction_id)
+        leases.keeper.hold(Turn, turn.pk)
         live.task = _outlive_request(self._run(live, work))
         if self._keeper is None:
             self._keeper = _outlive_request(self._keep())
@@ -150,6 +151,7 @@ class Runner:
             if state:
                 await follow_up(live, ending, state)
         finally:
+            leases.keeper.release(Turn, live.turn_id)
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
 
@@ -241,10 +243,12 @@ class Runner:
     # --- Keeping ----------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        """Every second: leases, checkpoints and stop flags of all turns in one transaction."""
+        """Every second: checkpoints and stop flags of all turns, in one transaction."""
         while True:
             await asyncio.sleep(CHECKPOINT_SECONDS)
             running = list(self._live.values())
+            for live in running:
+                leases.keeper.beat(Turn, live.turn_id)
             if not running:
                 continue
             try:
@@ -259,7 +263,7 @@ class Runner:
     @staticmethod
     async def _checkpoint(running: Sequence[LiveTurn]) -> set[int]:
         """The ids of turns that were asked to stop. What cannot be stored now is tried again a
-        second later; a text that cannot be stored at all does not cost any turn its lease."""
+        second later; a text that cannot be stored at all keeps no turn from being stopped."""
         turn_ids = [live.turn_id for live in running]
         unsaved = [(live, live.length) for live in running if live.is_unsaved]
         try:

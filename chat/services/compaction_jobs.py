@@ -74,11 +74,11 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
     )
 
 
-def extend_lease(compaction_id: int) -> bool:
-    """Extend a running compaction's lease; False where it has been ended."""
+def is_wanted(compaction_id: int) -> bool:
+    """Whether a compaction still runs: False where it has been ended elsewhere."""
     _end_with_owner(compaction_id)
-    alive = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    return bool(alive.update(lease_expires=next_lease_end()))
+    running = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
+    return running.exists()
 
 
 def _end_with_owner(compaction_id: int) -> None:

@@ -168,16 +168,14 @@ def void_thinking(turn_id: int) -> None:
 
 
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set[int]:
-    """Extend the leases of the turns that a process runs and store the text of their answers.
+    """Store the text of the answers of the turns that a process runs.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
     were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
-    with transaction.atomic():
-        mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
-        with connection.cursor() as cursor:
-            cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
     wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 

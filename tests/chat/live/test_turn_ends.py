@@ -4,13 +4,15 @@ import asyncio
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, close_old_connections, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -293,6 +295,27 @@ def test_a_sweep_leaves_what_this_process_runs(user: Any) -> None:
     turn = stale(make_conversation(owner=user, messages=2))
     assert sweep.sweep(alive=[turn.pk]) == 0
     assert sweep.sweep() == 1
+
+
+async def test_a_turn_keeps_its_lease_while_the_event_loop_is_stuck(chat: Chat) -> None:
+    gate = chat.script.stall("Half an ans", then="wer.")
+    tab = await chat.open()
+    tab.say("Write")
+    await gate.wait_reached()
+    with ThreadPoolExecutor(1) as other:  # the loop waits for it
+        other.submit(wait_for_lease).result()
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+
+
+def wait_for_lease() -> None:
+    """Take the turn's lease away, and wait until it has one again."""
+    close_old_connections()
+    Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+    deadline = time.monotonic() + PATIENCE
+    while Turn.objects.get().lease_expires < timezone.now():
+        assert time.monotonic() < deadline
+    connection.close()
 
 
 def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> None:
