@@ -19,7 +19,7 @@ FORCED = (
 )
 
 
-def watch_signals(stop: Callable[[], None]) -> None:
+def watch_signals(stop: Callable[[], object]) -> None:
     """Call `stop` at the first signal and at the second, in a thread of its own, and see to it that
     the process ends then. Python writes a signal's number into the pipe even while the event loop
     is stuck. Only in the main thread."""
@@ -31,9 +31,10 @@ def watch_signals(stop: Callable[[], None]) -> None:
     threading.Thread(target=_watch, args=(reading, stop), name="signals", daemon=True).start()
 
 
-def _watch(reading: int, stop: Callable[[], None]) -> None:
+def _watch(reading: int, stop: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # the loop has ended
-        os.read(reading, 1)
+        while os.read(reading, 1)[0] not in SIGNALS:
+            pass  # somebody else's
         stop()
         if select.select([reading], [], [], END_SECONDS)[0]:
             os.read(reading, 1)

@@ -46,6 +46,7 @@ class Keeper:
         self._looked: float | None = None  # when the thread last had nothing in its way
         self._disturbed = float("-inf")
         self._failing = False
+        self._stuck: set[Held] = set()
 
     # --- For those who work ---
 
@@ -155,6 +156,11 @@ class Keeper:
         for model, pks in held.items():
             if pks:
                 extend(model, pks)
+        with self._lock:
+            stuck = {(model, pk) for model, pk in self._held if pk not in held[model]}
+        for model, pk in stuck - self._stuck:
+            log.error("work is stuck: its lease runs out", what=model._meta.model_name, id=pk)
+        self._stuck = stuck
 
     @staticmethod
     def _is_late(seconds: float) -> bool:

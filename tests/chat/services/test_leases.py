@@ -89,7 +89,9 @@ def test_what_has_ended_is_not_brought_back(turn: Turn, keeper: Keeper) -> None:
     assert not is_extended(turn)
 
 
-def test_work_that_is_stuck_loses_its_lease(turn: Turn, keeper: Keeper, clock: Clock) -> None:
+def test_work_that_is_stuck_loses_its_lease(
+    turn: Turn, keeper: Keeper, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     keeper.hold(Turn, turn.pk)
     clock.pass_leases(STUCK_AFTER - 1)
     keeper.look()
@@ -101,7 +103,9 @@ def test_work_that_is_stuck_loses_its_lease(turn: Turn, keeper: Keeper, clock: C
     expire()
     clock.pass_leases(2)
     keeper.look()
+    keeper.look()
     assert not is_extended(turn)
+    assert caplog.text.count("work is stuck") == 1
 
 
 def test_a_sign_of_life_after_the_end_of_the_work_is_none(turn: Turn, keeper: Keeper) -> None:
