@@ -246,13 +246,13 @@ def fail(
 
 def fail_if_abandoned(compaction_id: int, *, pickup_over: bool) -> Compaction:
     """The row, after failing it where no worker has taken it up in time, or its worker is not heard
-    of any more."""
+    of any more. Not where this process was held up itself."""
     compaction = Compaction.objects.get(pk=compaction_id)
-    if compaction.status == Compaction.Status.RUNNING:
+    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_judge():
         if compaction.worker_pid is None:
             failed = pickup_over and fail(compaction_id, NOT_TAKEN_UP)
         else:
-            over = compaction.lease_expires < timezone.now() and leases.keeper.may_judge()
+            over = compaction.lease_expires < timezone.now()
             failed = over and fail_abandoned(compaction_id)
         if failed:
             compaction.refresh_from_db()

@@ -154,17 +154,21 @@ def test_a_process_that_was_held_up_ends_nothing_for_a_lease(
     assert "stopped" not in turn.error["message"]
 
 
+@pytest.mark.parametrize(
+    ("worker_pid", "error"), [(1, compactions.UNHEARD), (None, compactions.NOT_TAKEN_UP)]
+)
 def test_who_waits_for_a_compaction_does_not_give_it_up_after_it_was_held_up(
-    turn: Turn, keeper: Keeper, clock: Clock
+    turn: Turn, keeper: Keeper, clock: Clock, worker_pid: int | None, error: str
 ) -> None:
     compaction = make_compaction(turn)
+    Compaction.objects.update(worker_pid=worker_pid)
     keeper.look()
     clock.pass_leases(1)
     running = Compaction.Status.RUNNING
     assert compactions.fail_if_abandoned(compaction.pk, pickup_over=True).status == running
     clock.pass_leases(-1)
     failed = compactions.fail_if_abandoned(compaction.pk, pickup_over=True)
-    assert (failed.status, failed.error) == (Compaction.Status.FAILED, compactions.UNHEARD)
+    assert (failed.status, failed.error) == (Compaction.Status.FAILED, error)
 
 
 def test_after_an_outage_nothing_is_ended_for_a_lease(
