@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -171,12 +171,18 @@ def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str]]) -> set
     """Store the text of the answers of the turns that a process runs.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
-    were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
+    were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
+    but not beside the next turn of its conversation.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(_CHECKPOINT, [_checkpoint_row(*each) for each in texts])
-    wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
+    others = Turn.objects.filter(conversation=OuterRef("conversation"), status__in=Turn.ACTIVE)
+    wanted = mine.filter(
+        Q(status__in=Turn.ACTIVE) | ~Exists(others),
+        stop_requested=False,
+        conversation__owner__is_active=True,
+    )
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 

@@ -338,6 +338,16 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
     assert conversation.input_tokens == Usage(5).prompt, "charged once"
 
 
+def test_an_owner_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:
+    conversation = make_conversation(owner=user, messages=2)
+    turn = stale(conversation, "Beg")
+    assert sweep.sweep() == 1
+    assert turns.checkpoint([turn.pk], []) == set()
+    conversation.refresh_from_db()
+    turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
+    assert turns.checkpoint([turn.pk], []) == {turn.pk}
+
+
 def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:
     assert sweep.seconds_to_next() == settings.LEASE_SECONDS / 2
     turn = turns.begin_turn(make_conversation(owner=user, messages=2), Turn.Kind.ANSWER, OWNER)
