@@ -6,7 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import (
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    close_old_connections,
+    connection,
+)
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
@@ -25,12 +31,16 @@ _tool_executor = ThreadPoolExecutor(TOOL_THREADS, thread_name_prefix="tools")
 # The database is away, locked or full: the same call may succeed later.
 UNAVAILABLE = (OperationalError, InterfaceError)
 RETRY_SECONDS = 1.0
-DISK_FULL = "53100"  # PostgreSQL's code
+# PostgreSQL's codes.
+DISK_FULL, NO_TABLE, NO_COLUMN = "53100", "42P01", "42703"
 FULL = gettext_noop(
     "The server's disk is full, so nothing can be stored. An administrator has to free some space."
 )
 UNWRITABLE = gettext_noop(
     "The server's disk cannot be written: it may be full or broken. An administrator has to check."
+)
+MISFIT = gettext_noop(
+    "The database does not fit this release. An administrator has to look into the log."
 )
 AWAY = gettext_noop("The database cannot be reached or written at the moment. Try again soon.")
 
@@ -88,9 +98,19 @@ async def in_db_with_retries(function: Callable[P, T], *args: P.args, **kwargs: 
 def explain_unavailable(error: BaseException) -> str:
     """Words for the page, marked with `gettext_noop`."""
     said = str(error)
+    if is_misfit(error):
+        return MISFIT
     if "database or disk is full" in said or getattr(error.__cause__, "sqlstate", "") == DISK_FULL:
         return FULL
     return UNWRITABLE if "disk I/O error" in said or "readonly database" in said else AWAY
+
+
+def is_misfit(error: BaseException) -> bool:
+    """Whether a table or a column is missing: see `chat.queries.schema`."""
+    if isinstance(error, ProgrammingError):
+        return getattr(error.__cause__, "sqlstate", "") in (NO_TABLE, NO_COLUMN)
+    missing = ("no such table", "no such column", "has no column named")
+    return isinstance(error, OperationalError) and any(each in str(error) for each in missing)
 
 
 async def finish_despite_cancel(work: Coroutine[Any, Any, T]) -> T:

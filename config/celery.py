@@ -1,6 +1,7 @@
 """The Celery application, for `celery -A config worker` and for `manage.py serve`'s own worker."""
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery
@@ -20,6 +21,15 @@ def keep_files_private(**_: Any) -> None:
     from config import private_files
 
     private_files.keep_private()
+
+
+@celeryd_init.connect
+def check_schema(**_: Any) -> None:
+    """A worker does not start on tables that it does not know. `manage.py serve` does the same."""
+    from chat.queries import schema
+
+    if misfit := schema.find_misfit():
+        sys.exit(str(misfit))
 
 
 @celeryd_init.connect

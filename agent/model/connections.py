@@ -6,6 +6,7 @@ their names know where the locked versions keep it; `test_connections.py` holds 
 
 import asyncio
 from contextlib import suppress
+from contextvars import Context
 from typing import Any
 
 import aiohttp
@@ -26,7 +27,8 @@ class ConnectionsAhead:
 
     def open(self) -> None:
         """Begin to open one, in the background and without a request, unless one is idle."""
-        task = asyncio.create_task(self._open())
+        # It will serve other requests too, and keeps nothing of the one that comes first.
+        task = asyncio.create_task(self._open(), context=Context())
         self._opening[task] = None
         task.add_done_callback(lambda done: self._opening.pop(done, None))
 

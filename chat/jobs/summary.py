@@ -28,7 +28,7 @@ from chat.models import Compaction, Conversation
 from chat.queries import attachments, model_server, summaries
 from chat.queries.providers import Endpoint
 from chat.queries.tails import to_agent_message
-from chat.services import compaction_jobs, compactions, gaps
+from chat.services import compaction_jobs, compactions, gaps, leases
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +48,12 @@ def write_summary(compaction_id: int) -> bool:
     if task is None:
         log.info("compaction not taken up: it has ended", compaction=compaction_id)
         return False
+    with leases.keeper.holding(Compaction, compaction_id):
+        return _write_claimed(task)
+
+
+def _write_claimed(task: compaction_jobs.SummaryTask) -> bool:
+    compaction_id = task.compaction.pk
     spent = Spent()
     try:
         try:
@@ -156,7 +162,7 @@ class Deadline:
     async def _is_waited_for(self) -> bool:
         try:
             return await in_db(compaction_jobs.is_waited_for, self._compaction.pk)
-        except UNAVAILABLE:  # the heartbeat tells of it
+        except UNAVAILABLE:  # `_is_wanted` tells of it
             return False
 
     def _age(self) -> float:
@@ -172,21 +178,22 @@ def _originals(conversation: Conversation, first: int, through: int) -> list[Age
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T], spent: Spent) -> T:
-    """Do the work with a heartbeat on its row, which also keeps what was spent so far. Raises
-    Unwanted, with the model call ended, when somebody else has ended the row."""
+    """Do the work; each second keep what was spent so far, and look whether it is still wanted.
+    Raises Unwanted, with the model call ended, when somebody else has ended the row."""
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait({task}, timeout=BEAT_SECONDS)
-        if not task.done() and not await _is_wanted(compaction_id, spent):
+        leases.keeper.beat(Compaction, compaction_id)
+        if not task.done() and not await _keep_spent(compaction_id, spent):
             task.cancel()
             await asyncio.wait({task})
             raise Unwanted
     return task.result()
 
 
-async def _is_wanted(compaction_id: int, spent: Spent) -> bool:
+async def _keep_spent(compaction_id: int, spent: Spent) -> bool:
     try:
-        return await in_db(compaction_jobs.extend_lease, compaction_id, spent)
+        return await in_db(compaction_jobs.keep_spent, compaction_id, spent)
     except UNAVAILABLE as error:  # the database may be back before the summary is written
-        log.warning("heartbeat failed", compaction=compaction_id, reason=str(error))
+        log.warning("compaction not looked up", compaction=compaction_id, reason=str(error))
         return True

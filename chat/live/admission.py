@@ -55,7 +55,7 @@ class Admission:
 
     def __init__(self) -> None:
         self._closed = False
-        self._inside = 0
+        self.inside = 0  # turns that are being stored
         # By user, in the order in which the users are next.
         self._waiting: dict[int, deque[_Place]] = {}
 
@@ -92,7 +92,7 @@ class Admission:
         """Let in where nobody is before it, else to the end of its user's line."""
         if self._closed:
             place.decided.set_result(False)
-        elif self._inside < AT_ONCE and not self._waiting:
+        elif self.inside < AT_ONCE and not self._waiting:
             self._let_in(place)
         else:
             mine = self._waiting.get(place.user_id, ())
@@ -125,12 +125,12 @@ class Admission:
         return before
 
     def _let_in(self, place: _Place) -> None:
-        self._inside += 1
+        self.inside += 1
         place.decided.set_result(True)
 
     def _leave(self, place: _Place) -> None:
         if place.is_inside:
-            self._inside -= 1
+            self.inside -= 1
             if self._waiting:
                 self._pause(asyncio.get_running_loop().time() + LONGEST_PAUSE)
         elif mine := self._waiting.get(place.user_id):
@@ -150,7 +150,7 @@ class Admission:
         now = asyncio.get_running_loop().time()
         if now - due > MOST_LAG and now < until:
             self._pause(until)
-        elif self._waiting and self._inside < AT_ONCE:
+        elif self._waiting and self.inside < AT_ONCE:
             self._let_in(self._take_next())
 
     def _take_next(self) -> _Place:

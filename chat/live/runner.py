@@ -29,6 +29,7 @@ from chat.db import (
 )
 from chat.live.admission import Admission, Sender
 from chat.live.answer import AnswerSteps
+from chat.live.draining import settle
 from chat.live.follow_up import follow_up
 from chat.live.live_turn import LiveTurn
 from chat.live.peers import listen_to_peers
@@ -40,7 +41,7 @@ from chat.protocol.broadcast import bind_loop, conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.queries import model_server
 from chat.queries.conversation import RequestState
-from chat.services import endings, summaries, sweep, turns
+from chat.services import endings, leases, summaries, sweep, turns
 from chat.services.endings import TurnOutcome
 from chat.services.requests import AnswerStart
 from chat.services.turns import TurnEnded
@@ -52,6 +53,7 @@ Begun = AnswerStart | summaries.CompactionTurn
 
 CHECKPOINT_SECONDS = 1.0
 DRAIN_SECONDS = 20.0
+LAST_SECONDS = 0.5  # for the database's last answer
 INTERNAL = AgentError(
     ErrorCode.INTERNAL,
     gettext_noop("Something went wrong in Everlong; the log has the details. Retry."),
@@ -97,13 +99,11 @@ class Runner:
             work = AnswerSteps(live, begun, lambda: len(self._live)).run()
         else:
             work = self._compact(begun.compaction_id)
-        # In a context of its own: the turn outlives the request that started it.
-        live.task = asyncio.create_task(self._run(live, work), context=contextvars.Context())
+        leases.keeper.hold(Turn, turn.pk)
+        live.task = _outlive_request(self._run(live, work))
         if self._keeper is None:
-            self._keeper = asyncio.create_task(self._keep())
-            self._control = asyncio.create_task(
-                listen_to_peers(self.owner, self.find_live, self.stop)
-            )
+            self._keeper = _outlive_request(self._keep())
+            self._control = _outlive_request(listen_to_peers(self.owner, self.find_live, self.stop))
 
     def find_live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
@@ -126,21 +126,11 @@ class Runner:
         many ends could not be stored: of those turns the last checkpoint is left."""
         self.draining = True
         self.admission.close()
-        tasks = [live.task for live in self._live.values() if live.task]
-        if tasks:
-            log.info("waiting for running answers", answers=len(tasks))
-            await asyncio.wait(tasks, timeout=DRAIN_SECONDS)
-        rest = [live.task for live in self._live.values() if live.task]
-        for live in self._live.values():
-            if live.task and not (live.stopping or live.ending):
-                live.task.cancel()
-        if rest:
-            await asyncio.wait(rest, timeout=5)
-        for live in self._live.values():
-            log.error("answer not stored", turn=live.turn_id, conversation=live.conversation_id)
+        await settle(self._live, self.admission, DRAIN_SECONDS)
         try:  # those whose request was cancelled between the commit and the start
-            await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
-        except UNAVAILABLE as error:
+            async with asyncio.timeout(LAST_SECONDS):
+                await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
+        except (*UNAVAILABLE, TimeoutError) as error:
             DATABASE.note_failure(error)
         return len(self._live) + self._unended
 
@@ -162,6 +152,7 @@ class Runner:
             if state:
                 await follow_up(live, ending, state)
         finally:
+            leases.keeper.release(Turn, live.turn_id)
             if self._live.get(live.conversation_id) is live:
                 del self._live[live.conversation_id]
 
@@ -268,10 +259,12 @@ class Runner:
     # --- Keeping ----------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        """Every second: leases, checkpoints and stop flags of all turns in one transaction."""
+        """Every second: checkpoints and stop flags of all turns, in one transaction."""
         while True:
             await asyncio.sleep(CHECKPOINT_SECONDS)
             running = list(self._live.values())
+            for live in running:
+                leases.keeper.beat(Turn, live.turn_id)
             if not running:
                 continue
             try:
@@ -286,7 +279,7 @@ class Runner:
     @staticmethod
     async def _checkpoint(running: Sequence[LiveTurn]) -> set[int]:
         """The ids of turns that were asked to stop. What cannot be stored now is tried again a
-        second later; a text that cannot be stored at all does not cost any turn its lease."""
+        second later; a text that cannot be stored at all keeps no turn from being stopped."""
         turn_ids = [live.turn_id for live in running]
         unsaved = [(live, live.progress) for live in running if live.progress != live.saved]
         try:
@@ -305,3 +298,8 @@ class Runner:
 
 
 runner = Runner()
+
+
+def _outlive_request(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """A task in a context of its own, apart from that of the request that starts it."""
+    return asyncio.create_task(work, context=contextvars.Context())

@@ -8,20 +8,18 @@ from django.conf import settings
 from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.live.runner import runner
 from chat.outages import DATABASE
-from chat.services import sweep
+from chat.services import leases, sweep
 
 log = structlog.get_logger(__name__)
 
 
 async def sweep_forever() -> None:
     """The sweep of a web process: at once, and whenever a lease may have run out."""
+    leases.keeper.judge()
     away = False
     while True:
         try:
             wait = await in_db(sweep.seconds_to_next)
-            if away:
-                # No lease could be extended: give living owners time for it before a turn is ended.
-                await asyncio.sleep(settings.LEASE_SECONDS)
             if ended := await in_db(sweep.sweep, runner.turn_ids):
                 log.info("swept", ended=ended)
             if away:
@@ -29,6 +27,7 @@ async def sweep_forever() -> None:
                 DATABASE.note_success()
         except UNAVAILABLE as error:
             away, wait = True, RETRY_SECONDS
+            leases.keeper.note_disturbance()  # no lease could be extended
             DATABASE.note_failure(error)
         except Exception:
             log.exception("sweep failed")

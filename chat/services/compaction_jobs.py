@@ -74,13 +74,12 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
     )
 
 
-def extend_lease(compaction_id: int, spent: Spent | None = None) -> bool:
-    """Extend a running compaction's lease, and keep what was spent so far; False where it has been
-    ended."""
+def keep_spent(compaction_id: int, spent: Spent | None = None) -> bool:
+    """Keep what a running compaction has spent so far; False where it has been ended elsewhere."""
     _end_with_owner(compaction_id)
     kept = charges.describe_unbooked(spent) if spent is not None else {}
-    alive = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
-    return bool(alive.update(lease_expires=next_lease_end(), **kept))
+    running = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
+    return bool(running.update(**kept)) if kept else running.exists()
 
 
 def _end_with_owner(compaction_id: int) -> None:

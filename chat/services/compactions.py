@@ -27,6 +27,7 @@ from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.queries.conversation import RequestState, load_state
 from chat.queries.summaries import find_ready, load_covered
 from chat.queries.tails import find_pauses
+from chat.services import leases
 from chat.services.charges import charge_kept
 from chat.services.turns import TurnEnded, next_lease_end
 from chat.signals import compaction_ended, compaction_started
@@ -34,8 +35,10 @@ from chat.signals import compaction_ended, compaction_started
 log = structlog.get_logger(__name__)
 
 # Stored in English; `chat.protocol.from_rows` translates them.
-SERVER_STOPPED = gettext_noop("The server stopped before it was done. Nothing was lost.")
-WORKER_STOPPED = gettext_noop("The worker stopped before it was done. Nothing was lost.")
+GIVEN_UP = gettext_noop("What waited for it has ended. Nothing was lost.")
+UNHEARD = gettext_noop(
+    "The worker that wrote it has not been heard of for too long. Nothing was lost."
+)
 NOT_TAKEN_UP = gettext_noop(
     "No worker took it up. Nothing was lost; check that a worker is running."
 )
@@ -231,12 +234,15 @@ def _describe_begin(compaction: Compaction) -> dict[str, Any]:
     }
 
 
-def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
-    """End a running compaction without a summary; False where it had ended already."""
+def fail(
+    compaction_id: int, error: str, *, cancelled: bool = False, abandoned: bool = False
+) -> bool:
+    """End a running compaction without a summary; False where it had ended already, and for one
+    that looked `abandoned`, where its lease has been extended after all."""
     with transaction.atomic():
         # Locked, so that no turn adopts it between this check and the end.
         compaction = Compaction.objects.select_for_update().filter(pk=compaction_id).first()
-        if compaction is None:
+        if compaction is None or (abandoned and compaction.lease_expires >= timezone.now()):
             return False
         status = Compaction.Status.CANCELLED if cancelled else Compaction.Status.FAILED
         if not end(compaction, status, error=error):
@@ -248,18 +254,26 @@ def fail(compaction_id: int, error: str, *, cancelled: bool = False) -> bool:
 
 
 def fail_if_abandoned(compaction_id: int, *, pickup_over: bool) -> Compaction:
-    """The row, after failing it where no worker has taken it up in time or its worker is dead."""
+    """The row, after failing it where no worker has taken it up in time, or its worker is not heard
+    of any more. Not where this process was held up itself."""
     compaction = Compaction.objects.get(pk=compaction_id)
-    if compaction.status == Compaction.Status.RUNNING:
-        error = ""
-        if compaction.worker_pid is None and pickup_over:
-            error = NOT_TAKEN_UP
-        elif compaction.worker_pid is not None and compaction.lease_expires < timezone.now():
-            error = WORKER_STOPPED
-        if error:
-            fail(compaction_id, error)
+    if compaction.status == Compaction.Status.RUNNING and leases.keeper.may_judge():
+        if compaction.worker_pid is None:
+            failed = pickup_over and fail(compaction_id, NOT_TAKEN_UP)
+        else:
+            over = compaction.lease_expires < timezone.now()
+            failed = over and fail_abandoned(compaction_id)
+        if failed:
             compaction.refresh_from_db()
     return compaction
+
+
+def fail_abandoned(compaction_id: int) -> bool:
+    """End a running compaction whose lease is over, unless this process is at work on it."""
+    if compaction_id in leases.keeper.list_held(Compaction):
+        return False
+    unclaimed = Compaction.objects.filter(pk=compaction_id, worker_pid=None).exists()
+    return fail(compaction_id, NOT_TAKEN_UP if unclaimed else UNHEARD, abandoned=True)
 
 
 def cancel(conversation_id: UUID) -> bool:
@@ -278,7 +292,7 @@ def fail_all_of(turn_id: int) -> None:
     Turn.objects.select_for_update().filter(pk=turn_id).first()
     left = Compaction.objects.filter(turn=turn_id, status=Compaction.Status.RUNNING)
     for compaction_id in left.values_list("pk", flat=True):
-        fail(compaction_id, SERVER_STOPPED)
+        fail(compaction_id, GIVEN_UP)
 
 
 def make_current(

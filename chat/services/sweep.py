@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from agent.errors import AgentError, ErrorCode
 from chat.db import UNAVAILABLE
 from chat.models import Compaction, Message, Turn
-from chat.services import attachments, compactions, conversations, endings, memories
+from chat.services import attachments, compactions, conversations, endings, leases, memories
 from chat.services.endings import TurnOutcome
 
 log = structlog.get_logger(__name__)
@@ -22,6 +22,14 @@ INTERRUPTED = AgentError(
     ErrorCode.INTERRUPTED,
     gettext_noop(
         "The answer was interrupted because the server stopped. What was written is kept."
+    ),
+    retryable=True,
+)
+UNHEARD = AgentError(
+    ErrorCode.INTERRUPTED,
+    gettext_noop(
+        "The answer was interrupted: the server that wrote it has not been heard of for too long. "
+        "What was written is kept."
     ),
     retryable=True,
 )
@@ -37,17 +45,27 @@ def sweep(alive: Collection[int] = ()) -> int:
     `alive` are turns that this process runs: if the database was away, their leases could not be
     extended. A row that fails is logged and does not hold up the others.
     """
-    now = timezone.now()
-    running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
-    turns = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now)
     return (
-        _each("compaction", running.values_list("pk", flat=True), _fail)
-        + _each("turn", turns.exclude(pk__in=alive).values_list("pk", flat=True), interrupt)
+        _end_abandoned(alive)
         + _each("conversation", conversations.find_abandoned(), conversations.delete_abandoned)
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
         + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
         + _each("memory proposals", ["old"], lambda _: memories.delete_old_proposals())
     )
+
+
+def _end_abandoned(alive: Collection[int]) -> int:
+    """Turns and compactions that nobody keeps alive; none for a while after this process was held
+    up itself."""
+    if not leases.keeper.may_judge():
+        return 0
+    now = timezone.now()
+    running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
+    turns = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now)
+    left = turns.exclude(pk__in=[*alive, *leases.keeper.list_held(Turn)])
+    return _each(
+        "compaction", running.values_list("pk", flat=True), compactions.fail_abandoned
+    ) + _each("turn", left.values_list("pk", flat=True), lambda pk: interrupt(pk, UNHEARD))
 
 
 def seconds_to_next() -> float:
@@ -67,7 +85,7 @@ def interrupt_all_of(owner: str, but: Collection[int] = ()) -> int:
     return _each("turn", turns.values_list("pk", flat=True), interrupt)
 
 
-def interrupt(turn_id: int) -> bool:
+def interrupt(turn_id: int, error: AgentError = INTERRUPTED) -> bool:
     """End one turn as interrupted, with the text and the cost of its last checkpoint, if its lease
     is over."""
     try:
@@ -80,18 +98,14 @@ def interrupt(turn_id: int) -> bool:
                 Turn.Status.INTERRUPTED,
                 blocks=message.blocks if message else (),
                 usage=message.usage if message else None,
-                error=INTERRUPTED,
+                error=error,
             )
             return endings.end_turn(turn_id, ending) is not None
     except UNAVAILABLE:
         raise
     except Exception:
         log.exception("turn could not be ended whole", turn=turn_id)
-        return endings.finish_plainly(turn_id, INTERRUPTED)
-
-
-def _fail(compaction_id: int) -> bool:
-    return compactions.fail(compaction_id, compactions.WORKER_STOPPED)
+        return endings.finish_plainly(turn_id, error)
 
 
 def _each(what: str, ids: Iterable[Any], end: Callable[[Any], int | None]) -> int:

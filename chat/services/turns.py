@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -177,19 +177,22 @@ def void_thinking(turn_id: int) -> None:
 
 
 def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Draft]) -> set[int]:
-    """Extend the leases of the turns that a process runs and store the text of their answers, and
-    what those have cost so far.
+    """Store the text of the answers of the turns that a process runs, and what those have cost so
+    far.
 
     Returns the ids of turns that must stop: they were asked to, their owner was disabled, or they
-    were deleted. A turn that a sweep took for dead goes on: its whole answer will be stored.
+    were deleted. A turn that a sweep took for dead goes on, and its whole answer will be stored;
+    but not beside the next turn of its conversation.
     """
     mine = Turn.objects.filter(pk__in=turn_ids)
-    rows = [_checkpoint_row(*each) for each in texts]
-    with transaction.atomic():
-        mine.filter(status__in=Turn.ACTIVE).update(lease_expires=next_lease_end())
-        if rows:
-            _store_texts(rows)
-    wanted = mine.filter(stop_requested=False, conversation__owner__is_active=True)
+    if rows := [_checkpoint_row(*each) for each in texts]:
+        _store_texts(rows)
+    others = Turn.objects.filter(conversation=OuterRef("conversation"), status__in=Turn.ACTIVE)
+    wanted = mine.filter(
+        Q(status__in=Turn.ACTIVE) | ~Exists(others),
+        stop_requested=False,
+        conversation__owner__is_active=True,
+    )
     return set(turn_ids) - set(wanted.values_list("pk", flat=True))
 
 

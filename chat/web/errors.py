@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
-from chat.db import FULL, UNAVAILABLE, explain_unavailable
+from chat.db import FULL, MISFIT, UNAVAILABLE, explain_unavailable, is_misfit
 from chat.outages import DATABASE
 
 NEXT_STEP = gettext_noop("What was stored before is safe; what you have just sent was not stored.")
@@ -17,7 +17,9 @@ NEXT_STEP = gettext_noop("What was stored before is safe; what you have just sen
 def server_error(request: HttpRequest) -> HttpResponse:
     """The 500 page; 503 and the cause where nothing can be stored for the time being."""
     error = sys.exc_info()[1]
-    if isinstance(error, UNAVAILABLE):
+    if error is not None and is_misfit(error):
+        words = MISFIT
+    elif isinstance(error, UNAVAILABLE):
         DATABASE.note_failure(error)
         words = explain_unavailable(error)
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:

@@ -17,6 +17,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils.decorators import sync_and_async_middleware
 
 from chat.live.runner import runner
+from chat.queries import schema
 
 log = structlog.get_logger(__name__)
 
@@ -29,9 +30,13 @@ class ComponentState(StrEnum):
 
     OK = "ok"
     NOT_USED = "not used"
+    NOT_KNOWN = "not known"
     DRAINING = "draining"
     DATABASE_AWAY = "database away"
     REDIS_AWAY = "redis away"
+    SCHEMA_OLDER = "schema older"
+    SCHEMA_NEWER = "schema newer"
+    SCHEMA_CHANGED = "schema changed"
 
 
 # Shown to everyone: the log says what is wrong, with its address.
@@ -44,7 +49,23 @@ WORDS = {
         "It does not answer: the site goes on without compactions, titles and news between "
         "processes. The log has the details."
     ),
+    ComponentState.SCHEMA_OLDER: (
+        "The database is not migrated: run `python manage.py migrate`. The log has the details."
+    ),
+    ComponentState.SCHEMA_NEWER: (
+        "A newer release has changed the database: start that one. The log has the details."
+    ),
+    ComponentState.SCHEMA_CHANGED: (
+        "The tables are not those of this release. The log says which, and what can be done."
+    ),
 }
+SCHEMA = {
+    schema.Kind.OLDER: ComponentState.SCHEMA_OLDER,
+    schema.Kind.NEWER: ComponentState.SCHEMA_NEWER,
+    schema.Kind.CHANGED: ComponentState.SCHEMA_CHANGED,
+}
+# With one of these, nobody can be served.
+NOT_READY = {ComponentState.DRAINING, ComponentState.DATABASE_AWAY, *SCHEMA.values()}
 
 Respond = Callable[[HttpRequest], Any]
 
@@ -74,14 +95,16 @@ def _answer(request: HttpRequest) -> JsonResponse | None:
 
 def check_readiness() -> JsonResponse:
     """200 if this process can serve people: each component with its state, in words. 503 where
-    its database is away, or where it is being stopped; without Redis it goes on."""
+    its database is away or does not fit, or where it is being stopped; without Redis it goes on."""
+    database = _database()
     components = {
         "process": ComponentState.DRAINING if runner.draining else ComponentState.OK,
-        "database": _database(),
+        "database": database,
+        "schema": _schema() if database == ComponentState.OK else ComponentState.NOT_KNOWN,
         "redis": _redis() if settings.SCALED else ComponentState.NOT_USED,
     }
     states = set(components.values())
-    ready = not states & {ComponentState.DRAINING, ComponentState.DATABASE_AWAY}
+    ready = not states & NOT_READY
     status = "degraded" if ComponentState.REDIS_AWAY in states else "ready"
     body = {
         "status": status if ready else "not ready",
@@ -98,6 +121,15 @@ def _database() -> ComponentState:
         log.warning("database not ready", reason=str(error))
         return ComponentState.DATABASE_AWAY
     return ComponentState.OK
+
+
+def _schema() -> ComponentState:
+    try:
+        misfit = schema.watch.look()
+    except DatabaseError as error:
+        log.warning("schema not read", reason=str(error))
+        return ComponentState.NOT_KNOWN
+    return SCHEMA[misfit.kind] if misfit else ComponentState.OK
 
 
 def _redis() -> ComponentState:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,15 @@ from config.server.refusals import LINGER, make_refusal
 log = structlog.get_logger(__name__)
 
 
-class LimitedRequest(WebRequest):
+class Answering:
+    """A protocol of daphne's that answers outside the context of its request: an answer's end makes
+    the connection read on and set its clocks, and callbacks keep the context they come from."""
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        Context().run(super().handle_reply, message)  # type: ignore[misc]
+
+
+class LimitedRequest(Answering, WebRequest):
     """A request whose body is counted as it comes, and handed on when there is a place."""
 
     limit = BodyLimit(0)

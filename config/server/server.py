@@ -5,24 +5,28 @@ from daphne.server import Server as DaphneServer  # isort: skip
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
 from twisted.internet import reactor as installed
+from twisted.internet.defer import DeferredList
 from twisted.internet.endpoints import serverFromString
+from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner
 
-from config.server.channel import Factory, count_unsent
+from config.server.channel import Answering, Factory, count_unsent
 from config.server.limits import load_limits
 from config.server.writing import WRITE, make_text_frame
 
 reactor: Any = installed  # its interfaces tell mypy nothing
 # Within these a client must answer a close frame; until then what it sends is dropped.
 CLOSE_SECONDS = 5
+KILL_SECONDS = 0.3  # in which requests notice that the server stops
 
 
-class Socket(WebSocketProtocol):
+class Socket(Answering, WebSocketProtocol):
     """A websocket, which is one of the server's connections to its end."""
 
     def connectionLost(self, reason: Any) -> None:
@@ -38,7 +42,7 @@ class Socket(WebSocketProtocol):
         if not isinstance(sent, int):  # the connection is lost, as the reactor will notice too
             return False
         if sent < len(frame):
-            self.transport.write(frame[sent:])
+            Context().run(self.transport.write, frame[sent:])  # who waits for room has no context
         return True
 
 
@@ -68,9 +72,11 @@ class Server(DaphneServer):
         return bool(self.listening_addresses) and not self.abort_start
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """In a context of its own: what lets a request begin may be the end of another one, of the
+        same connection or of one that it had to wait for."""
         if isinstance(protocol, Socket):
             scope["extensions"] = {WRITE: protocol.write_text}
-        return super().create_application(protocol, scope)
+        return Context().run(super().create_application, protocol, scope)
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
@@ -106,4 +112,6 @@ class Server(DaphneServer):
             key: each for key, each in self.connections.items() if "application_instance" in each
         }
         self.connections = begun
-        return super().kill_all_applications()
+        # One that waits for its thread ends with that, which may be never.
+        ends = [super().kill_all_applications(), deferLater(reactor, KILL_SECONDS)]
+        return DeferredList(ends, fireOnOneCallback=True)

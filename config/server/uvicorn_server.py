@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import Context
 from typing import Any
 
 import uvicorn
@@ -32,7 +33,7 @@ class Socket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSE_SECONDS
 
     def handle_connect(self, event: Any) -> None:
-        super().handle_connect(event)
+        Context().run(super().handle_connect, event)  # not that of a request before it
         if not self.close_sent:  # the application runs, but has not begun
             self.scope["extensions"][WRITE] = self.write_text  # type: ignore[assignment]
 
@@ -95,6 +96,7 @@ class Server(uvicorn.Server):
                 interface="asgi3",
                 log_config=None,
                 access_log=False,
+                reset_contextvars=True,
                 proxy_headers=False,
                 server_header=False,
                 headers=[("server", "everlong")],

@@ -2,11 +2,16 @@
 
 import ast
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
+from django.db import models
+from django.db.migrations import AddField
+from django.db.migrations.operations.base import Operation
 
 APPS = ("accounts", "chat")
 # What a migration may import: nothing of this project.
@@ -45,3 +50,32 @@ def test_migrations_import_no_code_of_ours(app: str) -> None:
 @pytest.mark.django_db
 def test_the_migrations_make_what_the_models_say() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def find_columns_without_default(operations: Iterable[Operation]) -> list[str]:
+    """Columns which a process that does not know them yet could not leave out of a new row."""
+    return [
+        f"{operation.model_name}.{operation.name}"
+        for operation in operations
+        if isinstance(operation, AddField)
+        and not (operation.field.many_to_many or operation.field.null)
+        and not operation.field.has_db_default()
+    ]
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_an_old_process_can_write_beside_a_new_one(app: str) -> None:
+    """For as long as an upgrade takes, it knows nothing of columns that are new."""
+    for path in migrations(app)[1:]:
+        migration = import_module(f"{app}.migrations.{path.stem}").Migration
+        assert find_columns_without_default(migration.operations) == [], path
+
+
+def test_a_new_column_without_a_default_of_the_database_is_found() -> None:
+    operations = [
+        AddField("turn", "ours", models.IntegerField(default=0)),
+        AddField("turn", "theirs", models.IntegerField(db_default=0)),
+        AddField("turn", "empty", models.IntegerField(null=True)),
+        AddField("turn", "many", models.ManyToManyField("chat.Message")),
+    ]
+    assert find_columns_without_default(operations) == ["turn.ours"]

@@ -374,6 +374,31 @@ def chat(server: EverlongProcess, session: dict[str, str]) -> Iterator[ClientCon
         yield client
 
 
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_a_socket_opens_on_a_connection_that_has_taken_a_file(
+    server: EverlongProcess, session: dict[str, str], pieces: int
+) -> None:
+    """As behind a proxy, which hands a connection to whoever comes next."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"} | session
+    created = ask(server, "/c/", "POST", b"text=Hello", headers)
+    path = created.headers["Location"].removeprefix("/c/").encode()
+    body, _ = form_data(b"a note")
+    head = UPLOAD + cookie(session) + b"Content-Length: %d\r\n" % len(body)
+    head += b"Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+    upgrade = b"GET /ws/conversations/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % (path, server.port)
+    upgrade += b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    upgrade += (
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: %s\r\n" % server.url.encode()
+    )
+    with reach(server, *([head + body] if pieces == 1 else [head, body])) as client:
+        with HTTPResponse(client) as taken:
+            taken.begin()
+            assert taken.status == 201
+            taken.read()
+        client.sendall(upgrade + cookie(session) + b"\r\n")
+        assert client.recv(12) == b"HTTP/1.1 101"
+
+
 @pytest.mark.parametrize("character", ["a", "\x01", "語", "😀"])
 def test_a_message_that_is_too_long_is_answered_with_words(
     chat: ClientConnection, character: str

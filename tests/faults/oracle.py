@@ -91,5 +91,5 @@ async def goes_on(tab: KeepingTab, text: str) -> None:
     """The next message is stored and answered."""
     client_id = tab.say(text)
     await tab.next("message.created", client_id=client_id)
-    finished = await tab.next("turn.finished", kind="answer")
+    finished = await tab.finished(kind="answer")
     assert finished["status"] == "completed", finished["error"]

@@ -53,7 +53,7 @@ async def compact_again(site: Site, tab: KeepingTab) -> None:
     tab.send("compact")
     completed = await tab.next("CompressionCompleted")
     assert completed["success"], completed["error"]
-    await tab.next("turn.finished", kind="compact", status="completed")
+    await tab.finished(kind="compact", status="completed")
 
 
 async def compacts_and_goes_on(site: Site, tab: KeepingTab) -> None:
@@ -92,7 +92,7 @@ async def test_killed_in_a_compaction_that_the_user_asked_for(
         completed = await tab.next("CompressionCompleted")
         assert not completed["success"]
         assert "Nothing was lost" in completed["error"]
-        await tab.next("turn.finished", kind="compact", status="failed")
+        await tab.finished(kind="compact", status="failed")
         took = time.monotonic() - killed_at
         gate.release()
         await revive(site)
@@ -130,7 +130,7 @@ async def test_worker_killed_in_a_compaction_before_an_answer(
     completed = await tab.next("CompressionCompleted")
     took = time.monotonic() - killed_at
     assert not completed["success"]
-    finished = await tab.next("turn.finished")
+    finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     gate.release()
     await revive(site)
@@ -156,7 +156,7 @@ async def test_worker_killed_before_it_takes_a_compaction_up(
     completed = await tab.next("CompressionCompleted", success=False)
     took = time.monotonic() - started_at
     assert "worker" in completed["error"]
-    finished = await tab.next("turn.finished")
+    finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     # The one that nobody wants any more lies in the broker still: the worker must leave it alone.
     await revive(site)

@@ -54,7 +54,7 @@ async def test_postgresql_away_in_mid_stream(
     refused = await other_tab.next("error", client_id=client_id)
     assert refused["retryable"]
     await revive_postgres(site)
-    finished = await tab.next("turn.finished")
+    finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:150])
     site.model.script.reply("Gladly.", when=is_chat).reply("Gladly.", when=is_chat)
@@ -116,7 +116,7 @@ async def test_postgresql_away_in_a_compaction(
     if ended != "completed":
         site.model.script.reply(SUMMARY, when=is_summary)
         tab.send("compact")
-        await tab.next("turn.finished", kind="compact", status="completed")
+        await tab.finished(kind="compact", status="completed")
     site.model.script.reply("Gladly.", when=is_chat)
     await goes_on(tab, "And now?")
     check(site, person)

@@ -29,7 +29,7 @@ async def test_slow_drip_of_a_letter_a_second(
     site.model.script.drip(list("everlong"[:LETTERS]), 1.0, when=is_chat)
     started = time.monotonic()
     tab.say("Slowly, please.")
-    await tab.next("turn.finished", status="completed")
+    await tab.finished(status="completed")
     took = time.monotonic() - started
     assert site.messages(conversation)[-1]["text"] == "everlong"
     check(site, person)
@@ -70,7 +70,7 @@ async def test_provider_in_mid_stream(
     fault(site.model.script)
     started = time.monotonic()
     tab.say("Tell me a story.")
-    finished = await tab.next("turn.finished")
+    finished = await tab.finished()
     took = time.monotonic() - started
     assert finished["status"] == "failed"
     assert finished["error"]["code"] in codes

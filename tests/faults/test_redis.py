@@ -37,7 +37,7 @@ async def compacts(tab: KeepingTab, since: float) -> float:
     while True:
         tab.send("compact")
         completed = await tab.next("CompressionCompleted")
-        await tab.next("turn.finished", kind="compact")
+        await tab.finished(kind="compact")
         if completed["success"]:
             return time.monotonic() - since
         assert "No worker took it up" in completed["error"]

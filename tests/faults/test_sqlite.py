@@ -66,9 +66,9 @@ async def test_sqlite_locked_for_ten_seconds_in_mid_stream(
         await tab.reads("word90 ")
         await asyncio.sleep(max(0.0, locked_at + LOCKED - time.monotonic()))
     free_at = time.monotonic()
-    await other_tab.next("turn.finished", status="completed")
+    await other_tab.finished(status="completed")
     took = time.monotonic() - free_at
-    await tab.next("turn.finished", status="completed")
+    await tab.finished(status="completed")
     site.model.script.reply("Gladly.", when=is_chat)
     await goes_on(tab, "And now?")
     check(site, person)
@@ -94,7 +94,7 @@ async def test_disk_full_in_mid_stream(
         opened = await person.opens_within(site.web, f"/c/{conversation}/", PAGE)
         await tab.reads("word50 ")
         await asyncio.sleep(max(0.0, full_at + FULL - time.monotonic()))
-    finished = await tab.next("turn.finished")
+    finished = await tab.finished()
     assert finished["status"] == "completed", finished["error"]
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:150])
     site.model.script.reply("Gladly.", when=is_chat).reply("Gladly.", when=is_chat)

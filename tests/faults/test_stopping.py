@@ -58,7 +58,7 @@ async def test_sigterm_lets_an_answer_finish(
     assert refused["code"] == "shutting_down"
     assert refused["retryable"]
     assert "kept" in refused["message"]
-    await tab.next("turn.finished", status="completed")
+    await tab.finished(status="completed")
     assert await ended(site.web) == 0
     took = time.monotonic() - stopped_at
     assert site.messages(conversation)[-1]["text"] == "".join(WORDS[:60])
@@ -84,7 +84,7 @@ async def test_sigterm_keeps_the_text_of_an_answer_that_takes_longer_than_the_dr
     tab.say("Tell me a long story.")
     await tab.reads("word10 ")
     stopped_at = terminate(site.web)
-    finished = await tab.next("turn.finished", status="interrupted")
+    finished = await tab.finished(status="interrupted")
     assert 'data-action="retry"' in finished["html"]
     assert await ended(site.web) == 0
     took = time.monotonic() - stopped_at
@@ -158,7 +158,7 @@ async def test_sigterm_lets_a_worker_finish_a_compaction(
     gate.release()
     completed = await tab.next("CompressionCompleted")
     assert completed["success"], completed["error"]
-    await tab.next("turn.finished", kind="compact", status="completed")
+    await tab.finished(kind="compact", status="completed")
     await ended(site.compactor)
     site.model.script.reply("Gladly.", when=is_chat)
     await goes_on(tab, "And now?")
@@ -208,7 +208,7 @@ async def test_rolling_restart_of_two_web_processes(
         tab.say(story)
         await tab.reads("word5 ")
         terminate(web)
-        await tab.next("turn.finished", status="completed")
+        await tab.finished(status="completed")
         assert await ended(web) == 0
         await asyncio.to_thread(web.start)
     over.set()

@@ -29,8 +29,7 @@ async def talk(site: Site, person: Visitor, *texts: str) -> tuple[UUID, KeepingT
         await tab.next("turn.finished", status="completed")
     for text in said[1:]:
         tab.say(text)
-        begun = await tab.next("turn.started")
-        await tab.next("turn.finished", turn_id=begun["turn_id"], status="completed")
+        await tab.finished(status="completed")
     return conversation, tab
 
 

@@ -69,6 +69,7 @@ class KeepingTab(RemoteTab):
     conversation: UUID = field(kw_only=True)
     told: Told = field(kw_only=True)
     completed: Counter[int] = field(default_factory=Counter)  # ends of compactions, by id
+    _asked: int = 0  # frames that were there when something was last asked for
     compacting: int | None = None  # the compaction that this tab shows as running
 
     def _take(self, frame: Event) -> None:
@@ -96,6 +97,22 @@ class KeepingTab(RemoteTab):
         client_id = str(fields.get("client_id") or uuid4().hex)
         self.told.sends(client_id, text)
         return super().say(text, **fields | {"client_id": client_id})
+
+    def send(self, kind: str, **fields: Any) -> None:
+        if kind in ("message.send", "compact"):
+            self._asked = len(self.frames)
+        super().send(kind, **fields)
+
+    async def finished(self, **fields: object) -> Event:
+        """The end of the turn that was asked for last: the end of the one before it is drawn after
+        it is stored, and may be told only now."""
+
+        def started() -> Event | None:
+            since = self.frames[self._asked :]
+            return next((frame for frame in since if frame["type"] == "turn.started"), None)
+
+        begun = await self.until(started)
+        return await self.next("turn.finished", turn_id=begun["turn_id"], **fields)
 
     async def reads(self, text: str) -> None:
         """Until the live answer contains a text."""

@@ -47,9 +47,11 @@ async def test_the_whole_chat_works_behind_a_proxy(
         session = next(cookie for cookie in ada.http.cookie_jar if cookie.key == "sessionid")
         assert session["secure"], "X-Forwarded-Proto was believed"
 
-        # An answer streams: what is written arrives before it is complete.
+        # An answer streams: what is written arrives before it is complete; also on a connection
+        # that the proxy has just used for a file.
         gate = model.script.stall("The first half, ", then="and the second.")
         conversation = await ada.begin(proxy, "Tell me")
+        assert await ada.upload(proxy, b"A line of notes.\n") == 201
         tab = await ada.open(proxy, conversation)
         await tab.until(lambda: tab.answer and "The first half" in tab.text)
         gate.release()

@@ -4,8 +4,8 @@ import asyncio
 import gc
 import logging
 import os
-import signal
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 import structlog
@@ -16,10 +16,12 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
+from chat.db import UNAVAILABLE
+from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.protocol.broadcast import bind_loop
-from chat.queries import model_server
+from chat.queries import model_server, schema
 from chat.services import model_profiles
 from config.private_files import keep_private
 
@@ -55,7 +57,9 @@ class Command(BaseCommand):
                 "--no-worker needs REDIS_URL: without it, no worker could run the tasks."
             )
         keep_private()
+        self._check_schema()
         self._tasks: list[asyncio.Task[Any]] = []
+        self._stopping = False
         self._unstored: int | None = None  # answers, after the time to wait for them
         self._demo = self._start_demo_server() if settings.DEMO else None
         self._embedded = None
@@ -72,12 +76,23 @@ class Command(BaseCommand):
         if not self._server.serve_forever():
             raise CommandError(f"Port {port} of {host} is taken. Set PORT to another one.")
         self.stdout.write(self._last_words())
-        if self._embedded:
-            self._leave()
+        self._leave()
+
+    @staticmethod
+    def _check_schema() -> None:
+        try:
+            misfit = schema.find_misfit()
+        except UNAVAILABLE as error:
+            raise CommandError(
+                f"The database cannot be read: {error}. Check DATABASE_URL, and that it runs."
+            ) from error
+        if misfit:
+            raise CommandError(str(misfit))
 
     def _leave(self) -> None:
-        """End the process at once: Python would wait for the worker's running tasks, for minutes
-        where a model is slow. The sweep of the next start ends them."""
+        """End the process at once: Python would wait for its threads, which may be in a request
+        that waits for the loop, or in a task of the worker's while a model is slow. The sweep of
+        the next start ends those."""
         self.stdout.flush()
         logging.shutdown()
         os._exit(0)
@@ -112,8 +127,7 @@ class Command(BaseCommand):
     def _ready(self) -> None:
         """Called with the loop set, running or not."""
         loop = asyncio.get_event_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop, loop)
+        watch_signals(partial(loop.call_soon_threadsafe, self._stop, loop))
         self._tasks = [loop.create_task(sweep_forever()), loop.create_task(self._warm())]
 
     async def _warm(self) -> None:
@@ -125,9 +139,10 @@ class Command(BaseCommand):
         gc.freeze()  # the modules: no later search for cycles walks them again
 
     def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
-        if runner.draining:  # a second Ctrl-C
+        if self._stopping:  # a second Ctrl-C
             self._server.stop()
             return
+        self._stopping = True
         self._tasks.append(loop.create_task(self._drain()))
 
     async def _drain(self) -> None:

@@ -1,5 +1,6 @@
 """The worker's job, called as the worker calls it: real requests to a scripted model server."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -13,7 +14,7 @@ from django.utils import timezone
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.write import MOST_REJECTED
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model.reply import Reply
 from agent.model.unreported import OpenCall, Spent
@@ -171,6 +172,36 @@ def test_a_server_that_does_not_count_in_time_is_not_waited_for(
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
     assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.SERIALISED)
+
+
+def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
+    talk: Conversation, model_server: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a long calculation does, or too little processor time."""
+    begun, over = Event(), Event()
+
+    async def calculate(*_: Any, **__: Any) -> Any:
+        begun.set()
+        assert over.wait(PATIENCE)
+        raise AgentError(ErrorCode.OVERLOADED, "The test is over.")
+
+    monkeypatch.setattr(jobs, "compact_context", calculate)
+    pk = opened(talk)
+    with ThreadPoolExecutor(1) as worker:
+        done = worker.submit(work, pk)
+        try:
+            assert begun.wait(PATIENCE)
+            for _ in range(2):
+                Compaction.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+                waiting = compactions.fail_if_abandoned(pk, pickup_over=True)
+                assert waiting.status == Status.RUNNING, "this process is at work on it"
+                deadline = time.monotonic() + PATIENCE
+                while Compaction.objects.get(pk=pk).lease_expires < timezone.now():
+                    assert time.monotonic() < deadline
+        finally:
+            over.set()
+        done.result(PATIENCE)
+    assert "The test is over" in Compaction.objects.get(pk=pk).error
 
 
 def test_a_preparation_has_time_until_a_turn_waits_for_it(
@@ -431,7 +462,7 @@ def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversat
     request = Request(talk.model, 100, [], [{"role": "user", "content": [block]}])
     spent = Spent()
     spent.open.append(OpenCall(request, Reply()))
-    assert compaction_jobs.extend_lease(pk, spent)
+    assert compaction_jobs.keep_spent(pk, spent)
     assert books(talk, pk)[1] == 0, "not charged yet"
     Compaction.objects.filter(pk=pk).update(lease_expires=timezone.now() - timedelta(seconds=9))
     assert sweep.sweep() == 1

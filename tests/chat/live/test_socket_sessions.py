@@ -195,9 +195,9 @@ def running_preparation(chat: Chat) -> Compaction:
 async def test_a_disabled_persons_preparation_ends_at_its_next_heartbeat(chat: Chat) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])
     compaction = await in_db(running_preparation, chat)
-    assert await in_db(compaction_jobs.extend_lease, compaction.pk)
+    assert await in_db(compaction_jobs.keep_spent, compaction.pk)
     await in_db(disable_by_hand, chat)
-    assert not await in_db(compaction_jobs.extend_lease, compaction.pk)
+    assert not await in_db(compaction_jobs.keep_spent, compaction.pk)
     await in_db(compaction.refresh_from_db)
     assert compaction.status == Compaction.Status.CANCELLED
 

@@ -4,13 +4,21 @@ import asyncio
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import DataError, OperationalError, connection, transaction
+from django.db import (
+    DataError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    transaction,
+)
 from django.test import Client
 from django.utils import timezone
 
@@ -312,6 +320,27 @@ def test_a_sweep_leaves_what_this_process_runs(user: Any) -> None:
     assert sweep.sweep() == 1
 
 
+async def test_a_turn_keeps_its_lease_while_the_event_loop_is_stuck(chat: Chat) -> None:
+    gate = chat.script.stall("Half an ans", then="wer.")
+    tab = await chat.open()
+    tab.say("Write")
+    await gate.wait_reached()
+    with ThreadPoolExecutor(1) as other:  # the loop waits for it
+        other.submit(wait_for_lease).result()
+    gate.release()
+    await tab.next("turn.finished", status="completed")
+
+
+def wait_for_lease() -> None:
+    """Take the turn's lease away, and wait until it has one again."""
+    close_old_connections()
+    Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
+    deadline = time.monotonic() + PATIENCE
+    while Turn.objects.get().lease_expires < timezone.now():
+        assert time.monotonic() < deadline
+    connection.close()
+
+
 def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> None:
     conversation = make_conversation(owner=user, messages=2)
     turn = stale(conversation, "Beg")
@@ -330,6 +359,16 @@ def test_an_owner_that_was_given_up_stores_the_whole_answer_once(user: Any) -> N
     )
     assert turn.notice == Notice.STORED_LATE
     assert conversation.input_tokens == Usage(5).prompt, "charged once"
+
+
+def test_an_owner_that_was_given_up_stops_for_the_next_turn(user: Any) -> None:
+    conversation = make_conversation(owner=user, messages=2)
+    turn = stale(conversation, "Beg")
+    assert sweep.sweep() == 1
+    assert turns.checkpoint([turn.pk], []) == set()
+    conversation.refresh_from_db()
+    turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
+    assert turns.checkpoint([turn.pk], []) == {turn.pk}
 
 
 def test_the_sweep_wakes_when_the_earliest_lease_ends(user: Any) -> None:

@@ -192,21 +192,15 @@ def test_one_worker_of_many_gets_a_compaction(conversation: Conversation) -> Non
     assert [m.number for m in job.plan.keep] == [3, 4]
 
 
-def test_an_ended_compaction_cannot_be_claimed_nor_kept_alive(conversation: Conversation) -> None:
+def test_an_ended_compaction_cannot_be_claimed_and_is_not_wanted(
+    conversation: Conversation,
+) -> None:
     compaction = opened(conversation)
-    assert compaction_jobs.extend_lease(compaction.pk)
+    assert compaction_jobs.keep_spent(compaction.pk)
     assert compactions.fail(compaction.pk, "No.")
     assert compaction_jobs.claim(compaction.pk, PID) is None
-    assert not compaction_jobs.extend_lease(compaction.pk)
-    assert not compaction_jobs.extend_lease(10**9)
-
-
-def test_a_beat_extends_the_lease(conversation: Conversation) -> None:
-    compaction = opened(conversation)
-    Compaction.objects.update(lease_expires=timezone.now())
-    assert compaction_jobs.extend_lease(compaction.pk)
-    compaction.refresh_from_db()
-    assert compaction.lease_expires > timezone.now() + timedelta(seconds=5)
+    assert not compaction_jobs.keep_spent(compaction.pk)
+    assert not compaction_jobs.keep_spent(10**9)
 
 
 def test_nobody_taking_it_up_fails_it_only_when_the_time_is_over(
@@ -223,7 +217,7 @@ def test_a_dead_worker_fails_it_and_a_living_one_does_not(conversation: Conversa
     assert compactions.fail_if_abandoned(compaction.pk, pickup_over=True).status == Status.RUNNING
     Compaction.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     failed = compactions.fail_if_abandoned(compaction.pk, pickup_over=True)
-    assert (failed.status, failed.error) == (Status.FAILED, compactions.WORKER_STOPPED)
+    assert (failed.status, failed.error) == (Status.FAILED, compactions.UNHEARD)
 
 
 # --- Completing -----------------------------------------------------------------------------------
@@ -513,7 +507,7 @@ def test_racing_sweeps_tell_one_end_of_each(conversation: Conversation, listen: 
     expire()
     assert sum(race(*[sweep.sweep] * 4)) == 2
     (completed,) = heard.events("CompressionCompleted")
-    assert (completed["success"], completed["error"]) == (False, compactions.WORKER_STOPPED)
+    assert (completed["success"], completed["error"]) == (False, compactions.UNHEARD)
     (finished,) = heard.events("turn.finished")
     assert (finished["kind"], finished["status"]) == ("compact", "interrupted")
     assert stored(conversation) == before
@@ -528,7 +522,7 @@ def test_a_dead_web_process_takes_its_compaction_with_it(
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     sweep.sweep()
     assert [e["success"] for e in heard.events("CompressionCompleted")] == [False]
-    assert not compaction_jobs.extend_lease(job.compaction.pk), "the worker notices"
+    assert not compaction_jobs.keep_spent(job.compaction.pk), "the worker notices"
     assert opened(conversation).status == Status.RUNNING
 
 

@@ -10,7 +10,7 @@ from chat.live.runner import runner
 
 pytestmark = pytest.mark.on_both
 
-OK = {"process": "ok", "database": "ok"}
+OK = {"process": "ok", "database": "ok", "schema": "ok"}
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_process_is_alive_without_its_database(client: Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok", "draining": False}
 
 
-def test_a_page_still_needs_a_host_that_is_ours(client: Client) -> None:
+def test_a_page_still_needs_a_host_that_is_ours(client: Client, transactional_db: None) -> None:
     assert client.get("/account/login/").status_code == 400
 
 
@@ -45,6 +45,7 @@ def test_not_ready_without_the_database(
     told = response.json()
     assert (response.status_code, told["status"]) == (503, "not ready")
     assert told["components"]["database"].startswith("It does not answer")
+    assert told["components"]["schema"] == "not known"
     assert "db.internal" not in response.content.decode()
     assert "db.internal" in caplog.text
 
