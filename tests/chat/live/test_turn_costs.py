@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -122,11 +123,12 @@ async def test_a_killed_process_leaves_the_cost_and_one_that_was_only_late_corre
     tab.say("Tell me")
     await chat.eventually(lambda message: used(message).output_tokens >= LEAST)
 
-    def sweep_as_if_it_were_dead() -> None:
+    @transaction.atomic
+    def interrupt_as_another_process_does() -> None:
         Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
-        assert sweep.sweep() == 1
+        assert sweep.interrupt(Turn.objects.get().pk)
 
-    await in_db(sweep_as_if_it_were_dead)
+    await in_db(interrupt_as_another_process_does)
     killed = await booked(chat)
     assert killed.status == Message.Status.INTERRUPTED
     assert used(killed).output_tokens >= LEAST

@@ -374,15 +374,10 @@ def test_a_text_that_cannot_be_stored_does_not_stop_the_checkpoints_of_others(
     messages = [requests.begin_answer(turn.pk).message for turn in begun if turn]
     ids = [message.pk for message in messages if message]
     written = list(zip(ids, ("The first.", "\0" + "x" * 2_000, "The third."), strict=True))
-    before = [turn.lease_expires for turn in begun if turn]
     with unable_to_store(monkeypatch):
         turns.checkpoint([turn.pk for turn in begun if turn], written)
     assert [Message.objects.get(pk=pk).text for pk in ids] == ["The first.", "", "The third."]
-    for turn, lease in zip(begun, before, strict=True):
-        assert turn is not None
-        turn.refresh_from_db()
-        assert turn.lease_expires > lease
-        assert turn.status in Turn.ACTIVE
+    assert Turn.objects.filter(status__in=Turn.ACTIVE).count() == len(begun)
 
 
 @contextmanager
