@@ -6,7 +6,6 @@ import structlog
 from django.conf import settings
 
 from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db
-from chat.live.runner import runner
 from chat.outages import DATABASE
 from chat.services import leases, sweep
 
@@ -20,7 +19,7 @@ async def sweep_forever() -> None:
     while True:
         try:
             wait = await in_db(sweep.seconds_to_next)
-            if ended := await in_db(sweep.sweep, runner.turn_ids):
+            if ended := await in_db(sweep.sweep):
                 log.info("swept", ended=ended)
             if away:
                 away = False

@@ -36,17 +36,15 @@ UNHEARD = AgentError(
 SHORTEST_WAIT = 1.0  # seconds between two tries of a row that cannot be ended
 
 
-def sweep(alive: Collection[int] = ()) -> int:
+def sweep() -> int:
     """End turns and compactions whose lease has run out: a turn is interrupted with its text kept,
     a compaction fails. Delete conversations and facts that were deleted and not restored, temporary
     ones and unsent files after a day, and proposals for the memory after two weeks. Safe to run
-    anywhere at any time; returns how many it ended.
-
-    `alive` are turns that this process runs: if the database was away, their leases could not be
-    extended. A row that fails is logged and does not hold up the others.
+    anywhere at any time; returns how many it ended. A row that fails is logged and does not hold up
+    the others.
     """
     return (
-        _end_abandoned(alive)
+        _end_abandoned()
         + _each("conversation", conversations.find_abandoned(), conversations.delete_abandoned)
         + _each("attachments", ["unsent"], lambda _: attachments.delete_unsent())
         + _each("memories", ["forgotten"], lambda _: memories.delete_forgotten())
@@ -54,15 +52,15 @@ def sweep(alive: Collection[int] = ()) -> int:
     )
 
 
-def _end_abandoned(alive: Collection[int]) -> int:
-    """Turns and compactions that nobody keeps alive; none for a while after this process was held
-    up itself."""
+def _end_abandoned() -> int:
+    """Turns and compactions that nobody keeps alive. None that this process works at, and none for
+    a while after it was held up itself."""
     if not leases.keeper.may_judge():
         return 0
     now = timezone.now()
     running = Compaction.objects.filter(status=Compaction.Status.RUNNING, lease_expires__lt=now)
     turns = Turn.objects.filter(status__in=Turn.ACTIVE, lease_expires__lt=now)
-    left = turns.exclude(pk__in=[*alive, *leases.keeper.list_held(Turn)])
+    left = turns.exclude(pk__in=leases.keeper.list_held(Turn))
     return _each(
         "compaction", running.values_list("pk", flat=True), compactions.fail_abandoned
     ) + _each("turn", left.values_list("pk", flat=True), lambda pk: interrupt(pk, UNHEARD))

@@ -314,12 +314,6 @@ def test_a_sweep_that_fails_for_one_row_goes_on_to_the_next(
     assert second.status == "interrupted"
 
 
-def test_a_sweep_leaves_what_this_process_runs(user: Any) -> None:
-    turn = stale(make_conversation(owner=user, messages=2))
-    assert sweep.sweep(alive=[turn.pk]) == 0
-    assert sweep.sweep() == 1
-
-
 async def test_a_turn_keeps_its_lease_while_the_event_loop_is_stuck(chat: Chat) -> None:
     gate = chat.script.stall("Half an ans", then="wer.")
     tab = await chat.open()
