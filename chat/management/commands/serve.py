@@ -22,6 +22,7 @@ from chat.protocol.broadcast import bind_loop
 from chat.queries import model_server
 from chat.services import model_profiles
 from config.private_files import keep_private
+from config.server.claims import CannotServe, check_address, claim_data
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +56,11 @@ class Command(BaseCommand):
                 "--no-worker needs REDIS_URL: without it, no worker could run the tasks."
             )
         keep_private()
+        try:
+            claim_data(self._address(host, port))
+            check_address(host, port)
+        except CannotServe as error:
+            raise CommandError(str(error)) from None
         self._tasks: list[asyncio.Task[Any]] = []
         self._unstored: int | None = None  # answers, after the time to wait for them
         self._demo = self._start_demo_server() if settings.DEMO else None
@@ -93,9 +99,12 @@ class Command(BaseCommand):
         model_server.use_demo_server(server.base_url)
         return server
 
-    def _announce(self, host: str, port: int) -> None:
+    def _address(self, host: str, port: int) -> str:
         shown = f"[{host}]" if ":" in host else host
-        base = settings.PUBLIC_URL or f"http://{shown}:{port}"
+        return settings.PUBLIC_URL or f"http://{shown}:{port}"
+
+    def _announce(self, host: str, port: int) -> None:
+        base = self._address(host, port)
         self.stdout.write(f"Everlong: {base}")
         if settings.DEMO:
             self.stdout.write(
