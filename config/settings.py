@@ -8,7 +8,7 @@ every variable.
 import os
 import secrets
 import sys
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import environment, logs
 from config.compaction_policy import site_policy
+from config.public_url import read_public_url, tell_apart
 from config.variables import Variables, tell_in_words, wrong
 
 sys.excepthook = tell_in_words  # of manage.py, Celery and whatever else loads the settings
@@ -57,16 +58,13 @@ ENCRYPTION_KEYS: list[str] = env.list("ENCRYPTION_KEYS", [])
 if any(len(each) < 32 for each in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("Set ENCRYPTION_KEYS to random texts of at least 32 characters.")
 # The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".
-PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
-_public = urlsplit(PUBLIC_URL)
-if PUBLIC_URL and (_public.scheme not in ("http", "https") or not _public.hostname):
-    raise ImproperlyConfigured("Set PUBLIC_URL to an address such as https://chat.example.org.")
+PUBLIC_URL = read_public_url(env.str("PUBLIC_URL", ""))
+BASE_PATH = PUBLIC_URL.path if PUBLIC_URL else "/"  # before all addresses: "/", or "/chat/"
 ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", *filter(None, [_public.hostname])]
+    "ALLOWED_HOSTS",
+    ["127.0.0.1", "localhost", "[::1]", *([PUBLIC_URL.host] if PUBLIC_URL else [])],
 )
-CSRF_TRUSTED_ORIGINS: list[str] = env.list(
-    "CSRF_TRUSTED_ORIGINS", [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
-)
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [PUBLIC_URL.origin] if PUBLIC_URL else [])
 HOST = env.str("HOST", "127.0.0.1")
 if not HOST.strip():
     raise wrong(
@@ -173,7 +171,7 @@ CACHES = {
 
 MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
-STATIC_URL = "static/"
+STATIC_URL = f"{BASE_PATH}static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [FILES_DIR / "static"]
 STORAGES = {
@@ -291,11 +289,17 @@ MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
-HTTPS = env.bool("HTTPS", _public.scheme == "https")
+HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = BASE_PATH
+_site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PORT)
+SESSION_COOKIE_NAME = f"everlong_session_{_site}"
+CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
+MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+MESSAGE_STORAGE = "config.messages.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

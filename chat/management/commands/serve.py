@@ -101,11 +101,11 @@ class Command(BaseCommand):
 
     def _address(self, host: str, port: int) -> str:
         shown = f"[{host}]" if ":" in host else host
-        return settings.PUBLIC_URL or f"http://{shown}:{port}"
+        return settings.PUBLIC_URL.origin if settings.PUBLIC_URL else f"http://{shown}:{port}"
 
     def _announce(self, host: str, port: int) -> None:
-        base = self._address(host, port)
-        self.stdout.write(f"Everlong: {base}")
+        origin = self._address(host, port)
+        self.stdout.write(f"Everlong: {origin}{settings.BASE_PATH.removesuffix('/')}")
         if settings.DEMO:
             self.stdout.write(
                 "No ANTHROPIC_API_KEY: the demo server answers, not an AI (README: “Use a model”)."
@@ -115,7 +115,7 @@ class Command(BaseCommand):
                 "The token vocabulary is missing: counts are estimated. `make setup` fetches it."
             )
         if token := issue_setup_link():
-            self.stdout.write(f"Create the administrator: {base}{reverse('setup', args=[token])}")
+            self.stdout.write(f"Create the administrator: {origin}{reverse('setup', args=[token])}")
         self.stdout.flush()
 
     def _ready(self) -> None:
