@@ -108,7 +108,7 @@ def make_chats(number: int, *, begun: bool) -> list[tuple[str, str]]:
             Conversation.objects.filter(pk=conversation.pk).update(next_number=3, title="Begun")
         client = Client()
         client.force_login(user)
-        chats.append((str(conversation.pk), client.session.session_key))
+        chats.append((str(conversation.pk), str(client.session.session_key)))
     return chats
 
 

@@ -35,6 +35,8 @@ env = Variables()
 DEBUG = env.bool("DEBUG", False)
 REDIS_URL = env.str("REDIS_URL", "")
 SCALED = bool(REDIS_URL)
+if SCALED and "://" not in REDIS_URL:  # which may hold a password
+    raise ImproperlyConfigured("REDIS_URL is no address; it can be one as redis://host:6379/0.")
 
 
 def load_or_create_secret_key() -> str:

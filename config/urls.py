@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
     attachment,
@@ -43,7 +43,7 @@ project_paths = [
 ]
 exports = message.conversation_export
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
-site_paths = [
+site_paths: list[URLPattern | URLResolver] = [
     path("", conversation.home, name="home"),
     path("c/", conversation.conversation_create, name="conversation_create"),
     path("c/change/", sidebar.conversations_change, name="conversations_change"),

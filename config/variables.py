@@ -19,6 +19,7 @@ Texts = list[str]
 Whole = int
 Number = float
 Flag = bool
+Database = dict[str, Any]
 
 
 class Variables:
@@ -66,11 +67,11 @@ class Variables:
             raise wrong(name, possible)
         return found
 
-    def database(self, name: Text, default: Text) -> Mapping[Text, Any]:
+    def database(self, name: Text, default: Text) -> Database:
         """Django's settings of a database, from its address. The value is not shown: it may hold a
         password."""
         try:
-            found: Mapping[Text, Any] = self._env.dj_db_url(name, default)
+            found: Database = self._env.dj_db_url(name, default)
         except EnvError:
             found = {"ENGINE": ""}
         if found["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):

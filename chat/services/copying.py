@@ -1,6 +1,6 @@
 """All rows of one database into another: for backups, and from SQLite to PostgreSQL."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -41,7 +41,7 @@ def read_address(address: str) -> dict[str, Any]:
 
 
 def copy_database(
-    source: dict[str, Any], target: dict[str, Any], report: Report = lambda table, rows: None
+    source: Mapping[str, Any], target: Mapping[str, Any], report: Report
 ) -> dict[str, int]:
     """Copy every row, of one moment of the source, into an empty database, whose tables are made.
     All or nothing: whatever fails, the target stays empty. Returns the number of rows by table; the
@@ -71,7 +71,7 @@ def list_tables() -> list[Table]:
 
 
 @contextmanager
-def connected(alias: str, database: dict[str, Any]) -> Iterator[None]:
+def connected(alias: str, database: Mapping[str, Any]) -> Iterator[None]:
     """A database under another name, without what is for the site: its pool, its write locks."""
     is_postgres = database["ENGINE"].endswith("postgresql")
     kept = {
