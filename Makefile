@@ -16,8 +16,8 @@ PEERS := .venv-peers
 # here, and its database, if there is one. Without any Python, set-up says so.
 given = $(if $(filter command,$(firstword $(origin $(1)))),$(1)='$(subst ','\'',$($(1)))')
 FOUND := $(shell for python in $(PY) $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
-	command -v $$python >/dev/null && exec env $(foreach each,DATA_DIR DATABASE_URL ENV_FILE,$(call given,$(each))) \
-	$$python config/environment.py; done)
+	command -v $$python >/dev/null && env $(foreach each,DATA_DIR DATABASE_URL ENV_FILE,$(call given,$(each))) \
+	$$python config/environment.py && break; done)
 $(if $(filter wrong,$(FOUND)),$(error Nothing was done))
 DATA_HOME := $(or $(word 1,$(FOUND)),var)
 DATABASE := $(word 2,$(FOUND))

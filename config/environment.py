@@ -6,6 +6,7 @@ Only the standard library, and annotations that old interpreters skip: make asks
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -32,7 +33,9 @@ LINE = re.compile(
 NOTHING = re.compile(r"[^\S\n]*(?:\#[^\n]*)?(?:\n|$)")
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 REFERENCE = re.compile(r"\$\{(?P<name>[^}:]*)(?::-(?P<default>[^}]*))?\}")
-PLAIN_PATH = re.compile(r"[\w./+@-]+", re.A)  # in which make and the shell see no more than a name
+PLAIN_PATH = re.compile(
+    r"[\w./][\w./+@-]*", re.A
+)  # in which make and the shell see no more than a name
 LINKS = BASE_DIR / ".venv"
 
 
@@ -108,7 +111,12 @@ def find_data_dir() -> Path:
             "DATA_DIR is empty; it can be a directory, such as var or /srv/everlong. Set it, or "
             "remove it."
         )
-    return Path(os.path.abspath(BASE_DIR / given))
+    path = Path(os.path.abspath(BASE_DIR / given))
+    if path == BASE_DIR and not INSTALLED:
+        raise WrongSetting(
+            f"DATA_DIR is “{given}”, the checkout; it can be a directory of its own, such as var."
+        )
+    return path
 
 
 def make_data_dir() -> Path:
@@ -135,7 +143,7 @@ def name_for_make(path: Path) -> str:
     make_data_dir()
     LINKS.mkdir(exist_ok=True)
     link = LINKS / (".data-" + hashlib.sha256(os.fsencode(path)).hexdigest()[:12])
-    if not link.is_symlink():
+    with contextlib.suppress(FileExistsError):
         link.symlink_to(path)
     return os.path.relpath(link, BASE_DIR)
 
@@ -147,8 +155,9 @@ def main() -> None:
         load_env_file()
         name = name_for_make(find_data_dir())
     except WrongSetting as error:
+        sys.stderr.write(f"{error}\n")
         sys.stdout.write("wrong")
-        sys.exit(str(error))
+        return
     database = os.path.join(name, "everlong.sqlite3")
     has_file = "DATABASE_URL" not in os.environ and (BASE_DIR / database).exists()
     sys.stdout.write(f"{name} {database if has_file else ''}")

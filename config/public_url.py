@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,26 +14,10 @@ HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 # The first parts of the site's own addresses. Below such a path one could not tell whether a proxy
 # has taken the path away: /admin/admin/ and /admin/ would be the same page.
-OWN = frozenset(
-    [
-        "account",
-        "admin",
-        "attachments",
-        "c",
-        "healthz",
-        "memories",
-        "metrics",
-        "models",
-        "palette",
-        "projects",
-        "readyz",
-        "setup",
-        "sidebar",
-        "static",
-        "tools",
-        "ws",
-    ]
-)
+OWN = {
+    *("account", "admin", "attachments", "c", "healthz", "memories", "metrics", "models"),
+    *("palette", "projects", "readyz", "setup", "sidebar", "static", "tools", "ws"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,10 +45,8 @@ def read_public_url(value: str) -> PublicUrl | None:
         port = url.port
     except ValueError:  # a port that is no number, a bracket that does not close
         url, port = urlsplit(""), 0
-    host, path = (url.netloc.partition(":")[0], url.path.rstrip("/"))
-    if url.netloc.startswith("["):
-        host = url.netloc.partition("]")[0] + "]"
-    host = host.lower()
+    host = url.netloc.removesuffix(f":{port}").lower()
+    path = url.path.rstrip("/")
     # Put together again: what is left over (a query, a name, a blank) was not understood.
     again = f"{url.scheme}://{host}{'' if port is None else f':{port}'}{url.path}"
     if (
@@ -89,7 +72,7 @@ def read_public_url(value: str) -> PublicUrl | None:
     )
 
 
-def tell_apart(public: PublicUrl | None, database: dict[str, Any], port: int | None) -> str:
+def tell_apart(public: PublicUrl | None, database: Mapping[str, Any], port: int | None) -> str:
     """What the names of cookies end with. Browsers send a cookie to all ports of a host, so two
     sites on one host need different names: they differ in port or path, or else in their database.
     All processes of a site have the same. `port`: where the one process of a site listens."""

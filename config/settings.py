@@ -54,9 +54,9 @@ def load_or_create_secret_key() -> str:
 
 SECRET_KEY = load_or_create_secret_key()
 # Still accepted after a change, for sessions and for keys that were stored before it.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+SECRET_KEY_FALLBACKS: list[str] = env.secrets("SECRET_KEY_FALLBACKS", [])
 # The first one encrypts the keys that administrators enter, all decrypt; none: SECRET_KEY does.
-ENCRYPTION_KEYS: list[str] = env.list("ENCRYPTION_KEYS", [])
+ENCRYPTION_KEYS: list[str] = env.secrets("ENCRYPTION_KEYS", [])
 if any(len(each) < 32 for each in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("Set ENCRYPTION_KEYS to random texts of at least 32 characters.")
 # The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".

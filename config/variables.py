@@ -55,7 +55,12 @@ class Variables:
 
     def list(self, name: Text, default: Texts) -> Texts:
         """Texts separated by commas, without the blanks around them."""
-        return [each.strip() for each in self._env.list(name, default) if each.strip()]
+        return [each.strip() for each in self.secrets(name, default) if each.strip()]
+
+    def secrets(self, name: Text, default: Texts) -> Texts:
+        """Texts separated by commas, each as it is."""
+        found: Texts = self._env.list(name, default)
+        return found
 
     def numbers(self, name: Text) -> Mapping[Text, Whole]:
         """Whole numbers by name."""

@@ -27,8 +27,10 @@ def make_backup(directory: Path, report: Report) -> dict[str, int]:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Before: what is deleted meanwhile is still in the rows. After: what came meanwhile.
     _copy_files(settings.MEDIA_ROOT, directory / FILES)
-    rows = copy_database(settings.DATABASES["default"], _sqlite(directory / DATABASE), report)
+    part = directory / f"{DATABASE}.part"
+    rows = copy_database(settings.DATABASES["default"], _sqlite(part), report)
     _copy_files(settings.MEDIA_ROOT, directory / FILES)
+    part.rename(directory / DATABASE)  # half a backup must not look like one
     return rows | {"files": sum(each.is_file() for each in (directory / FILES).rglob("*"))}
 
 

@@ -50,7 +50,10 @@ def claim_data(address: str) -> None:
     lives; the system takes the lock from a process that was killed. `address` tells people where
     it serves. Raises CannotServe."""
     for path, variable in _locks():
-        file = path.open("a")  # what another process wrote there stays until the lock is ours
+        try:
+            file = path.open("a")  # what another process wrote stays until the lock is ours
+        except OSError as error:
+            raise CannotServe(f"{path} cannot be written ({error.strerror}).") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -92,10 +92,11 @@ def test_make_works_in_any_data_directory(
 
 def test_make_touches_nothing_when_a_setting_is_wrong(checkout: Path) -> None:
     (checkout / "static").mkdir()
-    done = make(checkout, "clean", DATA_DIR=" ")
-    assert done.returncode
-    assert "DATA_DIR is empty; it can be a directory" in done.stderr
-    assert (checkout / "static").exists()
+    for value, words in {" ": "empty; it can be a directory", ".": "“.”, the checkout;"}.items():
+        done = make(checkout, "clean", DATA_DIR=value)
+        assert done.returncode
+        assert f"DATA_DIR is {words}" in done.stderr
+        assert (checkout / "static").exists()
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ class Command(BaseCommand):
             claim_data("manage.py restore")
             rows = backups.restore_backup(directory.absolute(), self._report)
         except (CannotServe, CannotCopy, OSError) as error:
-            raise CommandError(f"Nothing was restored. {error}") from None
+            raise CommandError(f"The site was not restored. {error}") from None
         self.stdout.write(f"{sum(rows.values()):,} rows and their files are restored.")
         if damage := backups.find_damage():
             raise CommandError("\n".join(["Not everything can be used:", *damage]))

@@ -140,7 +140,7 @@ def test_a_restore_says_what_cannot_be_used(old: Site, tmp_path: Path) -> None:
         manage(new, "restore", str(backup))
     assert "The file of “notes.txt” is missing or not whole" in str(told.value)
     assert "The key of the provider “library” cannot be decrypted. Put back" in str(told.value)
-    with pytest.raises(ProcessFailed, match=r"Nothing was restored\. The target is not empty"):
+    with pytest.raises(ProcessFailed, match=r"The site was not restored\. The target is not empty"):
         manage(new, "restore", str(backup))
 
 
