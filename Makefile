@@ -12,8 +12,15 @@ INSTALLED := .venv/.installed
 DEV := .venv/.dev
 LLAMA := .venv-model
 PEERS := .venv-peers
-setting = $(or $($(1)),$(shell sed -n 's/^$(1)=//p' .env 2>/dev/null | tail -n 1))
-DATA_HOME := $(or $(call setting,DATA_DIR),var)
+# The settings as Everlong reads them (config/environment.py): DATA_DIR, under a name that may stand
+# here, and its database, if there is one. Without any Python, set-up says so.
+given = $(if $(filter command,$(firstword $(origin $(1)))),$(1)='$(subst ','\'',$($(1)))')
+FOUND := $(shell for python in $(PY) $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$python >/dev/null && env $(foreach each,DATA_DIR DATABASE_URL ENV_FILE,$(call given,$(each))) \
+	$$python config/environment.py && break; done)
+$(if $(filter wrong,$(FOUND)),$(error Nothing was done))
+DATA_HOME := $(or $(word 1,$(FOUND)),var)
+DATABASE := $(word 2,$(FOUND))
 VOCABULARY := $(DATA_HOME)/tiktoken
 STATIC := $(DATA_HOME)/static/staticfiles.json
 MIGRATED := $(DATA_HOME)/.migrated
@@ -96,7 +103,8 @@ lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) --group setup -o requirements/uv.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
-	rm -rf .venv $(LLAMA) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis $(DATA_HOME)/static $(MIGRATED)
+	rm -rf $(DATA_HOME)/static $(MIGRATED)
+	rm -rf .venv $(LLAMA) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Steps of set-up ------------------------------------------------------------------------------
@@ -163,7 +171,6 @@ $(STATIC): $(INSTALLED) $(COLLECTED)
 	@touch $@
 
 # The stamp says nothing about a database that was deleted or that DATABASE_URL names.
-DATABASE := $(if $(call setting,DATABASE_URL),,$(wildcard $(DATA_HOME)/everlong.sqlite3))
 $(MIGRATED): $(INSTALLED) $(wildcard */migrations/[0-9]*.py) $(if $(DATABASE),,FORCE)
 	@echo "Migrating the database ..."
 	@$(PY) manage.py migrate --noinput --verbosity 0

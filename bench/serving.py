@@ -92,7 +92,7 @@ def serve_site(directory: Path, provider_url: str) -> Iterator[Any]:
 
 
 def make_chats(number: int, *, begun: bool) -> list[tuple[str, str]]:
-    """Conversations of as many users: id and session cookie each. `begun`: with an exchange, so
+    """Conversations of as many users: id and session key each. `begun`: with an exchange, so
     that no title is asked for."""
     from django.test import Client
 
@@ -108,8 +108,7 @@ def make_chats(number: int, *, begun: bool) -> list[tuple[str, str]]:
             Conversation.objects.filter(pk=conversation.pk).update(next_number=3, title="Begun")
         client = Client()
         client.force_login(user)
-        cookie = f"sessionid={client.cookies['sessionid'].value}"
-        chats.append((str(conversation.pk), cookie))
+        chats.append((str(conversation.pk), str(client.session.session_key)))
     return chats
 
 
@@ -134,4 +133,7 @@ def _exchange(conversation: Any) -> list[Any]:
 def list_addresses(server: Any, chats: Sequence[tuple[str, str]]) -> list[list[str]]:
     """What the web talker connects to: [websocket URL, origin, cookie] each."""
     socket = server.url.replace("http", "ws", 1)
-    return [[f"{socket}/ws/conversations/{pk}/", server.url, cookie] for pk, cookie in chats]
+    return [
+        [f"{socket}/ws/conversations/{pk}/", server.url, f"{server.cookie('session')}={key}"]
+        for pk, key in chats
+    ]

@@ -9,14 +9,17 @@ http = get_asgi_application()  # loads the apps that the imports below need
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.conf import settings  # noqa: E402
 
 from chat.live.routing import websocket_urlpatterns  # noqa: E402
 from config.origin import SameOriginMiddleware  # noqa: E402
+from config.public_url import BelowPath  # noqa: E402
 from config.request_threads import ReusingThreads  # noqa: E402
 
-application = ProtocolTypeRouter(
+protocols = ProtocolTypeRouter(
     {
         "http": ReusingThreads(http),
         "websocket": SameOriginMiddleware(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+application = BelowPath(protocols, settings.BASE_PATH)

@@ -5,13 +5,14 @@ never.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
 
 from agent.compaction.policy import ENGINES, ChapterForm, Engine, Policy
+from config.variables import Variables
 
 VARIABLES = {
     "enabled": "COMPACTION_ENABLED",
@@ -53,7 +54,7 @@ RANGES = {
 LEAST_CHARACTERS = 2_000  # of a summary model's input: less is not a transcript
 
 
-def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
+def site_policy(env: Variables, **defaults: Any) -> dict[str, Any]:
     """The policy's fields with the site's values. `defaults` take the place of the policy's own.
     Raises ImproperlyConfigured, which names the variables and what they can be."""
     values = {name: _read(env, name, defaults) for name in VARIABLES}
@@ -65,12 +66,12 @@ def site_policy(env: Env, **defaults: Any) -> dict[str, Any]:
     }
 
 
-def _read(env: Env, name: str, defaults: dict[str, Any]) -> Any:
+def _read(env: Variables, name: str, defaults: dict[str, Any]) -> Any:
     default = defaults.get(name, getattr(Policy(), name))
     readers: dict[type, Callable[..., Any]] = {
         bool: env.bool,
-        int: env.int,
-        float: env.float,
+        int: partial(env.int, least=-inf),  # RANGES comes later
+        float: partial(env.float, least=-inf),
         Engine: env.str,
         ChapterForm: env.str,
     }

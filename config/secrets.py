@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
 
 from agent.masking import remember
+from config.variables import Variables
 
 
-def read_secret(env: Env, name: str) -> str:
+def read_secret(env: Variables, name: str) -> str:
     """A key without the white space around it, which is masked from now on. ImproperlyConfigured
     where it could not be sent."""
     secret = env.str(name, "").strip()

@@ -7,36 +7,38 @@ every variable.
 
 import os
 import secrets
-from pathlib import Path
-from urllib.parse import urlsplit
+import sys
+from urllib.parse import quote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
 
 from agent.proxies import Proxies
-from config import logs
+from config import environment, logs
 from config.compaction_policy import site_policy
+from config.public_url import read_public_url, tell_apart
 from config.secrets import read_secret, strip_secrets
+from config.variables import Variables, tell_in_words, wrong
 
-# The checkout. In a wheel, the directory in which a process is started takes its place, and
-# templates and static files lie beside this file.
-ROOM = Path(__file__).resolve().parent
-INSTALLED = (ROOM / "templates").is_dir()
-BASE_DIR = Path.cwd() if INSTALLED else ROOM.parent
-FILES_DIR = ROOM if INSTALLED else BASE_DIR
-env = Env()
-ENV_FILE = env.path("ENV_FILE", BASE_DIR / ".env")
-env.read_env(ENV_FILE, recurse=False)
+sys.excepthook = tell_in_words  # of manage.py, Celery and whatever else loads the settings
+try:
+    environment.load_env_file()
+    DATA_DIR = environment.make_data_dir()
+except environment.WrongSetting as error:
+    raise ImproperlyConfigured(str(error)) from None
+ENV_FILE = environment.find_env_file()
+BASE_DIR, FILES_DIR = environment.BASE_DIR, environment.FILES_DIR
+env = Variables()
 
 # --- Core -----------------------------------------------------------------------------------------
 
-DATA_DIR = env.path("DATA_DIR", BASE_DIR / "var").resolve()
-DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 DEBUG = env.bool("DEBUG", False)
 REDIS_URL = env.str("REDIS_URL", "")
 SCALED = bool(REDIS_URL)
+if SCALED and "://" not in REDIS_URL:  # which may hold a password
+    raise ImproperlyConfigured("REDIS_URL is no address; it can be one as redis://host:6379/0.")
 
 
 def load_or_create_secret_key() -> str:
@@ -54,28 +56,27 @@ def load_or_create_secret_key() -> str:
 
 # The others are still accepted, for sessions and for keys that were stored before a change.
 SECRET_KEY, *SECRET_KEY_FALLBACKS = strip_secrets(
-    [load_or_create_secret_key(), *env.list("SECRET_KEY_FALLBACKS", [])]
+    [load_or_create_secret_key(), *env.secrets("SECRET_KEY_FALLBACKS", [])]
 )
 # The first one encrypts the keys that administrators enter, all decrypt; none: SECRET_KEY does.
-ENCRYPTION_KEYS = strip_secrets(env.list("ENCRYPTION_KEYS", []))
+ENCRYPTION_KEYS = strip_secrets(env.secrets("ENCRYPTION_KEYS", []))
 if any(len(each) < 32 for each in ENCRYPTION_KEYS):
     raise ImproperlyConfigured("Set ENCRYPTION_KEYS to random texts of at least 32 characters.")
 # The address at which people reach the site, if it is not HOST and PORT: "https://chat.example.org".
-PUBLIC_URL = env.str("PUBLIC_URL", "").rstrip("/")
-_public = urlsplit(PUBLIC_URL)
-if PUBLIC_URL and (_public.scheme not in ("http", "https") or not _public.hostname):
-    raise ImproperlyConfigured("Set PUBLIC_URL to an address such as https://chat.example.org.")
+PUBLIC_URL = read_public_url(env.str("PUBLIC_URL", ""))
+BASE_PATH = PUBLIC_URL.path if PUBLIC_URL else "/"  # before all addresses: "/", or "/chat/"
 ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", *filter(None, [_public.hostname])]
+    "ALLOWED_HOSTS",
+    ["127.0.0.1", "localhost", "[::1]", *([PUBLIC_URL.host] if PUBLIC_URL else [])],
 )
-CSRF_TRUSTED_ORIGINS: list[str] = env.list(
-    "CSRF_TRUSTED_ORIGINS", [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
-)
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [PUBLIC_URL.origin] if PUBLIC_URL else [])
 HOST = env.str("HOST", "127.0.0.1")
-PORT = env.int("PORT", 8000)
-SERVER = env.str("SERVER", "daphne")  # or uvicorn
-if SERVER not in ("daphne", "uvicorn"):
-    raise ImproperlyConfigured(f"SERVER is {SERVER!r}. Set it to daphne or to uvicorn.")
+if not HOST.strip():
+    raise wrong(
+        "HOST", "127.0.0.1 (only this machine), 0.0.0.0 (its networks) or one address of it"
+    )
+PORT = env.int("PORT", 8000, least=1, most=65535)
+SERVER = env.str("SERVER", "daphne", ("daphne", "uvicorn"))
 
 INSTALLED_APPS = [
     "daphne",
@@ -135,11 +136,16 @@ LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
 LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
+try:
+    ZoneInfo(TIME_ZONE)
+except (ZoneInfoNotFoundError, ValueError, OSError):
+    raise wrong("TIME_ZONE", "a name such as UTC or Europe/Berlin") from None
 USE_TZ = True
 
 # --- Data -----------------------------------------------------------------------------------------
 
-DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'everlong.sqlite3'}")}
+SQLITE = f"sqlite:///{quote(str(DATA_DIR / 'everlong.sqlite3'))}"
+DATABASES = {"default": env.database("DATABASE_URL", SQLITE)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # IMMEDIATE: a deferred transaction that reads and then writes fails at once under contention.
     DATABASES["default"]["OPTIONS"] = {
@@ -149,8 +155,10 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     }
     DATABASES["default"]["CONN_MAX_AGE"] = None
 else:
-    DATABASES["default"]["OPTIONS"] = {
-        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 12), "timeout": 10}
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+        "min_size": 1,
+        "max_size": env.int("DATABASE_POOL", 12, least=1),
+        "timeout": 10,
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -168,7 +176,7 @@ CACHES = {
 
 MEDIA_ROOT = DATA_DIR / "media"  # attachments: only a view gives them out, to their owner
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
-STATIC_URL = "static/"
+STATIC_URL = f"{BASE_PATH}static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [FILES_DIR / "static"]
 STORAGES = {
@@ -224,7 +232,7 @@ if SUMMARY_BASE_URL and not SUMMARY_MODEL:
         "Set SUMMARY_MODEL too: SUMMARY_BASE_URL is the server of that model."
     )
 # "name=window" pairs, for servers whose model list does not tell the context window.
-MODEL_WINDOWS: dict[str, int] = env.dict("MODEL_WINDOWS", {}, subcast_values=int)
+MODEL_WINDOWS = env.numbers("MODEL_WINDOWS")
 PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
 MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
 MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothing yet
@@ -282,17 +290,23 @@ EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 # Per user: messages, and all else that asks a model (retries, edits, new answers, summaries).
 MESSAGES_PER_MINUTE = env.int("MESSAGES_PER_MINUTE", 30)
-TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10)  # answers and compactions of a user that run
-MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000)
+TURNS_AT_ONCE = env.int("TURNS_AT_ONCE", 10, least=1)  # answers and compactions of a user that run
+MAX_MESSAGE_CHARACTERS = env.int("MAX_MESSAGE_CHARACTERS", 200_000, least=1)
 # Bytes of a form or a frame: a character takes up to 12 ("%F0%9F%98%80", "\ud83d\ude00").
 MAX_TEXT_BYTES = 12 * MAX_MESSAGE_CHARACTERS + 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_TEXT_BYTES
 
-HTTPS = env.bool("HTTPS", _public.scheme == "https")
+HTTPS = env.bool("HTTPS", bool(PUBLIC_URL and PUBLIC_URL.is_https))
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", 0)
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = BASE_PATH
+_site = tell_apart(PUBLIC_URL, DATABASES["default"], port=None if SCALED else PORT)
+SESSION_COOKIE_NAME = f"everlong_session_{_site}"
+CSRF_COOKIE_NAME = f"everlong_csrf_{_site}"
+MESSAGE_COOKIE_NAME = f"everlong_messages_{_site}"
+MESSAGE_STORAGE = "config.messages.MessageStorage"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -313,17 +327,21 @@ CONTENT_SECURITY_POLICY = {
 
 MAX_CONNECTIONS = env.int("MAX_CONNECTIONS", 2_000)  # of one web process, websockets included
 CONNECTIONS_PER_ADDRESS = env.int("CONNECTIONS_PER_ADDRESS", 500)  # 0: no limit
-SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", 50)  # open tabs of one person, in one web process
+SOCKETS_PER_USER = env.int(
+    "SOCKETS_PER_USER", 50, least=1
+)  # open tabs of one person, in one web process
 HEADER_SECONDS = env.float("HEADER_SECONDS", 15.0)  # in which a request's header has to come
 IDLE_SECONDS = env.float("IDLE_SECONDS", 75.0)  # that a connection is kept for the next request
 BODY_GRACE_SECONDS = env.float("BODY_GRACE_SECONDS", 30.0)  # then a body needs the rate below
 BODY_BYTES_PER_SECOND = env.float("BODY_BYTES_PER_SECOND", 2_000.0)
-LARGE_BODIES = env.int("LARGE_BODIES", 4)  # bodies above 100 kB that are in memory at a time
+LARGE_BODIES = env.int(
+    "LARGE_BODIES", 4, least=1
+)  # bodies above 100 kB that are in memory at a time
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 
 METRICS_TOKEN = read_secret(env, "METRICS_TOKEN")  # lets /metrics be read without an account
-LOG_LEVEL = env.str("LOG_LEVEL", "INFO")
+LOG_LEVEL = env.str("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOG_JSON = env.bool("LOG_JSON", SCALED)
 structlog.configure(
     processors=logs.OURS,

@@ -1,7 +1,8 @@
 """HTTP addresses."""
 
+from django.conf import settings
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from chat.web import (
     attachment,
@@ -42,7 +43,7 @@ project_paths = [
 ]
 exports = message.conversation_export
 handler429 = "accounts.views.too_many_attempts"  # django-allauth looks it up here
-urlpatterns = [
+site_paths: list[URLPattern | URLResolver] = [
     path("", conversation.home, name="home"),
     path("c/", conversation.conversation_create, name="conversation_create"),
     path("c/change/", sidebar.conversations_change, name="conversations_change"),
@@ -86,4 +87,5 @@ urlpatterns = [
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]
+urlpatterns = [path(settings.BASE_PATH[1:], include(site_paths))]
 handler500 = "chat.web.errors.server_error"

@@ -90,7 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     directory = Path(tempfile.mkdtemp(prefix="everlong-tests-"))
     config.stash[temporary] = directory
     (directory / "static").mkdir()  # WhiteNoise warns where there is none
-    read = re.findall(r'env\.\w+\(\s*"(\w+)"', SETTINGS.read_text())
+    read = re.findall(r'(?:env\.\w+\(|read_secret\(env,)\s*"(\w+)"', SETTINGS.read_text())
     for name in [*read, *COMPACTION_VARIABLES.values()]:
         os.environ.pop(name, None)
     environment = {

@@ -4,6 +4,7 @@ servers.
 Services are the only writers; what the panel changes in conversations, it asks them to.
 """
 
+from django.conf import settings
 from django.contrib import admin
 
 from chat.admin import (
@@ -30,4 +31,5 @@ __all__ = [
 
 admin.site.site_header = "Everlong administration"
 admin.site.site_title = "Everlong"
+admin.site.site_url = settings.BASE_PATH
 admin.site.index_title = "Administration"

@@ -50,6 +50,7 @@ from chat.web.sidebar import load_listed
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page."""
     return {
+        "base_path": settings.BASE_PATH,
         "demo": settings.DEMO,
         "tools_offered": settings.TOOLS,
         "script_texts": load_script_texts,

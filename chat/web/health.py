@@ -21,7 +21,7 @@ from chat.queries import schema
 
 log = structlog.get_logger(__name__)
 
-PATHS = ("/healthz", "/readyz")
+ALIVE, READY = (f"{settings.BASE_PATH}{name}" for name in ("healthz", "readyz"))
 REDIS_SECONDS = 2.0
 
 
@@ -77,7 +77,7 @@ def answer_probes(get_response: Respond) -> Respond:
         return lambda request: _answer(request) or get_response(request)
 
     async def respond(request: HttpRequest) -> Any:
-        if request.path not in PATHS:
+        if request.path not in (ALIVE, READY):
             return await get_response(request)
         return await sync_to_async(_answer)(request)
 
@@ -85,12 +85,9 @@ def answer_probes(get_response: Respond) -> Respond:
 
 
 def _answer(request: HttpRequest) -> JsonResponse | None:
-    match request.path:
-        case "/healthz":
-            return JsonResponse({"status": "ok", "draining": runner.draining})
-        case "/readyz":
-            return check_readiness()
-    return None
+    if request.path == ALIVE:
+        return JsonResponse({"status": "ok", "draining": runner.draining})
+    return check_readiness() if request.path == READY else None
 
 
 def check_readiness() -> JsonResponse:

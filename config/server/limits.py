@@ -52,6 +52,7 @@ class ServerLimits:
 
 def load_limits() -> ServerLimits:
     """The limits of this process."""
+    upload = reverse("attachment_create")
     return ServerLimits(
         connections=_affordable(settings.MAX_CONNECTIONS),
         # Behind proxies all connections are theirs.
@@ -62,7 +63,11 @@ def load_limits() -> ServerLimits:
         least_rate=settings.BODY_BYTES_PER_SECOND,
         large_bodies=settings.LARGE_BODIES,
         text_body=settings.MAX_TEXT_BYTES,
-        uploads={reverse("attachment_create").encode(): MAX_BYTES + MULTIPART},
+        # With the site's path and, where a proxy takes that away, without.
+        uploads=dict.fromkeys(
+            (upload.encode(), upload.removeprefix(settings.BASE_PATH[:-1]).encode()),
+            MAX_BYTES + MULTIPART,
+        ),
     )
 
 

@@ -211,10 +211,16 @@ const DONE = {
   "message-put-back": gettext("Put back into the context"),
 };
 
+/** Open a dialog at its beginning: the button that gets the focus may stand at its end. */
+export function showFromTop(dialog) {
+  dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
 function startDialog() {
   const dialog = $("#dialog");
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target === dialog && !dialog.open) dialog.showModal();
+    if (event.detail.target === dialog && !dialog.open) showFromTop(dialog);
     for (const node of $$("[data-vanishes]", dialog)) setTimeout(() => node.remove(), UNDO);
   });
   for (const [name, words] of Object.entries(DONE)) {

@@ -1,7 +1,7 @@
 // The keyboard, and the sheet that tells of it. On a Mac, Cmd does what Ctrl does elsewhere.
 
 import { $, $$, focusOn, make } from "./dom.js";
-import { closeOutside, toggleSidebar } from "./shell.js";
+import { closeOutside, showFromTop, toggleSidebar } from "./shell.js";
 import { COMMANDS } from "./slash_menu.js";
 
 export function startHelp() {
@@ -20,7 +20,7 @@ export function openHelp() {
       make("dd", {}, text),
     ]),
   );
-  $("#help").showModal();
+  showFromTop($("#help"));
 }
 
 const typing = (node) =>

@@ -7,9 +7,17 @@ import { request } from "./http.js";
 import { showNotice } from "./notice.js";
 import { closeDrawer, markCurrent, refreshSidebar } from "./shell.js";
 
-const CHAT = /^\/(c\/[0-9a-f-]{36}\/)?$/; // the paths of pages with a chat
+const CHAT = /^(c\/[0-9a-f-]{36}\/)?$/; // the paths of pages with a chat, below that of the first page
 const SHOWN = "shown";
 const SUPERSEDED = "superseded"; // by what was asked for after it
+
+/** Whether a link leads to a chat. */
+function isChat({ host, pathname }) {
+  const home = $("#new-chat").pathname;
+  return (
+    host === location.host && pathname.startsWith(home) && CHAT.test(pathname.slice(home.length))
+  );
+}
 
 const addressOf = ({ pathname, search }) => pathname + search;
 
@@ -33,7 +41,7 @@ class Switching {
 
   #click(event) {
     const link = event.target.closest?.("a[href]:not([target], [download])");
-    if (!link || link.host !== location.host || !CHAT.test(link.pathname)) return;
+    if (!link || !isChat(link)) return;
     if (link.hash && addressOf(link) === this.shown) return; // to a message of this chat
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
       return;

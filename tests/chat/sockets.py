@@ -253,7 +253,7 @@ class Chat:
         if origin is not None:
             headers.append((b"origin", origin))
         if cookie := self.cookie if cookie is None else cookie:
-            headers.append((b"cookie", f"sessionid={cookie}".encode()))
+            headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
         path = f"/ws/conversations/{pk}/"
         tab = await Tab(WebsocketCommunicator(application, path, headers)).connect()
         self.tabs.append(tab)
@@ -264,7 +264,7 @@ class Chat:
     @property
     def http(self) -> AsyncClient:
         client = AsyncClient()
-        client.cookies["sessionid"] = self.cookie
+        client.cookies[settings.SESSION_COOKIE_NAME] = self.cookie
         return client
 
     async def start(self, messages: int | list[str], **values: Any) -> Conversation:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from environs import Env
 
 from agent.compaction.plan import Plan, find_protected_first, plan_compaction
 from agent.compaction.policy import (
@@ -23,6 +22,7 @@ from agent.compaction.rungs import RUNGS
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Message
 from config.compaction_policy import VARIABLES, site_policy
+from config.variables import Variables
 from tests.agent.conversations import LIMITS, call, context, exchanges, message, result, user
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -44,7 +44,7 @@ EVERY = {"COMPACTION_EVERY_ITERATIONS": "8"}
 def policy(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> Policy:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return Policy(**site_policy(Env()))
+    return Policy(**site_policy(Variables()))
 
 
 def triggered(used: int, rounds: int = 0) -> Callable[[Policy], Any]:
@@ -149,8 +149,8 @@ def test_every_field_has_a_variable_but_what_a_revert_sets() -> None:
 
 
 def test_without_variables_the_policy_is_the_usual_one() -> None:
-    assert Policy(**site_policy(Env())) == Policy()
-    assert site_policy(Env(), input_characters=5_000)["input_characters"] == 5_000
+    assert Policy(**site_policy(Variables())) == Policy()
+    assert site_policy(Variables(), input_characters=5_000)["input_characters"] == 5_000
 
 
 @pytest.mark.parametrize("engine", ENGINES)

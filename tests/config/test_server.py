@@ -74,22 +74,25 @@ def session(server: EverlongProcess) -> dict[str, str]:
     token = csrf_token(ask(server, server.setup_path))
     fields = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
     form = urlencode(fields | {"csrfmiddlewaretoken": token})
-    headers = {"Cookie": f"csrftoken={token}", "Content-Type": "application/x-www-form-urlencoded"}
+    headers = {
+        "Cookie": f"{server.cookie('csrf')}={token}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
     answer = ask(server, server.setup_path, "POST", form.encode(), headers)
     assert answer.status == 302
     cookies = " ".join(answer.headers.get_all("Set-Cookie"))
-    session_id = re.search(r"sessionid=(\w+)", cookies)
-    token_now = re.search(r"csrftoken=(\w+)", cookies)
+    session_id = re.search(r"(everlong_session_\w+=\w+)", cookies)
+    token_now = re.search(r"everlong_csrf_\w+=(\w+)", cookies)
     assert session_id
     token = token_now.group(1) if token_now else token
     return {
-        "Cookie": f"csrftoken={token}; sessionid={session_id.group(1)}",
+        "Cookie": f"{server.cookie('csrf')}={token}; {session_id.group(1)}",
         "X-CSRFToken": token,
     }
 
 
 def csrf_token(answer: HTTPResponse) -> str:
-    found = re.search(r"csrftoken=(\w+)", answer.headers["Set-Cookie"])
+    found = re.search(r"everlong_csrf_\w+=(\w+)", answer.headers["Set-Cookie"])
     assert found
     return found.group(1)
 
@@ -184,10 +187,11 @@ def test_who_is_asked_to_wait_is_refused_at_once(server: EverlongProcess) -> Non
         assert everything(client).startswith(b"HTTP/1.1 413 ")
 
 
-@pytest.mark.parametrize("cookies", [b"", b"Cookie: sessionid=made-up\r\n"])
+@pytest.mark.parametrize("cookie", [b"", b"Cookie: %s=made-up\r\n"])
 def test_a_strangers_upload_is_refused_before_its_body(
-    server: EverlongProcess, cookies: bytes
+    server: EverlongProcess, cookie: bytes
 ) -> None:
+    cookies = cookie.replace(b"%s", server.cookie("session").encode())
     with reach(server, UPLOAD + cookies + b"Content-Length: 15000000\r\n\r\n") as client:
         answer = everything(client)
     assert answer.startswith(b"HTTP/1.1 302 ")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+from django.conf import settings
 
 django.setup()
 
@@ -127,7 +128,7 @@ def account(kind: str, name: str, texts: Sequence[str]) -> dict[str, Any]:
     browser = Browser()
     browser.force_login(user)
     return {
-        "session": browser.cookies["sessionid"].value,
+        "session": browser.cookies[settings.SESSION_COOKIE_NAME].value,
         "pages": pages,
         "memories": user.memories.count(),
     }

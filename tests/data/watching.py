@@ -62,7 +62,7 @@ class Watched:
 
 
 def sign_in(context: BrowserContext, server: EverlongProcess, session: str) -> None:
-    context.add_cookies([{"name": "sessionid", "value": session, "url": server.url}])
+    context.add_cookies([{"name": server.cookie("session"), "value": session, "url": server.url}])
 
 
 def seed(server: EverlongProcess, data: Path, *kinds: str) -> dict[str, Any]:

@@ -277,7 +277,7 @@ def become_administrator(page: Page, server: EverlongProcess) -> None:
 def create_administrator(context: BrowserContext, server: EverlongProcess) -> None:
     path = server.url + server.setup_path
     context.request.get(path)
-    token = next(each["value"] for each in context.cookies() if each["name"] == "csrftoken")
+    token = next(each["value"] for each in context.cookies() if "csrf" in each["name"])
     account = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
     form = account | {"csrfmiddlewaretoken": token}
     assert context.request.post(path, form=form, max_redirects=0).status == 302

@@ -27,7 +27,8 @@ def hold_conversation(server: EverlongProcess, state: StorageState, *said: str) 
     opening = Request(
         f"{server.url}/c/",
         urlencode({"text": said[0]}).encode(),
-        headers | {"X-CSRFToken": cookies["csrftoken"], "X-Requested-With": "XMLHttpRequest"},
+        headers
+        | {"X-CSRFToken": cookies[server.cookie("csrf")], "X-Requested-With": "XMLHttpRequest"},
     )
     with urlopen(opening, timeout=PATIENCE) as response:
         path = response.headers["Location"]

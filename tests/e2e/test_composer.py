@@ -131,9 +131,17 @@ def test_commands_choose_a_model_and_save_the_chat(chat: Page) -> None:
     with chat.expect_download() as download:
         say(chat, "/export json")
     assert download.value.suggested_filename.endswith(".json")
+    size = chat.viewport_size
+    assert size
+    chat.set_viewport_size({"width": 1280, "height": 240})  # lower than what the dialogs hold
     say(chat, "/help")
     expect(chat.locator("#help")).to_contain_text("/export")
+    expect(chat.locator("#help-title")).to_be_in_viewport()
     chat.keyboard.press("Escape")
+    chat.locator("#compact-now").dispatch_event("click")
+    expect(chat.locator("#dialog h2")).to_be_in_viewport()
+    chat.keyboard.press("Escape")
+    chat.set_viewport_size(size)
     say(chat, "/system")
     expect(chat.locator("#dialog")).to_contain_text("system prompt", ignore_case=True)
 

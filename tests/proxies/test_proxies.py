@@ -1,5 +1,6 @@
 """A site behind the proxies of `examples/`: all that a browser does goes through them."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,28 +25,54 @@ def model() -> Iterator[DemoServer]:
         yield server
 
 
-@pytest.mark.parametrize("name", ["nginx", "caddy"])
+@pytest.mark.parametrize(
+    ("name", "path", "changed"),
+    [
+        ("nginx", "", {}),
+        ("caddy", "", {}),
+        ("nginx", "/chat", {}),
+        ("caddy", "/chat", {"handle /chat/*": "handle_path /chat/*"}),  # which takes it away
+    ],
+)
 async def test_the_whole_chat_works_behind_a_proxy(
     name: str,
+    path: str,
+    changed: dict[str, str],
     tmp_path: Path,
     start_everlong: Callable[..., EverlongProcess],
     supervise: Callable[[Proxy], Proxy],
     model: DemoServer,
 ) -> None:
     port = free_port()
-    public = f"https://127.0.0.1:{port}"
+    public = f"https://127.0.0.1:{port}{path}"
     server = start_everlong(
         PUBLIC_URL=public, ANTHROPIC_BASE_URL=model.base_url, DEFAULT_MODEL="test-model"
     )
     assert f"Create the administrator: {public}/setup/" in server.log
-    proxy = supervise(Proxy(name, tmp_path, server.port, port)).start()
+    proxy = supervise(Proxy(name, tmp_path, server.port, port, path, changed)).start()
 
     async with Person() as ada:
         await ada.post(
             proxy, server.setup_path, username="ada", password1=ada.password, password2=ada.password
         )
-        session = next(cookie for cookie in ada.http.cookie_jar if cookie.key == "sessionid")
+        session = next(
+            cookie for cookie in ada.http.cookie_jar if cookie.key == server.cookie("session")
+        )
         assert session["secure"], "X-Forwarded-Proto was believed"
+        assert session["path"] == f"{path}/"
+
+        # All that a page names is there.
+        pages = [await ada.get(proxy, each) for each in ("/", "/projects/", "/admin/")]
+        named = set(
+            re.findall(r'(?:href|src|action|hx-get|data-[a-z-]*url)="(/[^"#]*)', " ".join(pages))
+        )
+        assert len(named) > 20
+        assert not [address for address in named if not address.startswith(f"{path}/")]
+        files = [each for each in named if "/static/" in each]
+        assert {each.rpartition(".")[2] for each in files} >= {"js", "css", "woff2", "svg"}
+        for address in files:
+            async with ada.http.get(proxy.url.removesuffix(path) + address) as file:
+                assert file.status == 200
 
         # An answer streams: what is written arrives before it is complete; also on a connection
         # that the proxy has just used for a file.
@@ -60,9 +87,9 @@ async def test_the_whole_chat_works_behind_a_proxy(
         await tab.close()
 
         # Of another site's page, nothing.
-        path = f"/ws/conversations/{conversation}/"
+        socket = f"{proxy.url}/ws/conversations/{conversation}/"
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await ada.http.ws_connect(proxy.url + path, origin="https://evil.example")
+            await ada.http.ws_connect(socket, origin="https://evil.example")
         assert refused.value.status == 403
 
         # As large a file as the site takes, and one that is larger.

@@ -53,6 +53,11 @@ class Site(Protocol):
     url: str
 
 
+def find_origin(server: Site) -> str:
+    """Its address without a path, as browsers name it."""
+    return "/".join(server.url.split("/")[:3])
+
+
 class Person:
     """The administrator of a new site, signed in at all its processes: cookies know no ports."""
 
@@ -103,7 +108,7 @@ class Person:
         async with self.http.post(
             server.url + path,
             data={"csrfmiddlewaretoken": token[1], **form},
-            headers={"Origin": server.url},
+            headers={"Origin": find_origin(server)},
             allow_redirects=False,
             expect100=True,  # a body that is not wanted is not sent
         ) as answer:
@@ -111,10 +116,10 @@ class Person:
 
     async def begin(self, server: Site, text: str) -> UUID:
         """Start a conversation."""
-        return UUID((await self.post(server, "/c/", text=text)).split("/")[2])
+        return UUID((await self.post(server, "/c/", text=text)).split("/")[-2])
 
     async def open(self, server: Site, conversation: UUID) -> RemoteTab:
         path = f"/ws/conversations/{conversation}/"
-        socket = await self.http.ws_connect(server.url + path, origin=server.url)
+        socket = await self.http.ws_connect(server.url + path, origin=find_origin(server))
         none: Any = None
         return await RemoteTab(none, socket=socket).connect()

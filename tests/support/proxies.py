@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,7 +21,12 @@ from tests.support.server import ROOT, LoggedProcess, ProcessFailed
 from tests.support.services import free_port
 
 EXAMPLES = ROOT / "examples"
-NAME = "chat.example.org"  # in the examples
+# What each program's examples are called, and the site in them: alone on a host, below a path.
+FILES = {
+    "nginx": ("nginx.conf", "nginx-below-a-path.conf"),
+    "caddy": ("Caddyfile", "Caddyfile-below-a-path"),
+}
+NAMES = ("chat.example.org", "example.org")
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:
@@ -44,12 +50,26 @@ def certificate(directory: Path) -> tuple[Path, Path]:
 
 
 class Proxy(LoggedProcess):
-    """One of them in front of `upstream`, a port of this machine; `url` is its address."""
+    """One of them before `upstream`, a port of this machine; `url` is the address of the site.
+    `path`: "" or "/chat", the site's; `changed`: texts of the example and what to put there."""
 
-    def __init__(self, name: str, directory: Path, upstream: int, port: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        upstream: int,
+        port: int,
+        path: str = "",
+        changed: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
-        self.url, self._port = f"https://127.0.0.1:{port}", port
-        made = {"nginx": _nginx, "caddy": _caddy}[name](directory, upstream, port)
+        self.url, self._port = f"https://127.0.0.1:{port}{path}", port
+        example = (EXAMPLES / FILES[name][bool(path)]).read_text()
+        for theirs, ours in (changed or {}).items():
+            assert theirs in example
+            example = example.replace(theirs, ours)
+        write = {"nginx": _nginx, "caddy": _caddy}[name]
+        made = write(example, NAMES[bool(path)], directory, upstream, port)
         super().__init__(
             [str(require(name)), *made],
             directory,
@@ -71,15 +91,14 @@ class Proxy(LoggedProcess):
                 return self
 
 
-def _nginx(directory: Path, upstream: int, port: int) -> list[str]:
+def _nginx(example: str, name: str, directory: Path, upstream: int, port: int) -> list[str]:
     made, key = certificate(directory)
-    example = (EXAMPLES / "nginx.conf").read_text()
+    example = example.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     for theirs, ours in {
         "127.0.0.1:8000": f"127.0.0.1:{upstream}",
-        "listen 80;": f"listen 127.0.0.1:{free_port()};",
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        f"/etc/ssl/{NAME}.crt": str(made),
-        f"/etc/ssl/{NAME}.key": str(key),
+        f"/etc/ssl/{name}.crt": str(made),
+        f"/etc/ssl/{name}.key": str(key),
     }.items():
         assert theirs in example
         example = example.replace(theirs, ours)
@@ -95,16 +114,15 @@ def _nginx(directory: Path, upstream: int, port: int) -> list[str]:
     return ["-p", str(directory), "-c", str(main)]
 
 
-def _caddy(directory: Path, upstream: int, port: int) -> list[str]:
+def _caddy(example: str, name: str, directory: Path, upstream: int, port: int) -> list[str]:
     made, key = certificate(directory)
-    example = (EXAMPLES / "Caddyfile").read_text()
     site = f"https://127.0.0.1:{port} {{\n\ttls {made} {key}"
     for theirs, ours in {
         "reverse_proxy 127.0.0.1:8000": f"reverse_proxy 127.0.0.1:{upstream}",
-        f"\n{NAME} {{": f"\n{site}",
+        f"\n{name} {{": f"\n{site}",
     }.items():
         example = example.replace(theirs, ours)
-    assert f"{NAME} {{" not in example
+    assert f"\n{name} {{" not in example
     assert "127.0.0.1:8000" not in example
     options = "{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\tauto_https disable_redirects\n}\n"
     (directory / "Caddyfile").write_text(options + example)

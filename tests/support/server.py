@@ -14,6 +14,9 @@ import urllib.request
 from pathlib import Path
 from typing import IO, Self
 
+import dj_database_url
+
+from config.public_url import read_public_url, tell_apart
 from tests.support.launcher import LaunchedProcess, Program
 from tests.support.patience import PATIENCE
 from tests.support.services import PostgresServer, free_port
@@ -143,6 +146,9 @@ class EverlongProcess(LoggedProcess):
     def __init__(self, directory: Path, site: Path, *arguments: str, **environment: str) -> None:
         self.port = int(environment.setdefault("PORT", str(free_port())))
         self.url = f"http://127.0.0.1:{self.port}"
+        public = environment.get("PUBLIC_URL", "")
+        if public.startswith(f"{self.url}/"):  # below a path, and no proxy in front
+            self.url = public
         data = Path(environment.setdefault("DATA_DIR", str(directory / f"data-{self.port}")))
         if not data.exists():
             shutil.copytree(site, data)
@@ -167,6 +173,14 @@ class EverlongProcess(LoggedProcess):
                 return bool(response.status == 200)
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
+
+    def cookie(self, kind: str) -> str:
+        """The name of its cookie for `session` or `csrf`."""
+        environment = self.environment
+        database = dj_database_url.parse(environment["DATABASE_URL"])
+        port = None if environment["REDIS_URL"] else self.port
+        public = read_public_url(environment.get("PUBLIC_URL", ""))
+        return f"everlong_{kind}_{tell_apart(public, dict(database), port)}"
 
     @property
     def setup_path(self) -> str:

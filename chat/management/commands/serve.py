@@ -24,6 +24,7 @@ from chat.protocol.broadcast import bind_loop
 from chat.queries import model_server, schema
 from chat.services import model_profiles
 from config.private_files import keep_private
+from config.server.claims import CannotServe, check_address, claim_data
 
 log = structlog.get_logger(__name__)
 
@@ -57,6 +58,11 @@ class Command(BaseCommand):
                 "--no-worker needs REDIS_URL: without it, no worker could run the tasks."
             )
         keep_private()
+        try:
+            claim_data(self._address(host, port))
+            check_address(host, port)
+        except CannotServe as error:
+            raise CommandError(str(error)) from None
         self._check_schema()
         self._tasks: list[asyncio.Task[Any]] = []
         self._stopping = False
@@ -108,10 +114,13 @@ class Command(BaseCommand):
         model_server.use_demo_server(server.base_url)
         return server
 
-    def _announce(self, host: str, port: int) -> None:
+    def _address(self, host: str, port: int) -> str:
         shown = f"[{host}]" if ":" in host else host
-        base = settings.PUBLIC_URL or f"http://{shown}:{port}"
-        self.stdout.write(f"Everlong: {base}")
+        return settings.PUBLIC_URL.origin if settings.PUBLIC_URL else f"http://{shown}:{port}"
+
+    def _announce(self, host: str, port: int) -> None:
+        origin = self._address(host, port)
+        self.stdout.write(f"Everlong: {origin}{settings.BASE_PATH.removesuffix('/')}")
         if settings.DEMO:
             self.stdout.write(
                 "No ANTHROPIC_API_KEY: the demo server answers, not an AI (README: “Use a model”)."
@@ -121,7 +130,7 @@ class Command(BaseCommand):
                 "The token vocabulary is missing: counts are estimated. `make setup` fetches it."
             )
         if token := issue_setup_link():
-            self.stdout.write(f"Create the administrator: {base}{reverse('setup', args=[token])}")
+            self.stdout.write(f"Create the administrator: {origin}{reverse('setup', args=[token])}")
         self.stdout.flush()
 
     def _ready(self) -> None:

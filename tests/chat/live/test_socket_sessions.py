@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
@@ -25,13 +26,15 @@ pytestmark = pytest.mark.on_both
 
 def sign_out(chat: Chat) -> None:
     client = Client()
-    client.cookies["sessionid"] = chat.cookie
+    client.cookies[settings.SESSION_COOKIE_NAME] = chat.cookie
     assert client.post("/account/logout/").status_code == 302
 
 
 def change_password(chat: Chat) -> None:
     client = Client()
-    client.cookies["sessionid"] = sign_in(chat.user)  # another browser of the same person
+    client.cookies[settings.SESSION_COOKIE_NAME] = sign_in(
+        chat.user
+    )  # another browser of the same person
     new = "battery horse staple"
     form = {"oldpassword": PASSWORD, "password1": new, "password2": new}
     assert client.post("/account/password/change/", form).status_code == 302

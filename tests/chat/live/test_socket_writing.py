@@ -5,6 +5,7 @@ from itertools import cycle
 
 import pytest
 from channels.testing import WebsocketCommunicator
+from django.conf import settings
 
 from chat.live import snapshot
 from chat.protocol.broadcast import conversation_group, send
@@ -19,7 +20,7 @@ WORDS = " ".join(f"word{number}" for number in range(200))
 async def open_tab(chat: Chat, accepts: Callable[[], bool]) -> tuple[Tab, list[bytes]]:
     """A tab whose server writes a frame at once wherever `accepts` says so, and those frames."""
     headers = [(b"host", b"testserver"), (b"origin", ORIGIN)]
-    headers.append((b"cookie", f"sessionid={chat.cookie}".encode()))
+    headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={chat.cookie}".encode()))
     path = f"/ws/conversations/{chat.conversation.pk}/"
     communicator = WebsocketCommunicator(application, path, headers)
     written: list[bytes] = []

@@ -9,6 +9,7 @@ from inspect import iscoroutinefunction
 from typing import Any, get_args
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import AsyncClient, Client
 from django.urls import resolve
@@ -117,7 +118,7 @@ async def ask(site: Site, method: str, path: str) -> Any:
     asynchronous client each middleware waits for one, 5 ms in all."""
     kind = AsyncClient if iscoroutinefunction(resolve(path).func) else Client
     client = kind(raise_request_exception=False)
-    client.cookies["sessionid"] = site.cookie
+    client.cookies[settings.SESSION_COOKIE_NAME] = site.cookie
     request = getattr(client, method)
     return await (
         request(path, site.form) if kind is AsyncClient else in_db(request, path, site.form)
@@ -215,7 +216,7 @@ async def test_a_refused_switch_of_models_leaves_the_model(chat: Chat, settings:
     settings.MESSAGES_PER_MINUTE = 0
     site = await in_db(Site)
     client = AsyncClient()
-    client.cookies["sessionid"] = site.cookie
+    client.cookies[settings.SESSION_COOKIE_NAME] = site.cookie
     response = await client.post(f"/c/{site.talk.pk}/model/", {"model": SMALL})
     assert response.status_code == 429
     await in_db(site.talk.refresh_from_db)

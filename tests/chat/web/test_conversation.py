@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
@@ -514,7 +515,7 @@ def test_no_message_goes_into_a_conversation_that_was_deleted(user: User) -> Non
 
 async def test_posting_needs_the_token_of_the_page(chat: Chat) -> None:
     client = AsyncClient(enforce_csrf_checks=True)
-    client.cookies["sessionid"] = chat.cookie
+    client.cookies[settings.SESSION_COOKIE_NAME] = chat.cookie
     for address in ("/c/", "/c/change/"):
         assert (await client.post(address, {"text": "Hello"})).status_code == 403
 

@@ -1,0 +1,113 @@
+"""The variables of the environment as values: what cannot be used is refused in words."""
+
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping
+from math import inf
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env, EnvError
+
+DATABASE = (
+    "an address such as postgres://user:password@host/name or sqlite:////srv/everlong.sqlite3"
+)
+
+# Types under names that the readers do not take away.
+Text = str
+Texts = list[str]
+Whole = int
+Number = float
+Flag = bool
+Database = dict[str, Any]
+
+
+class Variables:
+    """Reads with environs. Each reader raises ImproperlyConfigured with the variable's name, its
+    value and what it can be. Numbers are 0 or more unless a range is given."""
+
+    def __init__(self) -> None:
+        self._env = Env()
+
+    def str(self, name: Text, default: Text, possible: Collection[Text] = ()) -> Text:
+        """A text, or one of some words."""
+        value: Text = self._env.str(name, default)
+        if possible and value not in possible:
+            raise wrong(name, f"one of: {', '.join(sorted(possible))}")
+        return value
+
+    def bool(self, name: Text, default: Flag) -> Flag:
+        return bool(self._read(self._env.bool, name, default, "true or false"))
+
+    def int(self, name: Text, default: Whole, least: Number = 0, most: Number = inf) -> Whole:
+        possible = f"a whole number, {_range(least, most)}"
+        value: Whole = self._read(self._env.int, name, default, possible)
+        if not least <= value <= most:
+            raise wrong(name, possible)
+        return value
+
+    def float(self, name: Text, default: Number, least: Number = 0, most: Number = inf) -> Number:
+        possible = f"a number, {_range(least, most)}"
+        value: Number = self._read(self._env.float, name, default, possible)
+        if not least <= value <= most:
+            raise wrong(name, possible)
+        return value
+
+    def list(self, name: Text, default: Texts) -> Texts:
+        """Texts separated by commas, without the blanks around them."""
+        return [each.strip() for each in self.secrets(name, default) if each.strip()]
+
+    def secrets(self, name: Text, default: Texts) -> Texts:
+        """Texts separated by commas, each as it is."""
+        found: Texts = self._env.list(name, default)
+        return found
+
+    def numbers(self, name: Text) -> Mapping[Text, Whole]:
+        """Whole numbers by name."""
+        possible = "pairs name=number, separated by commas, with whole numbers above 0"
+        found: Mapping[Text, Whole] = self._read(
+            self._env.dict, name, {}, possible, subcast_values=int
+        )
+        if any(number < 1 for number in found.values()):
+            raise wrong(name, possible)
+        return found
+
+    def database(self, name: Text, default: Text) -> Database:
+        """Django's settings of a database, from its address. The value is not shown: it may hold a
+        password."""
+        try:
+            found: Database = self._env.dj_db_url(name, default)
+        except EnvError:
+            found = {"ENGINE": ""}
+        if found["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
+            shown = "not an address of SQLite or PostgreSQL" if os.environ[name] else "empty"
+            raise ImproperlyConfigured(f"{name} is {shown}; it can be {DATABASE}.") from None
+        return found
+
+    def _read(
+        self, read: Callable[..., Any], name: Text, default: Any, possible: Text, **options: Any
+    ) -> Any:
+        try:
+            return read(name, default, **options)
+        except (EnvError, ValueError):
+            raise wrong(name, possible) from None
+
+
+def tell_in_words(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """For `sys.excepthook`: who starts a process with a wrong setting gets the sentence alone."""
+    if isinstance(error, ImproperlyConfigured):
+        sys.stderr.write(f"Everlong cannot start. {error}\n")
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+def wrong(name: str, possible: str) -> ImproperlyConfigured:
+    """What to raise for a variable: its name, its value, and what it can be."""
+    value = os.environ.get(name, "")
+    shown = f"“{value}”" if value.strip() else "empty"
+    hint = "" if value.strip() else " Set it, or remove it."
+    return ImproperlyConfigured(f"{name} is {shown}; it can be {possible}.{hint}")
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:,} or more" if most == inf else f"from {least} to {most}"
