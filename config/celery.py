@@ -26,10 +26,13 @@ def keep_files_private(**_: Any) -> None:
 @celeryd_init.connect
 def check_schema(**_: Any) -> None:
     """A worker does not start on tables that it does not know. `manage.py serve` does the same."""
+    from django.db import connection
+
     from chat.queries import schema
 
     if misfit := schema.find_misfit():
         sys.exit(str(misfit))
+    connection.close()  # this thread asks nothing more
 
 
 @celeryd_init.connect
