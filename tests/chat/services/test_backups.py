@@ -13,7 +13,12 @@ from urllib.request import Request, urlopen
 
 import psycopg
 import pytest
+from django.core.management import CommandError, call_command
 
+from accounts.models import User
+from chat.management.commands import restore
+from chat.services import backups, projects
+from tests.chat.factories import make_provider
 from tests.support.server import ROOT, EverlongProcess, ProcessFailed, manage, sqlite_url
 from tests.support.services import PostgresServer
 
@@ -129,19 +134,26 @@ def test_a_site_is_restored_in_another_directory_by_the_documents_steps(
         assert "Wombat" in page.read().decode()
 
 
-def test_a_restore_says_what_cannot_be_used(old: Site, tmp_path: Path) -> None:
-    backup = tmp_path / "backup"
-    manage(old, "backup", str(backup))
-    for file in (each for each in (backup / "media").rglob("*") if each.is_file()):
-        file.write_text("cut")
-    new = old | {"DATA_DIR": str(tmp_path / "new")}
-    del new["DATABASE_URL"]
-    with pytest.raises(ProcessFailed) as told:  # a secret of its own has been made there
-        manage(new, "restore", str(backup))
-    assert "The file of “notes.txt” is missing or not whole" in str(told.value)
-    assert "The key of the provider “library” cannot be decrypted. Put back" in str(told.value)
-    with pytest.raises(ProcessFailed, match=r"The site was not restored\. The target is not empty"):
-        manage(new, "restore", str(backup))
+def test_a_restore_says_what_cannot_be_used(
+    user: User, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = settings.MEDIA_ROOT = tmp_path
+    project = projects.create(user, "Burrows")
+    kept = [projects.add_file(project, name, b"Notes. " * 9) for name in ("a", "b", "c")]
+    tmp_path.joinpath(kept[0].file.name).write_text("cut")
+    tmp_path.joinpath(kept[1].file.name).unlink()
+    make_provider("library", "http://127.0.0.1:9", key=SECRET)
+    settings.SECRET_KEY = "one that was made in the new directory"
+    monkeypatch.setattr(restore, "claim_data", lambda address: None)
+    monkeypatch.setattr(backups, "restore_backup", lambda directory, report: {})
+    with pytest.raises(CommandError) as told:
+        call_command("restore", "backup")
+    lines = str(told.value).splitlines()
+    assert {line.partition(":")[0] for line in lines[1:3]} == {
+        f"The file of “{name}” is missing or not whole" for name in ("a", "b")
+    }
+    assert lines[3].startswith("The key of the provider “library” cannot be decrypted. Put back")
+    assert len(lines) == 4
 
 
 @pytest.mark.services
