@@ -37,7 +37,7 @@ class Findings:
     numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
-    thrown away to keep a hard limit."""
+    thrown away of a text that was too long, `left` what a merge took out of the record."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Findings:
     given_back: list[str] = field(default_factory=list)
     wrong: list[Mistake] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -73,6 +74,7 @@ class Findings:
             self.unread_tokens + other.unread_tokens,
             list(dict.fromkeys([*self.given_back, *other.given_back])),
             cut=[*self.cut, *other.cut],
+            left=[*self.left, *other.left],
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -85,6 +87,7 @@ class Findings:
             "unread_tokens": self.unread_tokens,
             "given_back": self.given_back,
             "cut": self.cut,
+            "left": self.left,
         }
 
 

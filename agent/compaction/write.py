@@ -25,7 +25,7 @@ CUT = ("max_tokens", "model_context_window_exceeded")
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
 
 
-# Replies of a chapter, or of a merge, that cannot be used before no model is asked any more.
+# Replies of a chapter that cannot be used before no model is asked any more.
 MOST_REJECTED = 3
 
 
