@@ -32,12 +32,10 @@ def forget_message(
 def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
     number = gone.number
     covered = chapter.first <= number <= chapter.through
-    if not covered and not rests_on(chapter.text, gone):
+    if not covered and not _rests_on(chapter, gone):
         return chapter
     return replace(
-        chapter,
-        text=GAP,
-        gap=True,
+        _empty(chapter),
         first=after if chapter.first == number else chapter.first,
         through=before if chapter.through == number else chapter.through,
         pins=tuple(pin for pin in chapter.pins if pin.number != number),
@@ -53,7 +51,7 @@ def leave_out_messages(chapters: Sequence[Chapter], gone: Sequence[Message]) -> 
 
     def leave_out(chapter: Chapter) -> Chapter:
         covered = _select_covered(chapter, numbers)
-        if not covered and not rests_on(chapter.text, *gone):
+        if not covered and not _rests_on(chapter, *gone):
             return chapter
         return replace(_empty(chapter), left_out=tuple(sorted(covered.union(chapter.left_out))))
 
@@ -78,7 +76,11 @@ def _select_covered(chapter: Chapter, numbers: Iterable[int]) -> set[int]:
 
 
 def _empty(chapter: Chapter) -> Chapter:
-    return replace(chapter, text=GAP, gap=True)
+    return replace(chapter, text=GAP, gap=True, own=(), parts=())
+
+
+def _rests_on(chapter: Chapter, *messages: Message) -> bool:
+    return any(rests_on(part.text, *messages) for part in chapter.written)
 
 
 def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Chapter] | None:

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent.compaction.chapters import Chapter, Part
 from agent.compaction.cutting import is_heading, split_blocks
 from agent.compaction.judge import BULLET
 
@@ -44,11 +45,26 @@ def compose(statements: Iterable[Statement]) -> str:
     return "\n\n".join([*([first] if first else []), *sections.values()])
 
 
-def find_changed(before: Sequence[Statement], after: Sequence[Statement]) -> list[str]:
-    """The statements that somebody wrote or changed: those that did not stand there word for
-    word."""
+def edit_chapter(chapter: Chapter, text: str) -> Chapter:
+    """A chapter with a person's text. The statements that did not stand there word for word are
+    their own from now on. What was written says the same, beside what the record had left."""
+    before, after = list_statements(chapter.text), list_statements(text)
     stood = {each.text for each in before}
-    return list(dict.fromkeys(each.text for each in after if each.text not in stood))
+    own = [each.text for each in after if each.text not in stood or each.text in chapter.own]
+    texts = carry_over([part.text for part in chapter.parts], before, after)
+    parts = [part._replace(text=new) for part, new in zip(chapter.parts, texts, strict=True)]
+    return replace(chapter, text=text, gap=False, own=tuple(own), parts=_close_up(parts))
+
+
+def _close_up(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts, of which one that says nothing any more belongs to the one before it."""
+    said: list[Part] = []
+    for part in parts:
+        if said and not (part.text and said[-1].text):
+            said[-1] = Part(said[-1].first, part.through, said[-1].text or part.text)
+        else:
+            said.append(part)
+    return tuple(said)
 
 
 def carry_over(

@@ -26,7 +26,7 @@ from chat.services.compaction_jobs import SummaryTask, covers_the_same
 from chat.services.preparations import is_breaker_open, is_over_budget
 
 # Lists of an audit that quote a summary.
-_QUOTING = ("dropped", "unverified", "not_pinned", "given_back", "cut")
+_QUOTING = ("dropped", "unverified", "not_pinned", "given_back", "cut", "left")
 
 
 def forget_message(conversation: Conversation, message: Message) -> bool:

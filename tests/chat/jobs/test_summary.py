@@ -13,12 +13,13 @@ from agent.compaction.write import MOST_REJECTED
 from agent.context.request import Request
 from agent.errors import AgentError
 from chat import metrics, tasks
-from chat.html.divider import explain_compaction
+from chat.html.divider import explain_compaction, render_divider
 from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import model_server as llm
 from chat.queries import preview
 from chat.queries.conversation import load_state
+from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
 from chat.services import compaction_jobs, compactions, preparations, summaries
 from demo.api.protocol import ScriptedReply, text
@@ -29,6 +30,7 @@ from tests.chat.factories import (
     OWNER,
     add_messages,
     change_messages,
+    make_compaction,
     make_conversation,
     make_profile,
     make_provider,
@@ -394,3 +396,52 @@ async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     await made.close()
     assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
     assert model_server.script.requests == []
+
+
+# --- A merge --------------------------------------------------------------------------------------
+
+
+def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    """Where a window of 16,000 tokens has room for 2,400 tokens of chapters."""
+    make_profile(context_window=16_000, max_output=MAX_OUTPUT, tools=False)
+    for number in range(1, 10):
+        said = [f"- Shelf {number}-{n} holds {n} jars of plum jam [#{number}]" for n in range(25)]
+        decided = f"## Decisions\n- Jam {number} goes to shelf {number} [#{number}]\n"
+        facts = "## Facts and values\n" + "\n".join(said)
+        version = make_compaction(talk, decided + facts, through=talk.next_number - 3)
+        if number == 2:
+            wrong, mended = "- Jam 1 goes to shelf 1 [#1]", "- Jam 1 goes to the cellar, I say [#1]"
+            edited = summaries.editable_text(version).replace(wrong, mended)
+            version = summaries.edit_summary(version.pk, edited)
+        add_messages(talk, [long_text(90 + number), "Fine."] * 2)
+    earlier = load_outline(talk)
+    faults = metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT)
+    model_server.script.reply(SUMMARY, when=is_summary)
+    pk = opened(talk)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    assert row.status == Status.COMPLETED, row.error
+    assert len(model_server.script.requests) == 1, "no model is asked for a merge"
+    talk.refresh_from_db()
+    state = load_state(talk.pk)
+    left = row.audit["left"]
+    assert mended in state.context.summary.text
+    assert sum(each in state.context.summary.text for each in left) < len(left) / 10
+    outline = load_outline(talk)
+    assert [*outline.chapters[:-1]] == [*earlier.chapters]
+    assert outline.chapters[0].headline == "Jam 1 goes to the cellar, I say"
+    assert f"{len(left)} earlier statements are no longer sent" in explain_compaction(row)
+    assert metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT) == faults + len(left)
+    folded = render_divider(row)
+    assert folded.count('<details class="chapter"') == len(outline.chapters) == 10
+    assert "Shelf 3-20 holds" in folded, "as it was written"
+    assert "statements of this chapter are no longer sent" in folded
+    Turn.objects.update(status=Turn.Status.COMPLETED)
+    again = summaries.edit_summary(
+        pk, summaries.editable_text(row).replace("the cellar, I say", "the attic, I say")
+    )
+    talk.refresh_from_db()
+    assert load_outline(talk).chapters[0].headline == "Jam 1 goes to the attic, I say"
+    assert "Shelf 3-20 holds" in render_divider(again)
