@@ -16,6 +16,7 @@ from agent.compaction.chapters import (
     retire_pins,
 )
 from agent.compaction.choice import (
+    MOST_REJECTED,
     Choice,
     choose,
     explain_why_not,
@@ -44,7 +45,7 @@ from agent.compaction.requests import Part
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
-from agent.compaction.write import MOST_REJECTED, SummaryRejected, cut_text
+from agent.compaction.write import SummaryRejected, cut_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT

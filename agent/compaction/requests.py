@@ -185,15 +185,20 @@ def build_warm_request(context: Context, covered: Sequence[Message], form: Form)
     while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
         messages.pop()
     request = assemble(replace(context, messages=messages), continued=True)
-    room = context.limits.usual_reserve
     content = [text_block(write_warm_instruction(covered, form))]
     return replace(
         request,
-        max_tokens=min(2 * form.tokens + room // 2, room),
+        max_tokens=choose_warm_max_tokens(context, form),
         reply=ReplySettings(),
         messages=[*request.messages, {"role": "user", "content": content}],
         aside=True,
     )
+
+
+def choose_warm_max_tokens(context: Context, form: Form) -> int:
+    """Limit of the reply to a warm prefix, with room for thinking."""
+    room = context.limits.usual_reserve
+    return min(2 * form.tokens + room // 2, room)
 
 
 def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:

@@ -4,7 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
-from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.choice import (
+    MOST_REJECTED,
+    choose_max_tokens,
+    choose_previous_chapters,
+    does_text_fit,
+)
 from agent.compaction.correction import Correction, apply_correction, plan_correction
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
@@ -23,10 +28,6 @@ from agent.model.reply import Reply
 CUT = ("max_tokens", "model_context_window_exceeded")
 # What a request has room for of the statements that are given back: see `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
-
-
-# Replies of a chapter that cannot be used before no model is asked any more.
-MOST_REJECTED = 3
 
 
 class SummaryRejected(Exception):

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.job import Job
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Engine, Policy
-from agent.compaction.write import MOST_REJECTED
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, compact
 from agent.messages import Message, plain_text

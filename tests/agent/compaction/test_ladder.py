@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter, list_standing, render_summary
-from agent.compaction.choice import choose
+from agent.compaction.choice import MOST_REJECTED, choose
 from agent.compaction.extract import NOTE
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
@@ -16,7 +16,7 @@ from agent.compaction.pins import Pin, PinState
 from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
-from agent.compaction.write import MOST_REJECTED, SummaryRejected
+from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.request import ReplySettings
 from agent.context.summary import Summary

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from threading import Event
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 
+from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.policy import Engine, Reason
-from agent.compaction.write import MOST_REJECTED
+from agent.context.assemble import assemble
 from agent.context.request import Request
 from agent.errors import AgentError
 from chat import metrics, tasks
@@ -21,7 +24,7 @@ from chat.queries import preview
 from chat.queries.conversation import load_state
 from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
-from chat.services import compaction_jobs, compactions, preparations, summaries
+from chat.services import compaction_jobs, compactions, preparations, rewrites, summaries
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
@@ -43,7 +46,7 @@ from tests.support.patience import PATIENCE
 pytestmark = pytest.mark.on_both
 
 Status = Compaction.Status
-CHEAP = "cheap-model"
+CHEAP, LARGE = "cheap-model", "large-model"
 
 
 @pytest.fixture
@@ -445,3 +448,105 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
     talk.refresh_from_db()
     assert load_outline(talk).chapters[0].headline == "Jam 1 goes to the attic, I say"
     assert "Shelf 3-20 holds" in render_divider(again)
+
+
+# --- The preview's price and the bill -------------------------------------------------------------
+
+
+def reply_of(words: int) -> str:
+    """A summary that passes, of about so many words."""
+    bullets = [f"- Message {1 + n % 9}: lorem ipsum [#{1 + n % 9}]\n" for n in range(words // 5)]
+    return SUMMARY.replace("## Facts and values\n\n", "## Facts and values\n\n" + "".join(bullets))
+
+
+def ask_once(talk: Conversation, model_server: DemoServer) -> None:
+    """Have the server cache what the last answer was written for."""
+    context = load_state(talk.pk).context
+    request = assemble(replace(context, messages=context.messages[:-1]))
+    where, spent = llm.load_endpoint(talk.model), []
+    model_server.script.reply("Fine.", when=is_chat)
+
+    async def ask() -> None:
+        client = llm.new_client(where, spent)
+        await client.complete(request)
+        await client.close()
+
+    async_to_sync(ask)()
+    used = {"input_tokens": spent[0][1].prompt, "output_tokens": context.messages[-1].tokens}
+    change_messages(talk.messages.filter(number=talk.next_number - 1), usage=used)
+
+
+WRONG_FORM = "No summary."
+
+
+@pytest.mark.parametrize(
+    ("case", "replies"),
+    [
+        ("a plain chapter", [0]),
+        ("chunks", []),
+        ("a merge that is due", [0]),
+        ("a corrective retry", [WRONG_FORM, 0]),
+        ("nothing that can be used", [WRONG_FORM] * 3),
+        ("a summary model with its own prices", [0]),
+        ("a warm cache", [0]),
+        ("a warm prefix that has expired", [0]),
+        ("written again", [0]),
+    ],
+)
+def test_the_bill_is_what_the_preview_says(
+    user_talk: Conversation, model_server: DemoServer, settings: Any, case: str, replies: list[Any]
+) -> None:
+    talk = user_talk
+    if case == "a merge that is due":
+        jars = [f"- Shelf {n} holds {n} jars of plum jam [#{n}]" for n in range(150)]
+        for number in range(1, 9):
+            make_compaction(talk, "## Decisions\n" + "\n".join(jars), through=number)
+        add_messages(talk, [long_text(n) for n in range(40, 60)])
+    if case == "a summary model with its own prices":
+        make_profile(CHEAP, input_price=0.1, output_price=90.0)
+        settings.SUMMARY_MODEL = CHEAP
+    engines = {"chunks": Engine.CHUNKS, "a warm prefix that has expired": Engine.WARM_PREFIX}
+    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Engine.AUTO)}
+    if case == "chunks":
+        settings.COMPACTION |= {"input_characters": 20_000}
+    cached = 0.0
+    if case == "a warm cache":
+        ask_once(talk, model_server)
+    if case == "written again":
+        version = make_compaction(talk, through=talk.next_number - 4)
+        seen: Any = preview.preview_rewrite(version)
+        pk = rewrites.begin_rewrite(version.pk)
+    else:
+        seen = preview.preview_compactions(talk)[0]
+        if load_state(talk.pk).warm:
+            cached = seen.tokens_after * 2.5e-6  # of the next turn
+        pk = opened(talk)
+    for each in replies:
+        model_server.script.reply(each or reply_of(1_000), when=is_summary)
+    if case == "chunks":
+        model_server.script.reply(reply_of(1_000), when=is_summary, always=True)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    expected_engine = Engine.WARM_PREFIX if case == "a warm cache" else engines.get(case)
+    assert expected_engine in (None, seen.engine), row.error
+    about, most = seen.cost - cached, seen.most - cached
+    assert row.cost > 0
+    if WRONG_FORM in replies:
+        assert 0.5 * about < row.cost <= most
+    else:
+        assert row.cost == pytest.approx(about, rel=0.25)
+        assert about < most
+
+
+@pytest.fixture
+def user_talk(signed_in: tuple[Conversation, str]) -> Conversation:
+    """Thirty long messages in a large window."""
+    make_profile(LARGE, tools=False)
+    messages = [long_text(number) for number in range(1, 31)]
+    return make_conversation(
+        model=LARGE,
+        owner=signed_in[0].owner,
+        messages=messages,
+        title_edited=True,
+        compaction_settings=PLAIN,
+    )
