@@ -11,7 +11,6 @@ from math import inf
 from agent.attachments import with_texts
 from agent.compaction.chapters import (
     Chapter,
-    cut_to_tokens,
     keep_edits,
     retire_pins,
 )
@@ -45,7 +44,7 @@ from agent.compaction.requests import Part
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
-from agent.compaction.write import SummaryRejected, cut_text
+from agent.compaction.write import SummaryRejected, cut_statements, cut_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
@@ -191,7 +190,8 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
         most = _most(job, result, replace(chapter, text=request))
-        text = cut_to_tokens(text, most, job.counter)
+        text, cut = cut_statements(text, most, job.counter)
+        result.findings += Findings(too_long=cut)
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     earlier = [keep_own_work(each) for each in result.chapters]

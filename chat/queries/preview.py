@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from agent.attachments import list_text_file_ids, with_files
+from agent.compaction.chapters import Chapter
 from agent.compaction.choice import choose, estimate_most
 from agent.compaction.plan import Plan, find_protected_first
 from agent.compaction.policy import Engine, Extent
@@ -63,7 +64,8 @@ def preview_rewrite(version: Compaction) -> RewritePreview | None:
         return None
     state = load_state(version.conversation_id)
     planned = summaries.plan_rewrite(state, version)
-    price = _price(state, planned, summaries.find_written(version).previous, version.focus)
+    before = summaries.read_chapters_before(version)
+    price = _price(state, planned, before, version.focus)
     known = _has_prices(state)
     assert price.engine is not None
     return RewritePreview(
@@ -88,7 +90,7 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
     planned = summaries.plan_or_refuse(state, extent)
     if prepared := summaries.find_ready_by_hand(state, planned, extent):
         planned = summaries.split_at(state.context.messages, prepared.through.number)
-    previous = state.conversation.compaction
+    previous = summaries.read_chapters(state.conversation.compaction)
     price = _Price(0.0, 0.0, None) if prepared else _price(state, planned, previous)
     tokens_after = _estimate_after(state, planned, prepared)
     cached = 0.0
@@ -128,17 +130,15 @@ def _has_prices(state: RequestState) -> bool:
     return has_prices(state.profile) and (not writer or has_prices(load_profile(writer)))
 
 
-def _price(
-    state: RequestState, planned: Plan, previous: Compaction | None, focus: str = ""
-) -> _Price:
-    """Of writing the summary after a previous version: as the worker will choose."""
+def _price(state: RequestState, planned: Plan, previous: list[Chapter], focus: str = "") -> _Price:
+    """Of writing the summary after previous chapters: as the worker will choose."""
     files = attachments.read_files(
         [each for m in planned.summarise for each in list_text_file_ids(m.blocks)]
     )
     job = summaries.make_job(
         state,
         replace(planned, summarise=with_files(planned.summarise, files)),
-        summaries.read_chapters(previous),
+        previous,
         model=settings.SUMMARY_MODEL or state.conversation.model,
         focus=focus,
     )

@@ -707,6 +707,9 @@ async def test_a_too_long_summary_is_cut_and_not_summarised_again(
     server.script.reply(long)
     written = await summarise(job(client, history, policy=Policy(summary_max_tokens=500)))
     text = written.chapters[0].text
+    assert written.calls == 1
+    said = [f"- Check number {n} passed [#2]" for n in range(100, 500)]
+    assert [line for line in said if line not in text] == written.audit["cut"], "it is told"
     assert COUNTER.count(text) < 1_200
     assert re.findall("^## (.+)$", text, re.M) == [
         HEADINGS[0],
