@@ -36,6 +36,7 @@ def shorten_turn(context: Context, counter: TokenCounter, most: int) -> Context:
         made = _with_rounds(context, before, rounds[:cut], least[cut:], counter)
         room = most - measure(made, counter).total
         if room >= 0:
+            room -= len(made.messages)  # of oversized ones each is rounded up by itself
             kept = _lengthen(rounds[cut:], least[cut:], room, context, counter)
             return _with_rounds(context, before, rounds[:cut], kept, counter)
     return made
