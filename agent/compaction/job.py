@@ -28,11 +28,10 @@ class Job:
 
     `warm` says that the server still caches the conversation's last request. `ask` sends requests
     to the summary model and `ask_own` to the conversation's; without them a job can be looked at
-    (`agent.compaction.choice.choose`), but not done. `read` gives the bytes of
-    attached files. `waited_for` tells whether
-    anybody waits for the summary by now; without it, somebody does. `time_up` returns when nobody
-    should wait any longer; without it, there is time. `edited`: pins that the user changed on the
-    page.
+    (`agent.compaction.choice.choose`), but not done. `read` gives the bytes of attached files.
+    `waited_for` tells whether anybody waits for the summary by now; without it, somebody does.
+    `time_up` returns when nobody should wait any longer; without it, there is time. `edited`: pins
+    that the user changed on the page.
     """
 
     context: Context

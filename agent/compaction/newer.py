@@ -56,8 +56,8 @@ class Line:
         )
 
     def is_said_by(self, replacement: Replacement) -> bool:
-        """Whether it says nothing but what no longer holds: with all its words and values. Of two
-        statements about one message, one may hold."""
+        """Whether it says what no longer holds, with all words and values of that. Another
+        statement about the same message may still hold."""
         values = _VALUE.findall(replacement.old)
         return (
             self.concerns(replacement)

@@ -14,6 +14,7 @@ from enum import IntEnum
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED, strip_citations
+from agent.compaction.judge import REPLACED
 from agent.compaction.newer import Line, find_replacement, split_current_work
 from agent.compaction.statements import Statement, compose, list_statements
 from agent.compaction.verify import FACTS
@@ -260,6 +261,8 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
 def _rank_by_kind(said: Statement) -> Rank:
     if UNVERIFIED in said.text:
         return Rank.UNVERIFIED
+    if REPLACED.match(said.text):
+        return Rank.GOAL  # without it an older statement would seem to hold
     rank = _RANKS.get(said.heading.casefold(), Rank.PROSE)
     if rank == Rank.TASK and _DONE.match(said.text):
         return Rank.DONE
