@@ -18,7 +18,7 @@ from agent.compaction.selection import (
     keep_own_work,
     select_statements,
 )
-from agent.compaction.statements import carry_over, compose, list_statements
+from agent.compaction.statements import carry_over, compose, edit_chapter, list_statements
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
 from agent.search.values import IndexEntry
@@ -258,3 +258,23 @@ def test_an_edit_of_what_was_selected_reaches_what_was_written() -> None:
     assert carry_over(["## A\n- a"], list_statements("- b"), list_statements("- c\n- b")) == [
         "- c\n\n## A\n- a"
     ]
+
+
+def test_an_edited_chapter_keeps_what_the_record_had_left_and_knows_whose_words_are_new() -> None:
+    first = chapter(0, section("Facts and values", *facts(0, 30)))
+    second = chapter(1, section("Facts and values", *facts(1, 30)))
+    (small, _, _), left = select([first, second, chapter(2, "- C")], 500)
+    assert small.parts
+    kept = lines([small])
+    text = small.text.replace(kept[0], "- Mine [#1]").replace(kept[-1], "")
+    edited = edit_chapter(small, text)
+    assert edited.own == ("- Mine [#1]",)
+    (part,) = edited.written
+    said = [each.text for each in list_statements(part.text)]
+    assert "- Mine [#1]" in said
+    assert not {kept[0], kept[-1]} & {*said}
+    assert {each for each in left if each in lines([first])} <= {*said}
+    assert edit_chapter(edited, edited.text) == edited
+    nothing = edit_chapter(edited, "Only this.")
+    assert nothing.own == ("Only this.",)
+    assert "Only this." in nothing.written[0].text
