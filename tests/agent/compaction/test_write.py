@@ -180,7 +180,7 @@ def test_no_text_can_leave_its_fence(tag: str, form: str, case: Any) -> None:
     assert closed == [f"</{tag}"]
     assert block["text"].count(" b") >= 1
     assert closing not in render_outline_line(evil)
-    merge = build_merge_request(closing, [evil], Form(100), model="m", max_tokens=1)
+    merge = build_merge_request(closing, Form(100), model="m", max_tokens=1)
     assert len(re.findall(rf"<\s*/\s*{tag}\b", str(merge.messages), re.I)) <= 1
 
 
@@ -203,7 +203,7 @@ def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences(
     plain = build_serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
     assert "<focus>" not in str(plain.messages)
     assert "<previous_summary>" not in str(plain.messages)
-    merge = build_merge_request("Before.", [], Form(1_000), model="m", max_tokens=99)
+    merge = build_merge_request("Before.", Form(1_000), model="m", max_tokens=99)
     assert "replaces the previous summary" in str(merge.messages)
     assert "<transcript>" not in str(merge.messages)
 
