@@ -24,9 +24,10 @@ from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import CACHE_SECONDS, find_long_pause
+from agent.context.shortening import shorten_turn
 from agent.context.summary import Summary
 from agent.messages import Message, RealTokens, Usage
-from agent.tokens import Limits, TokenCounter, is_believable
+from agent.tokens import Limits, TokenCounter, is_believable, is_output_believable
 
 # Before the cache expires, so that a summary and its correction are there when it does. One that
 # comes later is used with all that was written meanwhile, and the cold turn writes the old prefix.
@@ -85,6 +86,9 @@ def meter(
     if not is_believable(report.usage.prompt, certain, context.limits.factor):
         return MeteredContext(context, size, size.total, estimated=True, doubted=True)
     newer = sum_sent_tokens([m for m in after if m.number > report.number], context.limits)
+    if report.complete and not _believes_output(context, report, after):
+        used = report.usage.prompt + sum_sent_tokens(after, context.limits)
+        return MeteredContext(context, size, RealTokens(used), estimated=True, doubted=True)
     if report.complete:
         in_turn = context.messages[-1].holds_tool_results
         kept = context.keeps_thinking and report.number >= context.thinking_from
@@ -93,6 +97,13 @@ def meter(
     # The report came with the first event, before most of the text.
     used = report.usage.prompt + sum_sent_tokens(after, context.limits)
     return MeteredContext(context, size, RealTokens(used), estimated=True)
+
+
+def _believes_output(context: Context, report: UsageReport, after: Sequence[Message]) -> bool:
+    """Whether the reply that `after` begins with can have had as few tokens as were reported."""
+    written = [message for message in after[:1] if message.number == report.number]
+    output, factor = report.usage.output_tokens, context.limits.factor
+    return all(is_output_believable(output, message, factor) for message in written)
 
 
 def _certain_before(context: Context, size: Size, after: Sequence[Message]) -> RealTokens:
@@ -252,11 +263,14 @@ def send_or_trim(metered: MeteredContext, most: int | None = None) -> Send | Tri
 def trim_if_needed(
     metered: MeteredContext, counter: TokenCounter, most: int | None = None
 ) -> Context:
-    """The context as `send_or_trim` has it sent: itself, or without its oldest turns."""
+    """The context as `send_or_trim` has it sent: itself, or without its oldest turns, and where its
+    last one alone is too large, with the results of that turn's tools shortened."""
     step = send_or_trim(metered, most)
     if isinstance(step, Send):
         return metered.context
-    return trim(metered.context, counter, metered.used, step.most)
+    trimmed = trim(metered.context, counter, metered.used, step.most)
+    missed = max(0, metered.used - metered.size.total)  # by the estimate
+    return shorten_turn(trimmed, counter, step.most - missed)
 
 
 # --- After a reply --------------------------------------------------------------------------------

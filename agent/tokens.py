@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.attachments import find_reference
-from agent.messages import Block, RawTokens, RealTokens, Usage, result_text
+from agent.messages import Block, Message, RawTokens, RealTokens, Usage, result_text
 from agent.model_names import find_id
 from agent.vocabulary import load_encoding
 
@@ -150,6 +150,14 @@ def is_believable(reported: int, estimate: RealTokens, factor: Factor) -> bool:
     if not factor.samples:
         estimate = min(estimate, RealTokens(factor.raw(estimate)))
     return reported >= BELIEVED_SHARE * estimate
+
+
+def is_output_believable(reported: int, written: Message, factor: Factor) -> bool:
+    """Whether an answer can have had so few tokens. Its thinking only adds to them, and of a short
+    one, or of what the server's own tools did, nobody but the server knows them."""
+    if written.tokens < LEARNING_MINIMUM or not written.is_countable:
+        return True
+    return is_believable(reported, factor.apply(written.tokens), factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the length of a conversation costs: nothing, by design.
 
 `python -m bench.length`. Conversations of several lengths, compacted as real ones are (a tail of
-the same length, chapters up to the number at which they are merged), are opened (the page's view,
+the same length, a few chapters), are opened (the page's view,
 with all its middleware) and prepared for their next request (loaded, counted, assembled, encoded).
 So is the longest with 1,000 messages since its last compaction: the default budget allows 2,000.
 A compaction is planned too, which looks for topics in all that it may summarise; that comes once
@@ -24,7 +24,7 @@ LENGTHS = (100, 1_000, 10_000)
 TAIL = 24  # messages after the last compaction
 LONG_TAIL = 1_000
 COVERED = 200  # messages that one compaction covers
-MOST_CHAPTERS = 7  # eight are merged into one
+MOST_CHAPTERS = 7
 MOST_RATIO = 1.2
 ANSWER = """\
 The **cohesion** of water does it: evaporation in the leaf pulls the whole column up.

@@ -13,6 +13,7 @@ class Fault(StrEnum):
     NOT_DRAWN = "not_drawn"
     USAGE_NOT_BELIEVED = "usage_not_believed"
     NOT_PREPARED = "not_prepared"
+    STATEMENTS_LEFT = "statements_left"
 
 
 WORDS = {
@@ -20,6 +21,7 @@ WORDS = {
     Fault.REQUEST_REFUSED: "Requests that broke a rule of the API and did not go out.",
     Fault.NOT_DRAWN: "Content that was shown as its source, because drawing it failed.",
     Fault.USAGE_NOT_BELIEVED: "Answers for which the server reported too few tokens to be true.",
+    Fault.STATEMENTS_LEFT: "Statements that left a summary, because all chapters were too large.",
     Fault.NOT_PREPARED: "Summaries that were not prepared: over the tokens of a day, or a fault.",
 }
 
@@ -27,10 +29,10 @@ _lock = Lock()
 _counted: Counter[Fault] = Counter()
 
 
-def count_fault(fault: Fault) -> None:
-    """Count one more."""
+def count_fault(fault: Fault, times: int = 1) -> None:
+    """Count one more, or several."""
     with _lock:
-        _counted[fault] += 1
+        _counted[fault] += times
 
 
 def read_fault_count(fault: Fault) -> int:

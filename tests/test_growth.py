@@ -7,6 +7,7 @@ slow.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from time import thread_time
 
 import pytest
@@ -16,6 +17,8 @@ from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
 from agent.compaction.requests import render_outline_line, serialise
+from agent.compaction.selection import select_statements
+from agent.compaction.statements import edit_chapter
 from agent.compaction.topics import find_topic_start
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
@@ -141,6 +144,9 @@ def summarised(text: str) -> None:
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())
     cut_at_bullets(text, len(text) // 10, get_counter())
     drop_unfinished(text)
+    before = [chapters.Chapter(text, 1, 2), chapters.Chapter(f"{text}\n- More", 3, 4)]
+    select_statements(before, len(text) // 10, get_counter())
+    edit_chapter(replace(before[0], parts=before[0].written), f"- Less\n{text}")
     said = f"## Decisions\n{text}"
     outlook.read_outlook(chapters.Summary((said,), f"{chapters.CURRENT_WORK}\n{text}"))
     render_outline_line(message(text))

@@ -1,12 +1,12 @@
 """The state of a summary: chapters written once from originals, oldest first, with what code found.
 
 A compaction appends a chapter, so the bytes before it stay the same and the prompt cache holds.
-Eight of one level are merged into one of the next.
+Where all of them are too large, a merge selects what stays (`agent.compaction.selection`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
@@ -19,6 +19,15 @@ from agent.tokens import TokenCounter
 BETWEEN = " · "  # values of one message in the index
 
 
+class Part(NamedTuple):
+    """What was written at once: the messages that it covers, and its whole text, of which the
+    record may hold a selection by now."""
+
+    first: int
+    through: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """A part of the conversation in the model's words, and the user's pins and values in it.
@@ -26,7 +35,9 @@ class Chapter:
     `depth` counts how often its oldest fact was written, `level` how often chapters were merged
     to come to it. A `gap` has lost its text, and is to be written again from the messages that
     count now. `left_out`: numbers of messages whose pins and values do not count, and which take
-    no pin back, for as long as their user leaves them out of the context.
+    no pin back, for as long as their user leaves them out of the context. `own`: the statements
+    that a person wrote or corrected. `parts`: what it was merged from, none where its text is still
+    all that was written.
     """
 
     text: str
@@ -38,11 +49,18 @@ class Chapter:
     index: tuple[IndexEntry, ...] = ()
     gap: bool = False
     left_out: tuple[int, ...] = ()
+    own: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def written(self) -> tuple[Part, ...]:
+        """The chapters as they were written, which it stands for."""
+        return self.parts or (Part(self.first, self.through, self.text),)
 
     @classmethod
     def join(cls, chapters: Sequence["Chapter"], text: str, *, depth: int, level: int) -> "Chapter":
-        """One chapter with a new text in place of several neighbours. It keeps their pins and
-        values."""
+        """One chapter with a selection of their text in place of several neighbours. It keeps their
+        pins and values, and what was written."""
         return cls(
             text,
             chapters[0].first,
@@ -52,6 +70,8 @@ class Chapter:
             pins=tuple(pin for chapter in chapters for pin in chapter.pins),
             index=tuple(entry for chapter in chapters for entry in chapter.index),
             left_out=tuple(sorted(list_left_out(chapters))),
+            own=tuple(each for chapter in chapters for each in chapter.own),
+            parts=tuple(part for chapter in chapters for part in chapter.written),
         )
 
     @classmethod
@@ -67,6 +87,8 @@ class Chapter:
             tuple(IndexEntry(*entry) for entry in data.get("index", ())),
             data.get("gap", False),
             tuple(data.get("left_out", ())),
+            tuple(data.get("own", ())),
+            tuple(Part(*part) for part in data.get("parts", ())),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,6 +103,8 @@ class Chapter:
             "index": [[entry.value, entry.number, entry.words] for entry in self.index],
             "gap": self.gap,
             "left_out": list(self.left_out),
+            "own": list(self.own),
+            "parts": [list(part) for part in self.parts],
         }
 
 
@@ -104,22 +128,6 @@ def render_summary(
     return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
 
 
-def find_chapters_to_merge(
-    chapters: Sequence[Chapter], most: int, *, crowded: bool
-) -> slice | None:
-    """The chapters to write as one now: `most` neighbours of one level, or, where the whole is
-    `crowded`, those of the lowest level that has three: they were rewritten least."""
-    runs: dict[int, list[int]] = {}
-    for index, chapter in enumerate(chapters):
-        runs.setdefault(chapter.level, []).append(index)
-    by_level = [run for _, run in sorted(runs.items())]
-    for enough in (most, 3, 2) if crowded else (most,):
-        for run in by_level:
-            if len(run) >= enough:
-                return slice(run[0], run[-1] + 1)
-    return None
-
-
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
     """At most so many tokens, cut between lines: a summary that is too long is never summarised
     again. The longest sections give way first, with their last lines."""
@@ -132,24 +140,6 @@ def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
     while excess > 0 and any(sections):
         excess -= counter.count(max(sections, key=len).pop()) + 1
     return "\n".join(line for section in sections for line in section)
-
-
-def limit_chapters(
-    chapters: Sequence[Chapter], tokens: RawTokens, counter: TokenCounter
-) -> list[Chapter]:
-    """The chapters with at most so many tokens of text in all. Where merging did not help, the
-    oldest are cut first; their pins and values stay."""
-    sizes = [counter.count(chapter.text) for chapter in chapters]
-    excess = sum(sizes) - tokens
-    kept = []
-    for chapter, size in zip(chapters, sizes, strict=True):
-        if excess > 0 and not chapter.gap:
-            chapter = replace(
-                chapter, text=cut_to_tokens(chapter.text, RawTokens(size - excess), counter)
-            )
-            excess -= size - counter.count(chapter.text)
-        kept.append(chapter)
-    return kept
 
 
 # --- The user's standing instructions -------------------------------------------------------------

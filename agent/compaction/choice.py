@@ -3,6 +3,7 @@ preview shows what will really run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from math import inf
 
 from agent.compaction.chapters import Chapter, list_standing
@@ -10,7 +11,6 @@ from agent.compaction.job import (
     Failure,
     Job,
     choose_form,
-    count_chapter_tokens,
     count_instruction_tokens,
     make_form,
 )
@@ -21,14 +21,16 @@ from agent.compaction.requests import (
     Form,
     Part,
     build_serialised_request,
+    choose_warm_max_tokens,
     shorten_message,
     split_messages,
     write_warm_instruction,
 )
 from agent.compaction.skills import INSTRUCTIONS
 from agent.context.assemble import measure
+from agent.context.previews import sum_sent_tokens
 from agent.context.request import Request
-from agent.messages import RealTokens, Usage, plain_text
+from agent.messages import Message, RealTokens, Usage, plain_text
 from agent.tokens import Limits
 
 # The ways to ask a model, from the best to the last resort.
@@ -47,6 +49,8 @@ PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
 FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
 SMALLEST_RECORD = 150  # tokens; more parts than that allows are given up
+# Replies of a chapter that cannot be used before no model is asked any more.
+MOST_REJECTED = 3
 # Many models think before they write, and their thinking counts as output.
 THINKING_TOKENS = 8_000
 
@@ -222,17 +226,69 @@ def choose_part_form(job: Job, chapters: Sequence[Chapter], parts: int) -> Form 
 
 
 def estimate_cost(job: Job, engine: Engine) -> float:
-    """US dollars of a summary by an engine whose requests fit."""
+    """US dollars of a summary by an engine whose requests fit and whose replies can be used."""
     written = choose_form(job, job.chapters).tokens
     if engine == Engine.WARM_PREFIX:
-        cached = job.used if job.warm else 0
-        new = job.used - cached + _warm_tokens(job)
-        return job.own.prices.dollars(Usage(new, written, cache_read_input_tokens=cached))
+        return job.own.prices.dollars(_warm_usage(job, written))
     parts = split_into_parts(job, engine)
-    around = count_chapter_tokens(job, job.chapters) + count_instruction_tokens(job)
-    read = sum(part.tokens for part in parts) + around * len(parts)
+    read = sum(part.tokens for part in parts) + _count_around(job) * len(parts)
     form = choose_part_form(job, job.chapters, len(parts))
     if form and len(parts) > 1:  # the parts' records are written, read and merged
         records = form.tokens * len(parts)
         read, written = read + records + count_instruction_tokens(job), written + records
     return job.writer.prices.dollars(Usage(read, written))
+
+
+def estimate_most(job: Job, choice: Choice) -> float:
+    """US dollars that a summary may take: the replies at their limit, thinking included, and as
+    many more requests as follow where none can be used, or all is given back."""
+    engines = list_engines_from(choice.engine)
+    if not engines:
+        return 0.0
+    form = choose_form(job, job.chapters)
+    whole = sum(_list_prices(job, choice.engine, None))
+    again = max(
+        max(_list_prices(job, engine, form.most))
+        for engine in engines
+        if engine == choice.engine or explain_why_not(job, engine) is None
+    )
+    return whole + (MOST_REJECTED + int(job.policy.is_short)) * again
+
+
+def _list_prices(job: Job, engine: Engine, written: int | None) -> list[float]:
+    """US dollars of each request of an engine, with replies of so many tokens, None for the limit
+    of the request."""
+    form = choose_form(job, job.chapters)
+    if engine == Engine.WARM_PREFIX:
+        most = choose_warm_max_tokens(job.context, form) if written is None else written
+        return [job.own.prices.dollars(_warm_usage(job, most))]
+    most = choose_max_tokens(job, form) if written is None else written
+    around = _count_around(job) + FORM_TOKENS
+    read = [part.tokens for part in split_into_parts(job, engine)]
+    if len(read) > 1:
+        read.append(int(job.writer.limits.prompt_limit * RECORDS_SHARE))
+    return [job.writer.prices.dollars(Usage(tokens + around, most)) for tokens in read]
+
+
+def _count_around(job: Job) -> RealTokens:
+    """What the summary model reads beside a part: the instruction, and the chapters there are."""
+    previous = job.counter.count(choose_previous_chapters(job, job.chapters))
+    return RealTokens(count_instruction_tokens(job) + job.writer.limits.factor.apply(previous))
+
+
+def _warm_usage(job: Job, written: int) -> Usage:
+    """What a warm prefix reads and writes: from the cache what the last request held, or into it
+    where that has expired; and anew the reply to it with the instruction."""
+    messages = list(job.context.messages)
+    unsent: list[Message] = []
+    while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
+        unsent.append(messages.pop())
+    answered = list(takewhile(lambda message: message.role == "assistant", reversed(messages)))
+    limits = job.context.limits
+    new = min(job.used, sum_sent_tokens(answered, limits))
+    prefix = max(0, job.used - new - sum_sent_tokens(unsent, limits))
+    usage = Usage(new + _warm_tokens(job), written)
+    if job.warm:
+        return replace(usage, cache_read_input_tokens=prefix)
+    lasting = prefix if job.context.cache_ttl == "1h" else 0
+    return replace(usage, cache_creation_input_tokens=prefix, ephemeral_1h_input_tokens=lasting)

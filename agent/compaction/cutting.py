@@ -21,7 +21,7 @@ def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
         size = sizes[longest]
         totals[longest] -= size.pop()
         left_out.append((longest, len(size)))
-        if len(size) == 1 and _is_heading(sections[longest][0]):
+        if len(size) == 1 and is_heading(sections[longest][0]):
             totals[longest] -= size.pop()
     kept = [
         block
@@ -34,15 +34,15 @@ def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
 def drop_unfinished(text: str) -> str:
     """The text of a reply that was cut at its limit, without the bullet or paragraph that it broke
     off in."""
-    blocks = list(_split_blocks(text))
-    return "\n".join(blocks[:-1]) if blocks and not _is_heading(blocks[-1]) else text
+    blocks = list(split_blocks(text))
+    return "\n".join(blocks[:-1]) if blocks and not is_heading(blocks[-1]) else text
 
 
 def _split_sections(text: str) -> Iterator[Sequence[str]]:
     """The blocks of each section, its heading first."""
     section: list[str] = []
-    for block in _split_blocks(text):
-        if _is_heading(block) and section:
+    for block in split_blocks(text):
+        if is_heading(block) and section:
             yield section
             section = []
         section.append(block)
@@ -50,7 +50,7 @@ def _split_sections(text: str) -> Iterator[Sequence[str]]:
         yield section
 
 
-def _split_blocks(text: str) -> Iterator[str]:
+def split_blocks(text: str) -> Iterator[str]:
     """Headings, bullets and paragraphs with the lines that belong to them: what is indented, a
     table, a fence and the blank lines after it."""
     block: list[str] = []
@@ -66,10 +66,11 @@ def _split_blocks(text: str) -> Iterator[str]:
 
 
 def _begins_block(line: str, before: str) -> bool:
-    after_break = not before.strip() or _is_heading(before)
+    after_break = not before.strip() or is_heading(before)
     paragraph = bool(line.strip()) and not line[0].isspace()
-    return _is_heading(line) or bool(BULLET.match(line)) or (after_break and paragraph)
+    return is_heading(line) or bool(BULLET.match(line)) or (after_break and paragraph)
 
 
-def _is_heading(block: str) -> bool:
+def is_heading(block: str) -> bool:
+    """Whether a block is the heading of a section."""
     return block.startswith("## ")

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import Chapter, change_pins, unretire
+from agent.compaction.facts.words import find_content_words
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.verify import rests_on
-from agent.messages import Message
+from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.verify import FACTS, rests_on
+from agent.messages import Message, plain_text
 
 # In place of a gap's text, under the line with the numbers of its messages.
 GAP = (
@@ -32,12 +34,10 @@ def forget_message(
 def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
     number = gone.number
     covered = chapter.first <= number <= chapter.through
-    if not covered and not rests_on(chapter.text, gone):
+    if not covered and not _rests_on(chapter, gone):
         return chapter
     return replace(
-        chapter,
-        text=GAP,
-        gap=True,
+        _empty(chapter, gone),
         first=after if chapter.first == number else chapter.first,
         through=before if chapter.through == number else chapter.through,
         pins=tuple(pin for pin in chapter.pins if pin.number != number),
@@ -53,9 +53,10 @@ def leave_out_messages(chapters: Sequence[Chapter], gone: Sequence[Message]) -> 
 
     def leave_out(chapter: Chapter) -> Chapter:
         covered = _select_covered(chapter, numbers)
-        if not covered and not rests_on(chapter.text, *gone):
+        if not covered and not _rests_on(chapter, *gone):
             return chapter
-        return replace(_empty(chapter), left_out=tuple(sorted(covered.union(chapter.left_out))))
+        left = tuple(sorted(covered.union(chapter.left_out)))
+        return replace(_empty(chapter, *gone), left_out=left)
 
     return [leave_out(chapter) for chapter in chapters]
 
@@ -77,8 +78,20 @@ def _select_covered(chapter: Chapter, numbers: Iterable[int]) -> set[int]:
     return {number for number in numbers if chapter.first <= number <= chapter.through}
 
 
-def _empty(chapter: Chapter) -> Chapter:
-    return replace(chapter, text=GAP, gap=True)
+def _empty(chapter: Chapter, *gone: Message) -> Chapter:
+    """A gap. What a person wrote in it comes back with its text, but nothing that has a word in
+    common with messages that are gone: it may tell of them."""
+    words = find_content_words("\n".join(plain_text(message.blocks) for message in gone))
+    own = [
+        said
+        for said in chapter.own
+        if not rests_on(said, *gone) and words.isdisjoint(find_content_words(said))
+    ]
+    return replace(chapter, text=GAP, gap=True, own=tuple(own), parts=())
+
+
+def _rests_on(chapter: Chapter, *messages: Message) -> bool:
+    return any(rests_on(part.text, *messages) for part in chapter.written)
 
 
 def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Chapter] | None:
@@ -108,13 +121,20 @@ def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Ch
     filled = list(chapters)
     filled[place] = replace(
         gap,
-        text=new.text,
+        text=_add_own(new.text, gap.own),
         gap=False,
         depth=1,  # written from the originals, whatever it was before
         pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
         index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
     )
     return change_pins(filled, retire)
+
+
+def _add_own(text: str, own: Sequence[str]) -> str:
+    """A text with the statements that a person wrote of its messages before."""
+    said = list_statements(text)
+    missing = [each for each in own if each not in {other.text for other in said}]
+    return compose([*said, *(Statement(FACTS, each) for each in missing)]) if missing else text
 
 
 def _range(chapter: Chapter) -> tuple[int, int]:

@@ -28,11 +28,10 @@ class Job:
 
     `warm` says that the server still caches the conversation's last request. `ask` sends requests
     to the summary model and `ask_own` to the conversation's; without them a job can be looked at
-    (`agent.compaction.choice.choose`), but not done. `originals` gives the messages of earlier
-    chapters back, for a merge, and `read` the bytes of attached files. `waited_for` tells whether
-    anybody waits for the summary by now; without it, somebody does. `time_up` returns when nobody
-    should wait any longer; without it, there is time. `edited`: pins that the user changed on the
-    page.
+    (`agent.compaction.choice.choose`), but not done. `read` gives the bytes of attached files.
+    `waited_for` tells whether anybody waits for the summary by now; without it, somebody does.
+    `time_up` returns when nobody should wait any longer; without it, there is time. `edited`: pins
+    that the user changed on the page.
     """
 
     context: Context
@@ -47,7 +46,6 @@ class Job:
     focus: str = ""
     ask: Ask | None = None
     ask_own: Ask | None = None
-    originals: Callable[[int, int], Awaitable[Sequence[Message]]] | None = None
     progress: Callable[[str], Awaitable[None]] | None = None
     read: Read | None = None
     waited_for: Callable[[], Awaitable[bool]] | None = None
@@ -62,8 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What was tried before: the `step`, an engine's name or "merge", and why it failed, in a
-    sentence."""
+    """What was tried before: the `step`, an engine's name, and why it failed, in a sentence."""
 
     step: str
     cause: str

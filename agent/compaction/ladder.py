@@ -11,17 +11,13 @@ from math import inf
 from agent.attachments import with_texts
 from agent.compaction.chapters import (
     Chapter,
-    cut_to_tokens,
-    find_chapters_to_merge,
     keep_edits,
-    limit_chapters,
     retire_pins,
 )
 from agent.compaction.choice import (
-    MARGIN,
+    MOST_REJECTED,
     Choice,
     choose,
-    choose_max_tokens,
     explain_why_not,
     list_engines_from,
     split_into_parts,
@@ -35,26 +31,22 @@ from agent.compaction.job import (
     WrittenSummary,
     choose_form,
     convert_to_raw,
-    count_chapter_tokens,
-    count_instruction_tokens,
-    make_form,
 )
 from agent.compaction.newer import (
-    combine,
     drop_empty_sections,
     join_current_work,
     split_current_work,
 )
 from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
-from agent.compaction.policy import MAX_CHAPTERS, REASON_WORDS, Engine, Reason
-from agent.compaction.requests import Form, Part, build_merge_request, split_messages
+from agent.compaction.policy import REASON_WORDS, Engine, Reason
+from agent.compaction.requests import Part
 from agent.compaction.rungs import RUNGS
+from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
-from agent.compaction.write import MOST_REJECTED, SummaryRejected, cut_text, write_text
+from agent.compaction.write import SummaryRejected, cut_statements, cut_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
-from agent.context.request import Request
 from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Message, RawTokens
@@ -74,22 +66,25 @@ HOPELESS = frozenset(
 
 
 async def summarise(job: Job) -> WrittenSummary:
-    """The next state: chapters merged where there are too many, and a new one for the plan.
+    """The next state: a new chapter for the plan, and all of them merged where they are too large.
 
     Falls from rung to rung down to the extract, which cannot fail, and at once when time is up.
     Raises SummaryRejected where there is nothing to read, or every rung failed and no extract is
     wanted: switched off, or nobody waits and the next reply tries again.
     """
-    return await _write(job, merging=True)
+    result = await _write(job)
+    total = convert_to_raw(job, job.policy.total_tokens(job.context.limits))
+    result.chapters, result.findings.left = select_statements(result.chapters, total, job.counter)
+    return result
 
 
 async def rewrite(job: Job) -> WrittenSummary:
     """A chapter of messages that a summary covers already, after `job.chapters`, those before it:
     the last one of the result. Raises SummaryRejected as `summarise` does."""
-    return await _write(job, merging=False)
+    return await _write(job)
 
 
-async def _write(job: Job, *, merging: bool) -> WrittenSummary:
+async def _write(job: Job) -> WrittenSummary:
     if not job.plan.summarise:
         raise SummaryRejected("there is nothing to summarise")
     job = await _with_files(job)
@@ -102,7 +97,7 @@ async def _write(job: Job, *, merging: bool) -> WrittenSummary:
         failures=list(choice.skipped),
     )
     try:
-        text = await finish_in_time(_ask(job, choice, result, merging=merging), job.time_up)
+        text = await finish_in_time(_ask(job, choice, result), job.time_up)
     except OutOfTime:
         text, result.reason = None, Reason.TIME_UP
         if result.draft:  # only its correction was late
@@ -118,15 +113,10 @@ async def _write(job: Job, *, merging: bool) -> WrittenSummary:
     return _append(job, result, _extract(job, result))
 
 
-async def _ask(job: Job, choice: Choice, result: WrittenSummary, *, merging: bool) -> str | None:
-    """The plan's chapter by the first rung that can, after the merge that is due; None where none
-    can. What cannot be used is asked for at most `MOST_REJECTED` times, and never twice in the same
-    words, except to have it corrected."""
-    merged = find_chapters_to_merge(job.chapters, MAX_CHAPTERS, crowded=_crowded(job))
-    # A gap has nothing to merge: it is written again first.
-    if merging and merged and not any(chapter.gap for chapter in job.chapters[merged]):
-        await _merge(job, result, merged)
-        result.rejected = 0
+async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
+    """The plan's chapter by the first rung that can; None where none can. What cannot be used is
+    asked for at most `MOST_REJECTED` times, and never twice in the same words, except to have it
+    corrected."""
     failed: list[Sequence[Part]] = []
     for engine in list_engines_from(choice.engine):
         parts = [] if engine == Engine.WARM_PREFIX else split_into_parts(job, engine)
@@ -200,13 +190,13 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
         most = _most(job, result, replace(chapter, text=request))
-        text = cut_to_tokens(text, most, job.counter)
+        text, cut = cut_statements(text, most, job.counter)
+        result.findings += Findings(too_long=cut)
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
-    chapters = [*result.chapters, replace(chapter, text=text)]
-    chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
-    total = convert_to_raw(job, job.policy.total_tokens(job.context.limits))
-    result.chapters = limit_chapters(chapters, total, job.counter)
+    earlier = [keep_own_work(each) for each in result.chapters]
+    chapters = [*earlier, replace(chapter, text=text)]
+    result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
     return result
 
 
@@ -249,52 +239,6 @@ def _most(job: Job, result: WrittenSummary, rest: Chapter) -> RawTokens:
     after = measure(apply_compaction(job.context, job.plan, summary, policy), job.counter).total
     room = policy.target_tokens(limits) - after
     return convert_to_raw(job, max(asked, min(2 * asked, room)))
-
-
-def _crowded(job: Job) -> bool:
-    return count_chapter_tokens(job, job.chapters) > job.policy.total_tokens(job.context.limits)
-
-
-async def _merge(job: Job, result: WrittenSummary, merged: slice) -> None:
-    """Write neighbouring chapters as one, from the original messages where those fit into a budget:
-    nothing of them is cached, so a large window's worth of them has its full price.
-    Where the merge fails the chapters stay as they are."""
-    chapters = result.chapters[merged]
-    texts, work = combine([chapter.text for chapter in chapters])
-    joined = join_current_work("\n\n".join(texts), work)
-    originals = (
-        await job.originals(chapters[0].first, chapters[-1].through) if job.originals else ()
-    )
-    if job.read:
-        originals = await with_texts(originals, job.read)
-    room = int(job.writer.limits.prompt_limit / MARGIN) - count_instruction_tokens(job)
-    room -= count_chapter_tokens(job, chapters)
-    room = min(room, job.context.limits.budget)
-    parts = (
-        split_messages(originals, room, job.writer.limits.factor, job.counter) if originals else []
-    )
-    read: Sequence[Message] = originals if len(parts) == 1 else ()
-    form = make_form(job, job.policy.merged_tokens(job.context.limits))
-
-    def build(form: Form) -> Request:
-        return build_merge_request(
-            joined, read, form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
-        )
-
-    if job.progress:
-        await job.progress(f"Merging {len(chapters)} chapters")
-    before = result.findings
-    try:
-        text = await write_text(job, result, build, form, originals, joined)
-        result.named = Named()  # the chapters keep their pins
-    except (AgentError, SummaryRejected) as error:
-        result.findings, result.named = before, Named()
-        result.failures.append(Failure("merge", describe_error(error)))
-        return
-    # What was written from originals has been written once, whatever it replaces.
-    depth = 1 if read else max(chapter.depth for chapter in chapters) + 1
-    level = max(chapter.level for chapter in chapters) + 1
-    result.chapters[merged] = [Chapter.join(chapters, text, depth=depth, level=level)]
 
 
 def describe_error(error: AgentError | SummaryRejected) -> str:

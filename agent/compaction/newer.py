@@ -17,14 +17,18 @@ _EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+None\.?\s*(?=^#|\Z)", re.M)
 _CURRENT = re.compile(rf"^{CURRENT_WORK}[ \t]*$\n?(?P<work>.*?)(?=^## |\Z)", re.M | re.S)
 # The bullet that SKILL.md asks for where something no longer holds.
 _REPLACED = re.compile(r"^[ \t]*[-*+] Replaced: (.+)", re.M)
+# A part of a statement that has to stand in another one as it is.
+_VALUE = re.compile(r"\w*\d\w*")
 _ARROW = re.compile("→|->|=>")
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What holds instead of something, the words of what that was, and the messages that say so."""
+    """What holds instead of something, what that was with its words, and the messages that say
+    so."""
 
     new: str
+    old: str
     old_words: Set[str]
     numbers: Sequence[int]
 
@@ -49,6 +53,16 @@ class Line:
         return not (
             self.numbers.isdisjoint(replacement.numbers)
             or self.words.isdisjoint(replacement.old_words)
+        )
+
+    def is_said_by(self, replacement: Replacement) -> bool:
+        """Whether it says what no longer holds, with all words and values of that. Another
+        statement about the same message may still hold."""
+        values = _VALUE.findall(replacement.old)
+        return (
+            self.concerns(replacement)
+            and replacement.old_words <= self.words
+            and all(value in self.text for value in values)
         )
 
     def render(self) -> str:
@@ -88,18 +102,19 @@ def _mark_replaced(texts: Sequence[str]) -> list[str]:
     chapters = [list(map(Line.parse, text.splitlines())) for text in texts]
     for index, chapter in enumerate(chapters):
         earlier = [line for lines in chapters[:index] for line in lines]
-        for replacement in filter(None, map(_find_replacement, chapter)):
+        for replacement in filter(None, map(find_replacement, chapter)):
             for line in earlier:
                 if line.concerns(replacement):
                     line.replaced_by = replacement
     return ["\n".join(line.render() for line in chapter) for chapter in chapters]
 
 
-def _find_replacement(line: Line) -> Replacement | None:
+def find_replacement(line: Line) -> Replacement | None:
+    """What a bullet says that holds instead of something; None where it does not."""
     match = _REPLACED.match(line.text)
     if not match or not line.numbers:
         return None
     old, *new = _ARROW.split(strip_citations(match[1]), maxsplit=1)
     if not new:
         return None
-    return Replacement(new[0].strip(), find_content_words(old), sorted(line.numbers))
+    return Replacement(new[0].strip(), old, find_content_words(old), sorted(line.numbers))

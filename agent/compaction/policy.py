@@ -93,7 +93,6 @@ PRESETS = {"economy": 75_000, "balanced": 200_000, "full": 10_000_000}
 # After a compaction the context should be at most this share of the trigger, or the next one
 # follows too soon.
 TARGET_OF_TRIGGER = 0.5
-MAX_CHAPTERS = 8  # of one level, before they are merged
 SHORT_TOKENS = 500  # of a chapter in the short form: nothing longer is stored
 # Of the trigger: beyond that a turn waits for a summary. Up to there its request is sent and a
 # summary prepared, so that nobody waits although preparations begin at the trigger itself.
@@ -227,12 +226,6 @@ class Policy:
             return min(most, SHORT_TOKENS)
         left = self.total_tokens(limits) - written
         return max(min(500, most), min(most, left // 4, most if room is None else room))
-
-    def merged_tokens(self, limits: Limits) -> int:
-        """Size of a chapter that replaces several: a twelfth of all, so that there is room for
-        eight of a level beside older ones, and merges do not come early and rewrite facts often."""
-        most = self.chapter_tokens(limits)
-        return max(min(500, most), min(most, self.total_tokens(limits) // 12))
 
     def pins_and_index(self, limits: Limits) -> tuple[int, int]:
         """Tokens of pins and of index: at most 3 and 6 % of the budget."""

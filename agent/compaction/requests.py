@@ -1,4 +1,4 @@
-"""The summariser's requests: a warm prefix, serialised text, or chapters to be merged.
+"""The summariser's requests: a warm prefix, serialised text, or records to be merged.
 
 Nothing in the material can leave its place: closing tags are defused, and code checks the result.
 """
@@ -155,14 +155,9 @@ def build_serialised_request(
     return _request("\n\n".join(parts), form, model, max_tokens)
 
 
-def build_merge_request(
-    chapters: str, originals: Sequence[Message], form: Form, *, model: str, max_tokens: int
-) -> Request:
-    """Chapters, and where they fit the messages they were written from, to be written as one."""
-    parts = [f"<previous_summary>\n{defuse(chapters)}\n</previous_summary>"]
-    if originals:
-        transcript = _serialise_all(originals)
-        parts.append(f"<transcript>\n{transcript}\n</transcript>")
+def build_merge_request(records: str, form: Form, *, model: str, max_tokens: int) -> Request:
+    """The records of several parts, to be written as one."""
+    parts = [f"<previous_summary>\n{defuse(records)}\n</previous_summary>"]
     parts += [MERGE_NOTE, form.note()]
     return _request("\n\n".join(parts), form, model, max_tokens)
 
@@ -185,15 +180,20 @@ def build_warm_request(context: Context, covered: Sequence[Message], form: Form)
     while messages and messages[-1].role == "user" and not messages[-1].holds_tool_results:
         messages.pop()
     request = assemble(replace(context, messages=messages), continued=True)
-    room = context.limits.usual_reserve
     content = [text_block(write_warm_instruction(covered, form))]
     return replace(
         request,
-        max_tokens=min(2 * form.tokens + room // 2, room),
+        max_tokens=choose_warm_max_tokens(context, form),
         reply=ReplySettings(),
         messages=[*request.messages, {"role": "user", "content": content}],
         aside=True,
     )
+
+
+def choose_warm_max_tokens(context: Context, form: Form) -> int:
+    """Limit of the reply to a warm prefix, with room for thinking."""
+    room = context.limits.usual_reserve
+    return min(2 * form.tokens + room // 2, room)
 
 
 def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:

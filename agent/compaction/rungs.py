@@ -81,7 +81,7 @@ async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -
 
     def build(form: Form) -> Request:
         return build_merge_request(
-            joined, (), form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
+            joined, form, model=job.writer.name, max_tokens=choose_max_tokens(job, form)
         )
 
     whole = choose_form(job, result.chapters)

@@ -37,7 +37,8 @@ class Findings:
     numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
-    thrown away to keep a hard limit."""
+    thrown away to keep a hard limit,
+    `too_long` of a text without one, and `left` what a merge took out of the record."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -48,6 +49,8 @@ class Findings:
     given_back: list[str] = field(default_factory=list)
     wrong: list[Mistake] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
+    too_long: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -73,6 +76,8 @@ class Findings:
             self.unread_tokens + other.unread_tokens,
             list(dict.fromkeys([*self.given_back, *other.given_back])),
             cut=[*self.cut, *other.cut],
+            too_long=[*self.too_long, *other.too_long],
+            left=[*self.left, *other.left],
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -84,7 +89,8 @@ class Findings:
             "unread_messages": self.unread_messages,
             "unread_tokens": self.unread_tokens,
             "given_back": self.given_back,
-            "cut": self.cut,
+            "cut": [*self.cut, *self.too_long],
+            "left": self.left,
         }
 
 

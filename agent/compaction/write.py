@@ -4,7 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
-from agent.compaction.choice import choose_max_tokens, choose_previous_chapters, does_text_fit
+from agent.compaction.choice import (
+    MOST_REJECTED,
+    choose_max_tokens,
+    choose_previous_chapters,
+    does_text_fit,
+)
 from agent.compaction.correction import Correction, apply_correction, plan_correction
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
@@ -13,20 +18,18 @@ from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.requests import Form, build_serialised_request
 from agent.compaction.skills import HEADINGS
+from agent.compaction.statements import list_statements
 from agent.compaction.verify import Mistake, audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
 from agent.errors import AgentError
-from agent.messages import Message, plain_text
+from agent.messages import Message, RawTokens, plain_text
 from agent.model.reply import Reply
+from agent.tokens import TokenCounter
 
 CUT = ("max_tokens", "model_context_window_exceeded")
 # What a request has room for of the statements that are given back: see `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
-
-
-# Replies of a chapter, or of a merge, that cannot be used before no model is asked any more.
-MOST_REJECTED = 3
 
 
 class SummaryRejected(Exception):
@@ -85,7 +88,9 @@ async def write_checked_text(
         text, findings = audit(written, evidence)
         if is_empty(text):
             raise Declined("no message bears anything of it out")
-        text, findings.cut = cut_text(job, text, form)
+        text, cut = cut_text(job, text, form)
+        # Only a hard limit has a text given back.
+        findings.cut, findings.too_long = (cut, []) if form.hard else ([], cut)
         if is_empty(text):
             raise SummaryRejected("it is too long, and has no bullets that could be left out")
         return Draft(text, findings, named, written)
@@ -124,7 +129,7 @@ async def write_checked_text(
 
 
 def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
-    """A text within the size of its form, and what a hard limit threw away of it. A line that alone
+    """A text within the size of its form, and the statements that it had to lose. A line that alone
     is larger than what was asked for is no statement: a weak model repeats itself in it, and the
     others would give way to it."""
     tokens = convert_to_raw(job, form.most)
@@ -132,7 +137,14 @@ def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
         return cut_at_bullets(drop_empty_sections(text), tokens, job.counter)
     longest = convert_to_raw(job, form.tokens)
     lines = [line for line in text.splitlines() if job.counter.count(line) <= longest]
-    return cut_to_tokens("\n".join(lines), tokens, job.counter), []
+    return cut_statements("\n".join(lines), tokens, job.counter)
+
+
+def cut_statements(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple[str, list[str]]:
+    """`cut_to_tokens`, and the statements that are not there any more as they were."""
+    short = cut_to_tokens(text, tokens, counter)
+    kept = {each.text for each in list_statements(short)}
+    return short, [each.text for each in list_statements(text) if each.text not in kept]
 
 
 def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:

@@ -63,6 +63,7 @@ class Context:
     messages: Sequence[Message] = ()  # all after the summary
     pruned_through: int = 0  # up to this number large tool results are sent as previews
     omitted: int = 0  # messages left out by `trim`, between `first` and `messages`
+    shortened: bool = False  # results of the running turn: see `agent.context.shortening`
     tools: Sequence[dict[str, Any]] = ()  # as the API takes them
     memory: str = ""  # what the model is told about the user, in every conversation
     project: str = ""  # what it is told in every conversation of a project

@@ -328,7 +328,6 @@ class Conductor:
             warm=self.warm,
             ask=caller.complete,
             ask_own=caller.complete,
-            originals=self._originals,
         )
         written: CompactedContext | None = None
         try:
@@ -337,9 +336,6 @@ class Conductor:
         except SummaryRejected as error:
             self.tally.failures.append(str(error))
         return Preparation(trigger, self._turns, caller.ends, written)
-
-    async def _originals(self, first: int, through: int) -> Sequence[Message]:
-        return self.messages[first - 1 : through]
 
     def _commit(self, prepared: Preparation) -> None:
         assert prepared.written

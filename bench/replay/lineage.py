@@ -1,8 +1,8 @@
 """How often what a summary says was written, since a message said it.
 
-The engine counts by chapters, and begins anew where a merge had the original messages before it.
-Here each exact value is followed by the messages that its line cites: stood it in one of the
-chapters that were merged, citing one of the same messages, it was written once more than there.
+The engine counts by chapters, and its merges rewrite nothing. Here each exact value is followed by
+the messages that its line cites: stood it in one of the chapters that were merged, citing one of
+the same messages, it was written once more than there.
 """
 
 import re

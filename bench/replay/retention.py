@@ -82,8 +82,7 @@ def report_plain(report: Report, played: Sequence[PlainPlayed]) -> None:
 
 def report_drift(report: Report, played: Sequence["Played"]) -> None:
     """How often a fact was written anew, over the most compactions of one conversation: by the
-    engine's count, which begins anew where a merge read the originals, and by each value's
-    lineage."""
+    engine's count, and by each value's lineage."""
     report.add("rewrite_depth.max", max(p.tally.depth for p in played), "writes", MOST_WRITINGS)
     most = max(played, key=lambda p: p.tally.compactions)
     deepest = max(p.deepest for p in played)

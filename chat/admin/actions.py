@@ -18,7 +18,7 @@ from chat import tasks
 from chat.admin.base import admin_link, list_url, page_url
 from chat.errors import RefusalCode, Refused
 from chat.html.engines import ENGINE_WORDS
-from chat.html.figures import format_money, format_tokens
+from chat.html.figures import format_price, format_tokens
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
@@ -48,7 +48,7 @@ def _describe_rewrite(compaction: Compaction) -> str:
     preview = preview_rewrite(compaction)
     if preview is None:
         return "It is not the current summary and cannot be written again."
-    price = "unknown" if preview.cost is None else f"about {format_money(preview.cost)}"
+    price = format_price(preview.cost, preview.most)
     return f"{format_tokens(preview.tokens)} tokens; price: {price}. {ENGINE_WORDS[preview.engine]}"
 
 

@@ -21,6 +21,7 @@ FINDINGS = {
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
     "cut": "Statements that were left out, because the summary was over its limit",
+    "left": "Statements that left the record, because all chapters together were over their limit",
 }
 
 

@@ -2,7 +2,7 @@
 reload."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 from django.core.cache import cache
@@ -11,11 +11,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
 
-from agent.compaction.chapters import BETWEEN
+from agent.compaction.chapters import BETWEEN, Chapter
 from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.newer import drop_empty_sections
+from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.statements import list_statements
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
 from chat.html.content_blocks import Part, render_source
 from chat.html.failsafe import draw_safely
@@ -25,6 +26,7 @@ from chat.html.message import CACHE_SECONDS, VERSION
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
+from chat.queries.summaries import read_chapters
 
 # How the audit marks a bullet: at its end, after a space, which an attribute cannot hold.
 _UNVERIFIED = re.compile(rf"(?<!\s)\s+{re.escape(UNVERIFIED)}(?=\s*(?:</li>|</p>|<ul>|<ol>))")
@@ -47,7 +49,7 @@ def render_divider(compaction: Compaction) -> str:
         return mark_safe(html)
     parts = draw_safely(
         f"summary {compaction.pk}",
-        lambda: render_summary_parts(compaction.summary),
+        lambda: render_summary_parts(compaction.summary, read_chapters(compaction)),
         lambda: [{"kind": "work", "html": render_source(compaction.summary)}],
     )
     if compaction.conversation_id:  # none: there are no messages to ask after
@@ -96,7 +98,7 @@ def name_trigger(compaction: Compaction) -> str:
 def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way, how and why, what no model has read, and what
     was left out of it; else ""."""
-    explain = (_explain_way, _explain_unread, _explain_cut)
+    explain = (_explain_way, _explain_unread, _explain_cut, _explain_left)
     return " ".join(filter(None, (each(compaction) for each in explain)))
 
 
@@ -134,6 +136,20 @@ def _explain_cut(compaction: Compaction) -> str:
     ).format(number=number)
 
 
+def _explain_left(compaction: Compaction) -> str:
+    """What a merge took out of the record."""
+    number = len(compaction.audit.get("left") or ())
+    if not number:
+        return ""
+    return ngettext(
+        "{number} earlier statement is no longer sent to the model, because the summary had become "
+        "too long; its chapter below still has it, and search has its messages.",
+        "{number} earlier statements are no longer sent to the model, because the summary had "
+        "become too long; their chapters below still have them, and search has their messages.",
+        number,
+    ).format(number=number)
+
+
 def _explain_way(compaction: Compaction) -> str:
     by_rule = compaction.engine == Engine.EXTRACT
     if by_rule and compaction.engine_reason == Reason.BY_SETTING:
@@ -156,12 +172,21 @@ def _explain_way(compaction: Compaction) -> str:
     )
 
 
-def render_summary_parts(text: str) -> list[Part]:
+def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Part]:
     """A stored summary as HTML: its chapters, each with its `range` of messages in words, its
     `first` and `last` number and its `headline`, the last one marked as `newest`; then the current
-    work, the user's standing instructions and the index of exact values, as far as it has them."""
+    work, the user's standing instructions and the index of exact values, as far as it has them.
+    With `chapters` those that a merge made smaller are shown as they were written, with the number
+    of their statements that are `unsent`."""
     summary = Summary.from_text(text)
-    parts = [_chapter(chapter) for chapter in summary.chapters]
+    if len(chapters) == len(summary.chapters):
+        parts = [
+            part
+            for chapter, sent in zip(chapters, summary.chapters, strict=True)
+            for part in _written(chapter, sent)
+        ]
+    else:
+        parts = [_chapter(chapter) for chapter in summary.chapters]
     if parts:
         parts[-1]["newest"] = True
     left_out = count_left_out(summary.instructions)
@@ -184,6 +209,19 @@ def count_left_out(instructions: str) -> int:
     """How many of the standing instructions do not fit into their part of a summary's text."""
     found = _LEFT_OUT.match(instructions)
     return int(found[1]) if found else 0
+
+
+def _written(chapter: Chapter, sent: str) -> Iterable[Part]:
+    """A chapter of the record, or those that it was selected from."""
+    if not chapter.parts:
+        yield _chapter(sent)
+        return
+    kept = {each.text for each in list_statements(chapter.text)}
+    for part in chapter.parts:
+        text, _ = split_current_work(part.text)
+        unsent = sum(each.text not in kept for each in list_statements(text))
+        heading = f"**Messages #{part.first} to #{part.through}**\n\n"
+        yield _chapter(heading + text) | {"unsent": unsent}
 
 
 def _chapter(text: str) -> Part:

@@ -30,6 +30,17 @@ def format_cost(dollars: float, *, about: bool) -> str:
     return gettext("about {money}").format(money=money) if about and dollars else money
 
 
+def format_price(about: float | None, most: float | None) -> str:
+    """`≈ $0.0123, up to $0.0456`: an estimate, and what it may become; None is not known."""
+    if about is None or most is None:
+        return format_money(None)
+    if most <= about:
+        return f"≈ {format_money(about)}"
+    return gettext("≈ {price}, up to {most}").format(
+        price=format_money(about), most=format_money(most)
+    )
+
+
 def format_seconds(seconds: float) -> str:
     """`< 0.1 s`, `4.2 s`, `85 s`."""
     if seconds < 0.1:

@@ -20,14 +20,12 @@ from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
 from agent.errors import AgentError
-from agent.messages import Message as AgentMessage
 from agent.model.client import Client
 from agent.model.unreported import Spent
 from chat.db import UNAVAILABLE, in_db
-from chat.models import Compaction, Conversation
+from chat.models import Compaction
 from chat.queries import attachments, model_server, summaries
 from chat.queries.providers import Endpoint
-from chat.queries.tails import to_agent_message
 from chat.services import compaction_jobs, compactions, gaps, leases
 
 log = structlog.get_logger(__name__)
@@ -119,9 +117,6 @@ async def _write(
 def _job(task: compaction_jobs.SummaryTask) -> Job:
     state, compaction = task.state, task.compaction
 
-    async def originals(first: int, through: int) -> list[AgentMessage]:
-        return await in_db(_originals, state.conversation, first, through)
-
     # Of a summary whose middle is written again, what comes later would only mislead.
     begins = task.plan.summarise[0].number
     earlier = [chapter for chapter in task.chapters if chapter.through < begins]
@@ -132,7 +127,6 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
     return replace(
         job,
         edited=task.edited,
-        originals=originals,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
         waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
@@ -170,11 +164,6 @@ class Deadline:
         if self._compaction.trigger in BACKGROUND:
             return 0.0
         return (timezone.now() - self._compaction.created_at).total_seconds()
-
-
-def _originals(conversation: Conversation, first: int, through: int) -> list[AgentMessage]:
-    rows = summaries.load_numbered(conversation, first, through)
-    return [to_agent_message(row) for row in rows]
 
 
 async def _while_wanted(compaction_id: int, work: Coroutine[Any, Any, T], spent: Spent) -> T:

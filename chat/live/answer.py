@@ -217,15 +217,21 @@ class AnswerSteps:
         )
 
     async def _fitting(self, state: RequestState) -> tuple[Context, RealTokens]:
-        """The context, trimmed on whole turns where it would not fit the window, and its estimated
-        tokens."""
+        """The context, trimmed on whole turns and then within the running one where it would not
+        fit the window, and its estimated tokens."""
         context = self._to_send(state)
         if context is state.context:
             return context, state.size.total
         turn_id = self._live.turn_id
         if context != state.context:  # it may have got shorter by the first message alone
-            await in_db_with_retries(turns.mark_trimmed, turn_id)
-            log.warning("request trimmed", turn=turn_id, omitted=context.omitted)
+            notice = Notice.SHORTENED if context.shortened else Notice.TRIMMED
+            await in_db_with_retries(turns.mark_trimmed, turn_id, notice)
+            log.warning(
+                "request trimmed",
+                turn=turn_id,
+                omitted=context.omitted,
+                shortened=context.shortened,
+            )
         tokens = measure(context, model_server.get_counter()).total
         if tokens > state.limits.prompt_limit:
             raise AgentError(

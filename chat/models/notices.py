@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 class Notice(StrEnum):
     TRIMMED = "trimmed"
+    SHORTENED = "shortened"
     CUT = "cut"
     LAST_ROUND = "last_round"
     COMPACTION_PAUSED = "compaction_paused"
@@ -23,6 +24,10 @@ WORDS = {
     Notice.TRIMMED: gettext_lazy(
         "The oldest messages were left out of this request because it would not fit. "
         "They are still here."
+    ),
+    Notice.SHORTENED: gettext_lazy(
+        "Results of tools were shortened in this request, and the oldest messages left out, "
+        "because it would not fit. They are still here, and the model can read them again."
     ),
     Notice.CUT: gettext_lazy("The answer reached its length limit. Ask it to continue."),
     Notice.LAST_ROUND: gettext_lazy(

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from agent.compaction.chapters import Chapter, list_standing
+from agent.compaction.chapters import Part, list_standing
 from agent.compaction.outlook import read_headline
 from agent.compaction.pins import Pin
 from agent.context.pruning import shorten_text
@@ -40,8 +40,9 @@ class OwnTurns:
 
 @dataclass(frozen=True, slots=True)
 class ChapterEntry:
-    """A chapter by its message numbers and times, None where those messages are gone, and by the
-    positions that it takes on the branch."""
+    """A chapter as it was written, whatever of it the record still holds: by its message numbers
+    and times, None where those messages are gone, and by the positions that it takes on the
+    branch."""
 
     first: int
     through: int
@@ -70,10 +71,11 @@ class Outline:
 def load_outline(conversation: Conversation) -> Outline:
     """In five statements, whatever the conversation holds."""
     chapters = read_chapters(conversation.compaction)
+    written = [part for chapter in chapters for part in chapter.written]
     pins = list_standing(chapters)
-    ends = [number for each in chapters for number in (each.first, each.through)]
+    ends = [number for each in written for number in (each.first, each.through)]
     places = _load_places(conversation, {*ends, *(pin.number for pin in pins)})
-    entries = _place_chapters(chapters, places)
+    entries = _place_chapters(written, places)
     head = _load_branch(conversation).order_by("-position").values_list("position", flat=True)
     return Outline(
         chapters=entries,
@@ -145,7 +147,7 @@ def _load_places(
 
 
 def _place_chapters(
-    chapters: Sequence[Chapter], places: dict[int, tuple[int, datetime]]
+    chapters: Sequence[Part], places: dict[int, tuple[int, datetime]]
 ) -> list[ChapterEntry]:
     entries = []
     start = 0

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from django.conf import settings
 
 from agent.attachments import list_text_file_ids, with_files
-from agent.compaction.choice import choose
+from agent.compaction.chapters import Chapter
+from agent.compaction.choice import choose, estimate_most
 from agent.compaction.plan import Plan, find_protected_first
 from agent.compaction.policy import Engine, Extent
 from agent.messages import Usage
@@ -23,8 +25,8 @@ CHAPTER_SHARE = 0.5
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What `/compact` to an extent would do: message numbers and counts, estimated tokens, US
-    dollars (None: no price is known), and how the summary would be written (None: it is prepared
-    already)."""
+    dollars (None: no price is known), also at `most` where replies have to be corrected, and how
+    the summary would be written (None: it is prepared already)."""
 
     extent: Extent
     first: int
@@ -34,6 +36,7 @@ class Preview:
     tokens_before: int
     tokens_after: int
     cost: float | None
+    most: float | None
     engine: Engine | None
 
 
@@ -43,7 +46,16 @@ class RewritePreview:
 
     tokens: int
     cost: float | None
+    most: float | None
     engine: Engine
+
+
+class _Price(NamedTuple):
+    """US dollars of writing a summary, also at `most`, and how."""
+
+    cost: float
+    most: float
+    engine: Engine | None
 
 
 def preview_rewrite(version: Compaction) -> RewritePreview | None:
@@ -52,11 +64,15 @@ def preview_rewrite(version: Compaction) -> RewritePreview | None:
         return None
     state = load_state(version.conversation_id)
     planned = summaries.plan_rewrite(state, version)
-    cost, engine = _choice(state, planned, summaries.find_written(version).previous)
+    before = summaries.read_chapters_before(version)
+    price = _price(state, planned, before, version.focus)
+    known = _has_prices(state)
+    assert price.engine is not None
     return RewritePreview(
         tokens=sum(state.limits.factor.apply(message.tokens) for message in planned.summarise),
-        cost=cost if _has_prices(state) else None,
-        engine=engine,
+        cost=price.cost if known else None,
+        most=price.most if known else None,
+        engine=price.engine,
     )
 
 
@@ -74,11 +90,13 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
     planned = summaries.plan_or_refuse(state, extent)
     if prepared := summaries.find_ready_by_hand(state, planned, extent):
         planned = summaries.split_at(state.context.messages, prepared.through.number)
-    previous = state.conversation.compaction
-    cost, engine = (0.0, None) if prepared else _choice(state, planned, previous)
+    previous = summaries.read_chapters(state.conversation.compaction)
+    price = _Price(0.0, 0.0, None) if prepared else _price(state, planned, previous)
     tokens_after = _estimate_after(state, planned, prepared)
+    cached = 0.0
     if state.warm:
-        cost += state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
+        cached = state.profile.price(Usage(cache_creation_input_tokens=tokens_after))
+    known = _has_prices(state)
     return Preview(
         extent=extent,
         first=planned.summarise[0].number,
@@ -87,8 +105,9 @@ def _preview(state: RequestState, extent: Extent) -> Preview:
         kept=len(planned.keep),
         tokens_before=state.used,
         tokens_after=tokens_after,
-        cost=cost if _has_prices(state) else None,
-        engine=engine,
+        cost=price.cost + cached if known else None,
+        most=price.most + cached if known else None,
+        engine=price.engine,
     )
 
 
@@ -111,20 +130,17 @@ def _has_prices(state: RequestState) -> bool:
     return has_prices(state.profile) and (not writer or has_prices(load_profile(writer)))
 
 
-def _choice(
-    state: RequestState, planned: Plan, previous: Compaction | None
-) -> tuple[float, Engine]:
-    """US dollars of writing the summary after a previous version, and how: as the worker will
-    choose."""
+def _price(state: RequestState, planned: Plan, previous: list[Chapter], focus: str = "") -> _Price:
+    """Of writing the summary after previous chapters: as the worker will choose."""
     files = attachments.read_files(
         [each for m in planned.summarise for each in list_text_file_ids(m.blocks)]
     )
-    choice = choose(
-        summaries.make_job(
-            state,
-            replace(planned, summarise=with_files(planned.summarise, files)),
-            summaries.read_chapters(previous),
-            model=settings.SUMMARY_MODEL or state.conversation.model,
-        )
+    job = summaries.make_job(
+        state,
+        replace(planned, summarise=with_files(planned.summarise, files)),
+        previous,
+        model=settings.SUMMARY_MODEL or state.conversation.model,
+        focus=focus,
     )
-    return choice.price, choice.engine
+    choice = choose(job)
+    return _Price(choice.price, estimate_most(job, choice), choice.engine)

@@ -136,6 +136,16 @@ def find_written(version: Compaction) -> Compaction:
     return version
 
 
+def read_chapters_before(version: Compaction) -> list[Chapter]:
+    """The chapters before the newest of a version, for writing that again: as its user has edited
+    them, or where they were made one with it, as they were before."""
+    begins = version.first.number
+    now = read_chapters(version)
+    if any(chapter.first < begins <= chapter.through for chapter in now):
+        now = read_chapters(find_written(version).previous)
+    return [chapter for chapter in now if chapter.through < begins]
+
+
 def plan_rewrite(state: RequestState, version: Compaction) -> Plan:
     """What writing the current version again would read; all later messages stay."""
     covered = [to_agent_message(row) for row in load_covered(version)]

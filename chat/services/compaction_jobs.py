@@ -9,6 +9,7 @@ from django.utils import timezone
 from agent.compaction.chapters import Chapter
 from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan
+from agent.compaction.policy import Trigger
 from agent.engine import CompactedContext
 from agent.model.unreported import Spent
 from chat.models import Compaction, Conversation
@@ -16,7 +17,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.protocol.events import CompactionPrepared
 from chat.queries.conversation import RequestState, load_state
-from chat.queries.summaries import load_covered, read_chapters
+from chat.queries.summaries import load_covered, read_chapters, read_chapters_before
 from chat.queries.tails import to_agent_message
 from chat.services import charges
 from chat.services.compactions import (
@@ -64,7 +65,7 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
             [to_agent_message(row) for row in load_covered(compaction)],
             [m for m in state.context.messages if m.number > through],
         ),
-        chapters=read_chapters(compaction.previous),
+        chapters=_read_chapters(compaction),
         edited=[
             pin
             for chapter in read_chapters(compaction.replaces)
@@ -72,6 +73,12 @@ def claim(compaction_id: int, pid: int) -> SummaryTask | None:
             if pin.edited and pin.number not in chapter.left_out
         ],
     )
+
+
+def _read_chapters(compaction: Compaction) -> list[Chapter]:
+    if compaction.trigger == Trigger.REWRITE and compaction.replaces:
+        return read_chapters_before(compaction.replaces)
+    return read_chapters(compaction.previous)
 
 
 def keep_spent(compaction_id: int, spent: Spent | None = None) -> bool:

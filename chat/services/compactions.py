@@ -21,6 +21,7 @@ from agent.compaction.plan import Plan, list_verbatim
 from agent.compaction.policy import Trigger
 from agent.compaction.skills import SKILLS
 from agent.context.request import count_bridged, find_long_pause
+from chat import metrics
 from chat.models import Compaction, Conversation, Message, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
@@ -200,6 +201,8 @@ def announce_end(compaction: Compaction) -> None:
     if compaction.turn_id is not None or swapped_in:
         group = conversation_group(compaction.conversation_id)
         emit_later(group, lambda: from_rows.compaction_completed(compaction))
+    if swapped_in and (left := compaction.audit.get("left")):
+        metrics.count_fault(metrics.Fault.STATEMENTS_LEFT, len(left))
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )
@@ -219,6 +222,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "cost": round(compaction.cost, 6),
         "seconds": round(compaction.duration or 0, 2),
         "cut": len(compaction.audit.get("cut") or ()),
+        "left": len(compaction.audit.get("left") or ()),
         "error": compaction.error,
     }
 

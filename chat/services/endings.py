@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
+from agent.messages import Message as AgentMessage
 from agent.model.unreported import ESTIMATED
-from agent.tokens import LEARNING_WINDOW, Factor
+from agent.tokens import LEARNING_WINDOW, Factor, is_output_believable
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -197,11 +198,14 @@ def _log_end(turn: Turn, ending: TurnOutcome, message: Message | None) -> None:
 def _report_doubt(turn: Turn, state: RequestState) -> None:
     """A server that reports too little does so with every reply: once a turn is enough."""
     reply = state.last_reply
+    usage = Usage.from_api(reply.usage if reply else None)
     log.warning(
         "reported usage not believed",
         turn=turn.pk,
         model=state.profile.name,
-        reported=Usage.from_api(reply.usage if reply else None).prompt,
+        reported=usage.prompt,
+        reported_output=usage.output_tokens,
+        written=state.limits.factor.apply(RawTokens(reply.tokens)) if reply else 0,
         estimated=state.used,
     )
     metrics.count_fault(metrics.Fault.USAGE_NOT_BELIEVED)
@@ -217,7 +221,7 @@ def store_answer(
     """Store how an answer, or a round of it, ended, and charge its usage. The caller's transaction
     holds the turn."""
     late = message.status != Message.Status.STREAMING
-    charged = _charge(conversation, profile, message, ending)
+    charged = _charge(conversation, profile, message, ending, tokens)
     message.status = _MESSAGE_STATUS[ending.status]
     message.stop_reason = ending.stop_reason
     if ending.usage or not late:  # what a sweep has charged stays where no more is known
@@ -232,10 +236,15 @@ def store_answer(
 
 
 def _charge(
-    conversation: Conversation, profile: ModelProfile, message: Message, ending: TurnOutcome
+    conversation: Conversation,
+    profile: ModelProfile,
+    message: Message,
+    ending: TurnOutcome,
+    tokens: int,
 ) -> dict[str, float]:
     """What an answer's usage adds to the conversation's totals, to be stored; the rows at hand have
-    it already, and what a sweep has charged is taken back. Teaches the model's token factor."""
+    it already, and what a sweep has charged is taken back. Teaches the model's token factor, but
+    not where fewer output tokens were reported than the answer's `tokens`."""
     usage = Usage.from_api(ending.usage)
     charged = usage + ending.paused
     if not charged.total:
@@ -244,7 +253,10 @@ def _charge(
     if message.status != Message.Status.STREAMING:
         swept = Usage.from_api(message.usage)
     before, message.cost = message.cost, profile.price(charged)
-    _learn(profile, ending.raw_prompt, usage.prompt)
+    written = AgentMessage(message.number, "assistant", ending.blocks, RawTokens(tokens))
+    factor = Factor(profile.token_factor, profile.token_samples)
+    if is_output_believable(usage.output_tokens, written, factor):
+        _learn(profile, ending.raw_prompt, usage.prompt)
     added: dict[str, float] = {
         "input_tokens": charged.prompt - swept.prompt,
         "output_tokens": charged.output_tokens - swept.output_tokens,

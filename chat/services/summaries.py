@@ -15,6 +15,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
 from agent.compaction.plan import render_chapters
 from agent.compaction.policy import Engine, Extent, Reason, Trigger
+from agent.compaction.statements import edit_chapter
 from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
@@ -192,12 +193,14 @@ def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
     if len(parts) != len(chapters):
         depth = max(chapter.depth for chapter in chapters)
         level = max(chapter.level for chapter in chapters)
-        parts = [text.replace(SEPARATOR, "\n\n")]
-        chapters = [Chapter.join(chapters, text, depth=depth, level=level)]
-    texts = [part.strip() for part in parts]
+        before = "\n\n".join(chapter.text for chapter in chapters)
+        joined = Chapter.join(chapters, before, depth=depth, level=level)
+        if not any(chapter.parts for chapter in chapters):
+            joined = replace(joined, parts=())  # all of it is in the editor
+        parts, chapters = [text.replace(SEPARATOR, "\n\n")], [joined]
     return [
-        replace(chapter, text=text, gap=chapter.gap and text == chapter.text)
-        for chapter, text in zip(chapters, texts, strict=True)
+        chapter if part.strip() == chapter.text else edit_chapter(chapter, part.strip())
+        for chapter, part in zip(chapters, parts, strict=True)
     ]
 
 

@@ -163,11 +163,11 @@ def set_notice(turn_id: int, notice: Notice, about: str = "") -> None:
         )
 
 
-def mark_trimmed(turn_id: int) -> None:
-    """Note that a request went out without the oldest messages: the usage reported for it is
-    not the context's size."""
+def mark_trimmed(turn_id: int, notice: Notice = Notice.TRIMMED) -> None:
+    """Note that a request went out without the oldest messages, or otherwise shortened: the usage
+    reported for it is not the context's size."""
     with transaction.atomic():
-        set_notice(turn_id, Notice.TRIMMED)
+        set_notice(turn_id, notice)
         Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 

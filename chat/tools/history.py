@@ -12,6 +12,7 @@ from agent.search import lexical
 from agent.search.excerpts import Excerpts
 from chat.db import in_tool_db
 from chat.models import Conversation, Message, Turn
+from chat.models.notices import Notice
 from chat.queries.attachments import append_file_texts, find_text_file_ids
 from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.model_server import get_counter
@@ -71,6 +72,8 @@ def _in_sight(scope: Scope) -> set[int]:
         message = to_agent_message(row)
         summarised = through is not None and row.position <= through.position
         if summarised and not message.is_prompt:
+            continue
+        if turn.notice == Notice.SHORTENED and message.holds_tool_results:
             continue
         kept = prune_message(message) if row.number <= conversation.pruned_through else message
         if kept is message and not find_previewed([message], limits):

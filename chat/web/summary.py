@@ -17,7 +17,7 @@ from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.html.divider import render_divider
 from chat.html.engines import ENGINE_WORDS
-from chat.html.figures import format_money, format_tokens
+from chat.html.figures import format_price, format_tokens
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
 from chat.queries.sources import propose_sources
@@ -66,7 +66,7 @@ def _describe(conversation: Conversation, preview: Preview) -> dict[str, Any]:
         ),
         "kept": kept,
         "keeps": gettext("Keeps {kept}").format(kept=kept),
-        "price": format_money(preview.cost),
+        "price": format_price(preview.cost, preview.most),
         "how": ENGINE_WORDS[preview.engine],
     }
 

@@ -132,7 +132,7 @@ round 30  a non-standard port is used
 ```
 
 So each compaction adds a chapter about the *new* part, and leaves the older chapters alone. Only
-when there are many of them are they merged.
+when they are too large does code choose which of their statements stay, word for word.
 """,
     """\
 ### Finding details again

@@ -155,7 +155,6 @@ class Conversation:
             warm=self.chance.random() < 0.5,
             ask=ask,
             ask_own=ask,
-            originals=self.originals,
         )
         written = asyncio.run(summarise(job))
         event(f"engine: {written.engine}")
@@ -179,9 +178,6 @@ class Conversation:
             event("under the target")
         self.versions.append((covered[-1][1], written.chapters))
         return True
-
-    async def originals(self, first: int, through: int) -> list[Message]:
-        return [m for m in self.said if first <= m.number <= through]
 
     def ask(self) -> None:
         """The next request, as a turn makes it."""

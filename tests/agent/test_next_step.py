@@ -301,6 +301,26 @@ def test_a_report_under_half_of_the_estimate_is_not_believed(share: float, doubt
     assert seen.used == (seen.size.total if doubted else reported.total)
 
 
+@pytest.mark.parametrize(("share", "doubted"), [(0.001, True), (0.49, True), (0.5, False)])
+def test_an_answer_of_which_too_few_tokens_were_reported_is_counted(
+    share: float, doubted: bool
+) -> None:
+    made = context(user(1, tokens=100), assistant(2, tokens=8_000), user(3, tokens=50))
+    written, newest = (LIMITS.factor.apply(m.tokens) for m in made.messages[1:])
+    usage = Usage(1_000, math.ceil(share * written))
+    seen = meter(made, COUNTER, UsageReport(2, usage))
+    assert (seen.doubted, seen.estimated) == (doubted, True)
+    assert seen.used == 1_000 + (written if doubted else usage.output_tokens) + newest
+
+
+def test_few_tokens_of_a_short_answer_or_of_the_servers_own_tools_are_no_reason_to_doubt() -> None:
+    short = context(user(1), assistant(2, tokens=90))
+    assert not meter(short, COUNTER, UsageReport(2, Usage(100, 1))).doubted
+    block = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+    paused = context(user(1), message(2, "assistant", [block, text("Found.")], 9_000))
+    assert not meter(paused, COUNTER, UsageReport(2, Usage(100, 3))).doubted
+
+
 @pytest.mark.parametrize(
     "block",
     [

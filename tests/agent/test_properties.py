@@ -10,12 +10,14 @@ from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.requests import serialise, split_messages
+from agent.compaction.selection import NOTHING_FITS, select_statements
+from agent.compaction.statements import list_statements
 from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
 from agent.context.history import MISSING_RESULT
 from agent.context.previews import count_sent_tokens
 from agent.context.pruning import plan_pruning
 from agent.context.summary import Summary
-from agent.messages import Block, Message, sanitise
+from agent.messages import Block, Message, RawTokens, sanitise
 from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from agent.model.sse import EventDecoder
@@ -220,6 +222,43 @@ def test_over_many_compactions_every_message_is_either_summarised_or_kept(
         assert sent[1 : 1 + len(before)] == before
         assert f"Summary {len(chapters)}." in sent[-1]
     event(f"{min(len(chapters), 4)} compactions")
+
+
+bullets = st.builds(lambda words, number: f"- {words} [#{number}]", texts, st.integers(1, 30))
+sections = st.builds(
+    lambda heading, said: "\n".join([f"## {heading}", *said]),
+    st.sampled_from(["Overview", "Decisions", "Facts and values", "Progress"]),
+    st.lists(st.one_of(bullets, bullets, texts), max_size=8),
+)
+bodies = st.builds("\n\n".join, st.lists(sections, min_size=1, max_size=4))
+
+
+@given(st.data(), st.lists(bodies, min_size=1, max_size=16), sizes(20, 2_000))
+@settings(max_examples=100)
+def test_a_merge_fits_rewrites_nothing_and_keeps_every_range(
+    data: st.DataObject, bodies: list[str], most: int
+) -> None:
+    """It is done again after each further chapter. What a person wrote stays while it fits."""
+    chapters: list[Chapter] = []
+    written: list[str] = []
+    for number, body in enumerate(bodies):
+        said = [each.text for each in list_statements(body)]
+        own = data.draw(st.sampled_from([[], [], said[:1]]))
+        chapters.append(Chapter(body, number, number, own=tuple(own)))
+        written.append(body)
+        before = [each.text for c in chapters for each in list_statements(c.text)]
+        kept_own = [each for c in chapters for each in c.own]
+        chapters, left = select_statements(chapters, RawTokens(most), COUNTER)
+        after = [each.text for c in chapters for each in list_statements(c.text)]
+        assert sum(COUNTER.count(c.text) for c in chapters) <= most + 20 * len(chapters)
+        assert {each.strip() for each in after} >= {x.strip() for x in before} - {*left} - {""}
+        assert {*after} <= {*before, NOTHING_FITS}
+        assert [part.text for c in chapters for part in c.written] == written
+        assert [c.first for c in chapters] == sorted({c.first for c in chapters})
+        if 3 * sum(map(COUNTER.count, kept_own)) + 20 * len(chapters) < most:
+            assert {*kept_own} <= {*after}
+            event("a person's own" if kept_own and left else "no person's own")
+        event("merged" if left else "fits")
 
 
 triggers: st.SearchStrategy[Trigger] = st.sampled_from(["auto", "manual", "overflow", "iterations"])

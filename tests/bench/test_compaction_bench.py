@@ -61,8 +61,8 @@ def test_nobody_waits_where_no_turn_is_large(long: Played) -> None:
     assert long.tally.trimmed == 0
 
 
-def test_facts_are_written_at_most_three_times(long: Played) -> None:
-    assert 1 <= long.tally.depth <= 3
+def test_facts_are_written_once(long: Played) -> None:
+    assert long.tally.depth == 1
 
 
 def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
@@ -70,7 +70,6 @@ def test_costs_grow_with_the_turns_and_not_faster(long: Played) -> None:
     dollars = [all_calls - summaries for all_calls, summaries in both]
     assert len(dollars) == 240
     assert dollars[239] - dollars[159] <= 1.25 * (dollars[159] - dollars[79])
-    # A merge reads eight chapters' messages again: it comes once in eight compactions.
     assert 0 < PRICES.dollars(long.spent.summaries) < dollars[239]
 
 

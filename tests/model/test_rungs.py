@@ -1,4 +1,4 @@
-"""Each rung of the ladder, and the merge of chapters, by real weights."""
+"""Each rung of the ladder by real weights."""
 
 import time
 from collections.abc import Sequence
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters import Chapter
+from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.job import Job
-from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import MAX_CHAPTERS, Engine, Policy
-from agent.compaction.write import MOST_REJECTED
+from agent.compaction.plan import Plan
+from agent.compaction.policy import Engine, Policy
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, compact
 from agent.messages import Message, plain_text
@@ -120,36 +119,3 @@ async def test_a_model_that_knows_no_form_ends_in_the_extract(
     assert result.rejected <= MOST_REJECTED
     assert result.engine != Engine.EXTRACT or len(result.failures) > 0
     await check(job, compacted, client, messages[:-2])
-
-
-@pytest.mark.parametrize("summariser", ["inventing", "endless"], indirect=True)
-async def test_a_merge_invents_nothing_and_loses_no_chapter(
-    client: Client, summariser: LlamaServer, seen: Seen
-) -> None:
-    earlier, messages = make_messages()[:MAX_CHAPTERS], make_messages(1 + MAX_CHAPTERS)
-    chapters = [
-        Chapter(f"## Facts and values\n- {SAID[n]} [#{n + 1}]", first=n + 1, through=n + 1)
-        for n in range(MAX_CHAPTERS)
-    ]
-
-    async def originals(first: int, through: int) -> Sequence[Message]:
-        return earlier[first - 1 : through]
-
-    job = make_job(
-        client,
-        summariser,
-        messages,
-        reply=450 if summariser.weights == "smollm2" else 120,
-        chapters=chapters,
-        originals=originals,
-        context={"summary_through": MAX_CHAPTERS},
-        engine=Engine.EXTRACT,  # of what is new: this is about the merge
-    )
-    summary = render_chapters(chapters, job.policy, job.own.limits, COUNTER)
-    job = replace(job, context=replace(job.context, summary=summary), used=5_000)
-    compacted = await compact(job)
-    result = compacted.result
-    seen(f"{len(result.chapters)} chapters, {[str(each) for each in result.failures]}")
-    # The form is kept by one of them only: then eight chapters become one.
-    assert len(result.chapters) == (2 if summariser.weights == "smollm2" else MAX_CHAPTERS + 1)
-    await check(job, compacted, client, [*earlier, *messages[:-2]])

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from agent.compaction.chapters import (
     Chapter,
-    find_chapters_to_merge,
     list_standing,
     render_summary,
 )
@@ -90,28 +89,6 @@ def test_a_short_index_prefers_names_to_numbers() -> None:
     appendix = rendered(CHAPTER, index_tokens=8).appendix
     assert "src/a.py" in appendix
     assert "8443" not in appendix
-
-
-def test_eight_neighbours_of_one_level_are_merged() -> None:
-    chapters = [replace(CHAPTER, level=2), *[CHAPTER] * 7]
-    assert find_chapters_to_merge(chapters, 8, crowded=False) is None
-    assert find_chapters_to_merge([*chapters, CHAPTER], 8, crowded=False) == slice(1, 9)
-
-
-def test_a_crowded_summary_merges_what_is_most_of_one_level() -> None:
-    chapters = [replace(CHAPTER, level=2), CHAPTER, CHAPTER]
-    assert find_chapters_to_merge(chapters, 8, crowded=True) == slice(1, 3)
-    assert find_chapters_to_merge([CHAPTER], 8, crowded=True) is None
-
-
-def test_223_compactions_merge_no_chapter_more_than_twice() -> None:
-    chapters: list[Chapter] = []
-    for number in range(223):
-        if merged := find_chapters_to_merge(chapters, 8, crowded=False):
-            level = max(chapter.level for chapter in chapters[merged]) + 1
-            chapters[merged] = [replace(CHAPTER, level=level)]
-        chapters.append(replace(CHAPTER, first=number, through=number))
-    assert max(chapter.level for chapter in chapters) <= 3
 
 
 # --- Pruning --------------------------------------------------------------------------------------

@@ -73,7 +73,6 @@ def test_sizes_shrink_with_the_budget(budget: int) -> None:
     limits = Limits(budget, 128_000, budget, Factor(1.5, 0))
     assert POLICY.chapter_tokens(limits) <= min(2_000, budget / 10)
     assert POLICY.total_tokens(limits) <= min(16_000, budget * 0.15)
-    assert POLICY.merged_tokens(limits) <= POLICY.chapter_tokens(limits)
     pins, index = POLICY.pins_and_index(limits)
     assert pins + index <= min(3_000, budget * 0.09)
     assert POLICY.trigger_tokens(limits) == int(budget * 0.8)

@@ -12,7 +12,7 @@ from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Engine, Policy
 from agent.compaction.skills import FULL, INSTRUCTIONS, SKILLS
-from agent.messages import Message, RawTokens
+from agent.messages import RawTokens
 from agent.model.client import Client
 from agent.tokens import Factor
 from demo.api.protocol import ScriptedReply
@@ -118,25 +118,6 @@ async def test_parts_are_merged_before_anything_is_cut(client: Client, server: D
     assert all(half[-1] in merge for half in halves)
     assert "too long" in again
     assert size(written) <= SHORT_TOKENS
-
-
-async def test_merged_chapters_obey_it_too(client: Client, server: DemoServer) -> None:
-    chapters = [Chapter(chapter(CHECKS[0]), n, n) for n in range(1, 9)]
-    later = [user(9, "More."), assistant(10, SAID), user(11)]
-    cited = [line.replace("#2", "#1") for line in CHECKS]
-
-    async def originals(first: int, through: int) -> list[Message]:
-        return [user(1, SAID)]
-
-    for _ in range(2):
-        server.script.reply(chapter(*cited, skill=SHORT))
-    server.script.reply(chapter("- Check number 100 passed [#10]", skill=SHORT))
-    written = await write(client, messages=later, cut=2, chapters=chapters, originals=originals)
-    merged, newest = written.chapters
-    assert (merged.first, merged.through) == (1, 8)
-    assert SHORT_TOKENS * 0.5 < COUNTER.count(merged.text) <= SHORT_TOKENS
-    assert cited[-1] in written.audit["cut"]
-    assert "## Overview" not in merged.text + newest.text
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import GOALS, UNVERIFIED
+from agent.compaction.evidence import GOALS
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import describe_error, summarise
 from agent.compaction.plan import Plan
-from agent.compaction.policy import MAX_CHAPTERS, ChapterForm, Policy
+from agent.compaction.policy import ChapterForm, Policy
 from agent.compaction.requests import (
     Form,
     build_merge_request,
@@ -181,7 +181,7 @@ def test_no_text_can_leave_its_fence(tag: str, form: str, case: Any) -> None:
     assert closed == [f"</{tag}"]
     assert block["text"].count(" b") >= 1
     assert closing not in render_outline_line(evil)
-    merge = build_merge_request(closing, [evil], Form(100), model="m", max_tokens=1)
+    merge = build_merge_request(closing, Form(100), model="m", max_tokens=1)
     assert len(re.findall(rf"<\s*/\s*{tag}\b", str(merge.messages), re.I)) <= 1
 
 
@@ -204,7 +204,7 @@ def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences(
     plain = build_serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
     assert "<focus>" not in str(plain.messages)
     assert "<previous_summary>" not in str(plain.messages)
-    merge = build_merge_request("Before.", [], Form(1_000), model="m", max_tokens=99)
+    merge = build_merge_request("Before.", Form(1_000), model="m", max_tokens=99)
     assert "replaces the previous summary" in str(merge.messages)
     assert "<transcript>" not in str(merge.messages)
 
@@ -382,46 +382,28 @@ async def test_a_later_compaction_appends_and_leaves_the_chapters_before_it_alon
     assert "[#1 " not in asked
 
 
-@pytest.mark.parametrize(("size", "merged"), [(2_100, False), (2_200, True)])
-async def test_chapters_over_the_size_cap_are_merged(
-    server: DemoServer, client: Client, size: int, merged: bool
+@pytest.mark.parametrize(("bullets", "merged"), [(10, False), (60, True)])
+async def test_chapters_over_the_size_cap_are_merged_without_another_request(
+    server: DemoServer, client: Client, bullets: int, merged: bool
 ) -> None:
     """15 % of 8,192 tokens are 1,228."""
-    server.script.reply(record(), always=True)
-    made = await run(client, exchanges(2, start=9), chapters(2, size), window=8_192)
-    assert [c.level for c in made.chapters] == ([2, 1] if merged else [1, 1, 1])
+    server.script.reply(record())
+    said = [f"- The port of host {n} is {8_000 + n} [#{n}]" for n in range(2 * bullets)]
+    before = [Chapter("\n".join(said[:bullets]), 1, 4), Chapter("\n".join(said[bullets:]), 5, 8)]
+    made = await run(client, exchanges(2, start=9), before, window=8_192)
+    assert [(c.first, c.through) for c in made.chapters] == [(1, 4), (5, 8), (9, 12)]
+    kept = [line for chapter in made.chapters[:2] for line in chapter.text.splitlines()]
+    assert kept == [line for line in said if line in kept]
+    assert made.audit["left"] == [line for line in said if line not in kept]
+    assert (made.chapters[:2] != before) == merged == bool(made.audit["left"])
+    assert made.calls == 1
 
 
-async def test_seven_chapters_are_not_merged(server: DemoServer, client: Client) -> None:
+async def test_many_small_chapters_are_not_merged(server: DemoServer, client: Client) -> None:
+    """It goes by their size, not by their number."""
     server.script.reply(record(), when=is_summary)
-    made = await run(client, exchanges(2, start=9), chapters(MAX_CHAPTERS - 1))
-    assert len(made.chapters) == MAX_CHAPTERS
-
-
-async def test_a_merge_may_be_longer_than_its_new_messages(
-    server: DemoServer, client: Client
-) -> None:
-    """It replaces the chapters, not them."""
-    server.script.reply(bulleted(6_000)).reply(bulleted(6_000)).reply(record())
-    made = await run(client, exchanges(1, start=9), chapters(MAX_CHAPTERS, 1_000))
-    assert [c.level for c in made.chapters] == [2, 1]
-    assert made.failures == []
-
-
-async def test_a_merge_without_the_originals_keeps_what_the_chapters_cite(
-    server: DemoServer, client: Client
-) -> None:
-    """Clients of `agent/` need not give the originals back."""
-    bullet = "- The release is called Kestrel and listens on port 8443 [#3]"
-    so_far = [*chapters(MAX_CHAPTERS - 1), Chapter(record(bullet), 8, 8)]
-    invented = "- It listens on port 9443 [#3]"
-    merged = record(f"{bullet}\n{invented}")
-    server.script.reply(merged).reply(merged).reply(record())
-    made = await run(client, exchanges(2, start=9), so_far)
-    lines = made.chapters[0].text.splitlines()
-    assert bullet in lines
-    assert f"{invented} {UNVERIFIED}" in lines
-    assert made.chapters[0].depth == 2
+    made = await run(client, exchanges(2, start=21), chapters(20))
+    assert made.chapters[:-1] == chapters(20)
 
 
 async def test_what_does_not_fit_one_call_is_read_in_several(

@@ -554,7 +554,9 @@ def test_rerun_asks_first_and_says_what_each_would_read_and_cost(staff: Client) 
     page = html(ask(staff, "rerun", first, second))
     assert "Write the summary again?" in page
     assert page.count("It is not the current summary and cannot be written again.") == 1
-    (dollars,) = re.findall(r"tokens; price: about \$(\d\.\d+)\. The older messages are read", page)
+    (dollars,) = re.findall(
+        r"tokens; price: ≈ \$(\d\.\d+), up to \$\d\.\d+\. The older messages are read", page
+    )
     assert float(dollars) > 0
     assert set(Compaction.objects.all()) == {first, second}
 

@@ -3,30 +3,41 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from threading import Event
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.utils import timezone
 
+from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.policy import Engine, Reason
-from agent.compaction.write import MOST_REJECTED
+from agent.context.assemble import assemble
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage
 from agent.model.reply import Reply
 from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
-from chat.html.divider import explain_compaction
+from chat.html.divider import explain_compaction, render_divider
 from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import model_server as llm
 from chat.queries import preview
 from chat.queries.conversation import load_state
+from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
-from chat.services import compaction_jobs, compactions, preparations, summaries, sweep
+from chat.services import (
+    compaction_jobs,
+    compactions,
+    preparations,
+    rewrites,
+    summaries,
+    sweep,
+)
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
@@ -35,6 +46,7 @@ from tests.chat.factories import (
     OWNER,
     add_messages,
     change_messages,
+    make_compaction,
     make_conversation,
     make_profile,
     make_provider,
@@ -47,7 +59,7 @@ from tests.support.patience import PATIENCE
 pytestmark = pytest.mark.on_both
 
 Status = Compaction.Status
-CHEAP = "cheap-model"
+CHEAP, LARGE = "cheap-model", "large-model"
 
 
 @pytest.fixture
@@ -484,3 +496,154 @@ def test_a_title_that_breaks_off_is_charged(talk: Conversation, model_server: De
     talk.refresh_from_db()
     assert talk.output_tokens > 1
     assert talk.cost > 0
+
+
+# --- A merge --------------------------------------------------------------------------------------
+
+
+def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    """Where a window of 16,000 tokens has room for 2,400 tokens of chapters."""
+    make_profile(context_window=16_000, max_output=MAX_OUTPUT, tools=False)
+    for number in range(1, 10):
+        said = [f"- Shelf {number}-{n} holds {n} jars of plum jam [#{number}]" for n in range(25)]
+        decided = f"## Decisions\n- Jam {number} goes to shelf {number} [#{number}]\n"
+        facts = "## Facts and values\n" + "\n".join(said)
+        version = make_compaction(talk, decided + facts, through=talk.next_number - 3)
+        if number == 2:
+            wrong, mended = "- Jam 1 goes to shelf 1 [#1]", "- Jam 1 goes to the cellar, I say [#1]"
+            edited = summaries.editable_text(version).replace(wrong, mended)
+            version = summaries.edit_summary(version.pk, edited)
+        add_messages(talk, [long_text(90 + number), "Fine."] * 2)
+    earlier = load_outline(talk)
+    faults = metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT)
+    model_server.script.reply(SUMMARY, when=is_summary)
+    pk = opened(talk)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    assert row.status == Status.COMPLETED, row.error
+    assert len(model_server.script.requests) == 1, "no model is asked for a merge"
+    talk.refresh_from_db()
+    state = load_state(talk.pk)
+    left = row.audit["left"]
+    assert mended in state.context.summary.text
+    assert sum(each in state.context.summary.text for each in left) < len(left) / 10
+    outline = load_outline(talk)
+    assert [*outline.chapters[:-1]] == [*earlier.chapters]
+    assert outline.chapters[0].headline == "Jam 1 goes to the cellar, I say"
+    assert f"{len(left)} earlier statements are no longer sent" in explain_compaction(row)
+    assert metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT) == faults + len(left)
+    folded = render_divider(row)
+    assert folded.count('<details class="chapter"') == len(outline.chapters) == 10
+    assert "Shelf 3-20 holds" in folded, "as it was written"
+    assert "statements of this chapter are no longer sent" in folded
+    Turn.objects.update(status=Turn.Status.COMPLETED)
+    again = summaries.edit_summary(
+        pk, summaries.editable_text(row).replace("the cellar, I say", "the attic, I say")
+    )
+    talk.refresh_from_db()
+    assert load_outline(talk).chapters[0].headline == "Jam 1 goes to the attic, I say"
+    assert "Shelf 3-20 holds" in render_divider(again)
+
+
+# --- The preview's price and the bill -------------------------------------------------------------
+
+
+def reply_of(words: int) -> str:
+    """A summary that passes, of about so many words."""
+    bullets = [f"- Message {1 + n % 9}: lorem ipsum [#{1 + n % 9}]\n" for n in range(words // 5)]
+    return SUMMARY.replace("## Facts and values\n\n", "## Facts and values\n\n" + "".join(bullets))
+
+
+def ask_once(talk: Conversation, model_server: DemoServer) -> None:
+    """Have the server cache what the last answer was written for."""
+    context = load_state(talk.pk).context
+    request = assemble(replace(context, messages=context.messages[:-1]))
+    where, spent = llm.load_endpoint(talk.model), Spent()
+    model_server.script.reply("Fine.", when=is_chat)
+
+    async def ask() -> None:
+        client = llm.new_client(where, spent)
+        await client.complete(request)
+        await client.close()
+
+    async_to_sync(ask)()
+    used = {"input_tokens": spent[0][1].prompt, "output_tokens": context.messages[-1].tokens}
+    change_messages(talk.messages.filter(number=talk.next_number - 1), usage=used)
+
+
+WRONG_FORM = "No summary."
+
+
+@pytest.mark.parametrize(
+    ("case", "replies"),
+    [
+        ("a plain chapter", [0]),
+        ("chunks", []),
+        ("a merge that is due", [0]),
+        ("a corrective retry", [WRONG_FORM, 0]),
+        ("nothing that can be used", [WRONG_FORM] * 3),
+        ("a summary model with its own prices", [0]),
+        ("a warm cache", [0]),
+        ("a warm prefix that has expired", [0]),
+        ("written again", [0]),
+    ],
+)
+def test_the_bill_is_what_the_preview_says(
+    user_talk: Conversation, model_server: DemoServer, settings: Any, case: str, replies: list[Any]
+) -> None:
+    talk = user_talk
+    if case == "a merge that is due":
+        jars = [f"- Shelf {n} holds {n} jars of plum jam [#{n}]" for n in range(150)]
+        for number in range(1, 9):
+            make_compaction(talk, "## Decisions\n" + "\n".join(jars), through=number)
+        add_messages(talk, [long_text(n) for n in range(40, 60)])
+    if case == "a summary model with its own prices":
+        make_profile(CHEAP, input_price=0.1, output_price=90.0)
+        settings.SUMMARY_MODEL = CHEAP
+    engines = {"chunks": Engine.CHUNKS, "a warm prefix that has expired": Engine.WARM_PREFIX}
+    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Engine.AUTO)}
+    if case == "chunks":
+        settings.COMPACTION |= {"input_characters": 20_000}
+    cached = 0.0
+    if case == "a warm cache":
+        ask_once(talk, model_server)
+    if case == "written again":
+        version = make_compaction(talk, through=talk.next_number - 4)
+        seen: Any = preview.preview_rewrite(version)
+        pk = rewrites.begin_rewrite(version.pk)
+    else:
+        seen = preview.preview_compactions(talk)[0]
+        if load_state(talk.pk).warm:
+            cached = seen.tokens_after * 2.5e-6  # of the next turn
+        pk = opened(talk)
+    for each in replies:
+        model_server.script.reply(each or reply_of(1_000), when=is_summary)
+    if case == "chunks":
+        model_server.script.reply(reply_of(1_000), when=is_summary, always=True)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    expected_engine = Engine.WARM_PREFIX if case == "a warm cache" else engines.get(case)
+    assert expected_engine in (None, seen.engine), row.error
+    about, most = seen.cost - cached, seen.most - cached
+    assert row.cost > 0
+    if WRONG_FORM in replies:
+        assert 0.5 * about < row.cost <= most
+    else:
+        assert row.cost == pytest.approx(about, rel=0.25)
+        assert about < most
+
+
+@pytest.fixture
+def user_talk(signed_in: tuple[Conversation, str]) -> Conversation:
+    """Thirty long messages in a large window."""
+    make_profile(LARGE, tools=False)
+    messages = [long_text(number) for number in range(1, 31)]
+    return make_conversation(
+        model=LARGE,
+        owner=signed_in[0].owner,
+        messages=messages,
+        title_edited=True,
+        compaction_settings=PLAIN,
+    )

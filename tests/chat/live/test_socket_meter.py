@@ -118,3 +118,26 @@ async def test_an_older_one_says_so_only_when_it_is_loaded(chat: Chat) -> None:
     assert [e["number"] for e in tab.all("message.created")] == [3, 4]
     page = await chat.http.get(chat.conversation.get_absolute_url())
     assert page.content.decode().count(IN_PART) == 1
+
+
+async def test_a_server_that_reports_too_little_of_an_answer_does_not_hide_it_from_the_gauge(
+    chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk = await chat.start([long_text(n) for n in range(1, 5)])
+    before = await in_db(ModelProfile.objects.get, name=talk.model)
+    counted = metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED)
+    prompt = count_next_request(await read_state(chat))
+    usage = {"input_tokens": prompt, "output_tokens": 1}
+    chat.script.reply(ScriptedReply((text(long_text(6)),), usage=FAR_TOO_LITTLE | usage))
+    tab = await chat.open()
+    tab.say("Say it all.")
+    await tab.next("turn.finished", status="completed")
+    shown: dict[str, Any] = (await tab.sync())["usage"]
+    state = await read_state(chat)
+    assert shown["used"] == state.used == pytest.approx(count_next_request(state), rel=NEAR)
+    assert "far too few tokens" in shown["note"]
+    after = await in_db(ModelProfile.objects.get, name=talk.model)
+    assert (after.token_factor, after.token_samples) == (before.token_factor, before.token_samples)
+    assert metrics.read_fault_count(metrics.Fault.USAGE_NOT_BELIEVED) == counted + 1
+    (warned,) = [r for r in caplog.records if "reported usage not believed" in str(r.msg)]
+    assert "'reported_output': 1," in str(warned.msg)

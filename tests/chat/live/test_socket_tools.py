@@ -853,3 +853,27 @@ async def test_the_servers_web_tools_are_declared_where_switched_on_and_there(ch
     await tab.next("turn.finished", status="completed")
     sent_back = chat.script.requests[2].messages[-2]["content"]
     assert [without_cache(block) for block in sent_back] == searched
+
+
+async def test_a_turn_whose_own_results_do_not_fit_is_shortened_and_answered(
+    chat: Chat, lookup: Lookup
+) -> None:
+    """Its newest result is sent longest, and the page says so."""
+    await chat.start([], compaction_enabled=False)
+    lines = "a line of a log that says little\n" * 700
+    lookup.table = {key: f"{key} begins\n{lines}{key} ends" for key in "abcd"}
+    for key in "abcd":
+        chat.script.reply(look(key))
+    chat.script.reply("All read.")
+    tab = await chat.open()
+    tab.say("Read all the logs, please.")
+    notice = await tab.next("turn.notice")
+    assert "Results of tools were shortened" in notice["text"]
+    await tab.next("turn.finished", status="completed")
+    last = str(chat.script.requests[-1].messages)
+    assert "Read all the logs" in last
+    assert "has it whole" in last
+    assert "d begins" in last
+    assert "d ends" in last
+    stored = await in_db(lambda: list(Message.objects.values_list("blocks", flat=True)))
+    assert sum(lines in str(block.get("content")) for blocks in stored for block in blocks) == 4

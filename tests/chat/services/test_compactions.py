@@ -686,6 +686,20 @@ def test_writing_an_edited_version_again_replaces_its_chapter(user: User) -> Non
     ]
 
 
+def test_what_was_edited_in_an_earlier_chapter_stays_when_the_newest_is_written_again(
+    user: User,
+) -> None:
+    conversation = make_conversation(owner=user, messages=10)
+    make_compaction(conversation, "First.", through=2)
+    second = make_compaction(conversation, "Second.", through=6)
+    edited = summaries.edit_summary(second.pk, f"First, mended.{SEPARATOR}Second.")
+    made = rewritten(edited, "Second, better.")
+    assert [c["text"] for c in made.chapters] == ["First, mended.", "Second, better."]
+    assert made.chapters[0]["own"] == ["First, mended."]
+    as_one = rewritten(summaries.edit_summary(made.pk, "All."), "Second, once more.")
+    assert [c["text"] for c in as_one.chapters] == ["First.", "Second, once more."]
+
+
 def test_reverting_a_rewrite_brings_back_what_it_replaced_and_a_switch_leaves_it(
     user: User,
 ) -> None:

@@ -135,6 +135,24 @@ def test_no_earlier_version_brings_a_deleted_message_back(
     assert not any(chapter.gap for chapter in read_chapters(current)), "all versions got it back"
 
 
+def test_what_a_person_wrote_comes_back_with_the_chapter_but_not_what_tells_of_the_deleted(
+    long: Conversation, model_server: DemoServer
+) -> None:
+    current = long.compaction
+    assert current is not None
+    mine = f"- I never liked it [#5]\n- Not the {SECRET}, a drum [#4]"
+    text = summaries.editable_text(current).replace(f"- The {SECRET} [#3]", mine)
+    summaries.edit_summary(current.pk, text)
+    delete(long, 3)
+    assert SECRET not in everything_stored(long)
+    model_server.script.reply(SUMMARY, when=is_summary)
+    tasks.rebuild(str(long.pk))
+    filled = chapters(long)[0]
+    assert "- I never liked it [#5]" in filled.text.splitlines()
+    assert filled.own == ("- I never liked it [#5]",)
+    assert SECRET not in everything_stored(long)
+
+
 def test_the_audit_keeps_what_quotes_nothing(long: Conversation) -> None:
     delete(long, 3)
     oldest = long.compactions.order_by("pk").first()
