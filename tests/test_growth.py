@@ -6,7 +6,9 @@ slow.
 """
 
 import json
+import re
 from collections.abc import Callable
+from html import escape
 from time import thread_time
 
 import pytest
@@ -15,6 +17,7 @@ from agent.compaction import chapters, evidence, newer, outlook, pins, verify
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
+from agent.compaction.instructions import Named, split_instructions
 from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.topics import find_topic_start
 from agent.context import pruning
@@ -22,7 +25,7 @@ from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
 from agent.messages import Message, plain_text, sanitise_text
-from agent.model import overflow
+from agent.model import api_errors, overflow, reply
 from agent.search import excerpts, lexical, values
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import render_user_text
@@ -30,6 +33,9 @@ from chat.html.markdown_stream import MarkdownStream
 from chat.importers import pi
 from chat.queries.model_server import get_counter
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.services.office import program
+from chat.web.search_box import FILTER
+from tests.support.office import document, paragraph, presentation, shape, workbook
 
 SIZES = (2_500, 10_000, 200_000)  # characters; the largest where the others leave a doubt
 LONG_SIZES = (10_000, 20_000, 200_000)  # of PARAGRAPHS: at least one of them
@@ -76,6 +82,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "one word": repeated("a"),
     "spaces": between("x", " ", "x"),
     "newlines": repeated("\n"),
+    "vertical tabs": repeated("\v"),
+    "headings between vertical tabs": repeated("## a\v"),
+    "next lines": repeated("a\x85"),
     "fences never closed": repeated("```x\n"),
     "fences in items": repeated("- ```\n"),
     "one line of fence": repeated("~"),
@@ -114,6 +123,10 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "apostrophes": repeated("'a'"),
     "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
     "heads of mail": repeated("From: a\nx\n"),
+    "pictures of office-oxide": repeated("[image-base64:"),
+    "slides": repeated("## Slide 1\n"),
+    "retired": repeated("Retired: a by: b [#1 "),
+    "filters": repeated(' in:"'),
     **{name: paragraphs(unit) for name, unit in PARAGRAPHS.items()},
 }
 SOURCE = evidence.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
@@ -166,6 +179,38 @@ def stored(text: str) -> None:
     pi._shell({"command": text, "output": text})
 
 
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def office(text: str) -> None:
+    """As one paragraph, as one of each line, as a cell and on a slide."""
+    text = escape(NOT_XML.sub(" ", text))
+    lines = text.split("\n")
+    cell = f'<row><c t="inlineStr"><is><t>{text}</t></is></c></row>'
+    for data in (
+        document(paragraph(text)),
+        document("".join(map(paragraph, lines))),
+        workbook({"Sheet": cell}),
+        presentation({"Slide": shape("body", text)}),
+    ):
+        program.convert(data, 10 * len(text) + 100)
+
+
+def told(text: str) -> None:
+    """What a model or its server says beside the text of an answer."""
+    split_instructions(f"## Standing instructions\n{text}")
+    named = [text, f"Retired: {text} by: x [#1]", f"Retired: x by: {text}", *text.split("\n")]
+    Named().add(named, [message("Always answer in metric units, please.")])
+    api_errors.stream_error({"error": {"message": text}})
+    call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    answer = reply.Reply()
+    answer.apply({"type": "content_block_start", "index": 0, "content_block": call})
+    for at in range(0, len(text), 40):
+        piece = {"type": "input_json_delta", "partial_json": text[at : at + 40]}
+        answer.apply({"type": "content_block_delta", "index": 0, "delta": piece})
+    answer.apply({"type": "content_block_stop", "index": 0})
+
+
 def rows(text: str) -> None:
     """A tool's call and result, folded and whole."""
     for most in (4_000, None):
@@ -199,7 +244,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokens": lexical.tokenise,
     "query": lambda text: lexical.parse_query(text, typing=True),
     "excerpt": lambda text: excerpts.make_excerpt(text, lexical.parse_query('a "1," 12'), 300),
+    "filter": lambda text: FILTER.sub("", text),
     "stored": stored,
+    "office": office,
+    "told": told,
 }
 
 

@@ -6,6 +6,7 @@ Eight of one level are merged into one of the next.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heapreplace
 from typing import Any
 
 from agent.compaction.instructions import Retirement
@@ -129,8 +130,15 @@ def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
             sections.append([])
         sections[-1].append(line)
     excess = sum(counter.count(line) + 1 for section in sections for line in section) - tokens
-    while excess > 0 and any(sections):
-        excess -= counter.count(max(sections, key=len).pop()) + 1
+    longest = [(-len(section), index) for index, section in enumerate(sections) if section]
+    heapify(longest)
+    while excess > 0 and longest:
+        size, index = longest[0]
+        excess -= counter.count(sections[index].pop()) + 1
+        if sections[index]:
+            heapreplace(longest, (size + 1, index))
+        else:
+            heappop(longest)
     return "\n".join(line for section in sections for line in section)
 
 

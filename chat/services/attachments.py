@@ -37,7 +37,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
             ).format(count=MOST_UNSENT),
         )
     name = clean_name(name)
-    return keep(user, name, data, files.inspect(name, data))
+    return keep(user, name, data, files.inspect(name, data, owner_id=user.pk))
 
 
 def clean_name(name: str) -> str:

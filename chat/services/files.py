@@ -42,7 +42,7 @@ class CheckedFile:
     original_type: str = ""
 
 
-def inspect(name: str, data: bytes) -> CheckedFile:
+def inspect(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
     """What a file is, ready to be sent; an image is written anew (`chat.services.images`). Refused
     where it is empty, too large, damaged or of another kind."""
     if not data:
@@ -56,7 +56,7 @@ def inspect(name: str, data: bytes) -> CheckedFile:
         )
     if data.startswith(b"%PDF-"):
         return _pdf(name, data)
-    return _image(name, data) or _office(name, data) or _text(name, data)
+    return _image(name, data, owner_id) or _office(name, data, owner_id) or _text(name, data)
 
 
 def _pdf(name: str, data: bytes) -> CheckedFile:
@@ -87,16 +87,16 @@ def _pdf(name: str, data: bytes) -> CheckedFile:
     )
 
 
-def _image(name: str, data: bytes) -> CheckedFile | None:
-    if (cleaned := images.rewrite_image(name, data)) is None:
+def _image(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
+    if (cleaned := images.rewrite_image(name, data, owner_id=owner_id)) is None:
         return None
     pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
     return CheckedFile("image", media_type, pixels, tokens, width, height)
 
 
-def _office(name: str, data: bytes) -> CheckedFile | None:
-    if (found := read_office(name, data, MAX_TEXT)) is None:
+def _office(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
+    if (found := read_office(name, data, MAX_TEXT, owner_id=owner_id)) is None:
         return None
     text, media_type = found
     tokens = get_counter().count(text)

@@ -23,7 +23,7 @@ LIMITS = {
 if sys.platform == "linux":  # macOS does not keep to it
     LIMITS[resource.RLIMIT_AS] = 512_000_000  # bytes
 MOST_UNPACKED = 200_000_000  # bytes in all
-PICTURE = re.compile(r"\[image-base64:[^\]]*\]\n*")
+READ = (".xml", ".rels")  # other parts are pictures and what is embedded
 SLIDE = re.compile(r"(?<!---\n\n)^## (Slide \d+$)?", re.MULTILINE)
 ENCRYPTED = 1  # flag of an entry
 
@@ -73,18 +73,29 @@ def inspect(data: bytes) -> Kind:
     return kinds[0]
 
 
+def drop_pictures(data: bytes) -> bytes:
+    """The file without its pictures: the library would put them into the text, where nothing tells
+    them from words of the author's."""
+    out = BytesIO(data)
+    with zipfile.ZipFile(out, "a") as file:
+        entries = file.infolist()
+        entries[:] = [each for each in entries if each.filename.lower().endswith(READ)]
+        file.comment = b"read"  # a change: the directory is written anew
+    return out.getvalue()
+
+
 def read_pages(data: bytes, kind: Kind) -> str:
     from office_oxide import Document
 
-    document = Document.from_bytes(data, kind)
+    document = Document.from_bytes(drop_pictures(data), kind)
     if kind == "pptx":  # with the numbers by which people know the slides
         numbers = count(1)
         return SLIDE.sub(
             lambda title: f"## Slide {next(numbers)}{'' if title[1] else ': '}",
             document.to_markdown(),
         )
-    # Only with its pictures is each cell of a table in its column where others are joined.
-    return PICTURE.sub("", document.to_markdown_with_images())
+    # Only so is each cell of a table in its column where others are joined; no picture is left.
+    return document.to_markdown_with_images()
 
 
 def read_workbook(data: bytes, most: int) -> str:

@@ -7,17 +7,19 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from office_oxide import Document
 
 from chat.errors import Refused
 from chat.services.office import reader
 from chat.services.office.reader import read_office
 from tests.support.office import A, document, pack, paragraph, presentation, shape, workbook
+from tests.support.pictures import picture
 
 MOST = 400_000
 
 
 def read(data: bytes) -> str:
-    found = read_office("plan", data, MOST)
+    found = read_office("plan", data, MOST, owner_id=1)
     assert found is not None
     return found[0]
 
@@ -98,6 +100,26 @@ def test_a_presentation_has_slides_with_titles_texts_tables_and_notes() -> None:
     ]
 
 
+def with_picture(body: str) -> bytes:
+    """A document whose link `r1` is a picture."""
+    out = BytesIO(document(body, "image=media/image1.png"))
+    with zipfile.ZipFile(out, "a") as file:
+        file.writestr("word/media/image1.png", picture())
+    return out.getvalue()
+
+
+def test_pictures_leave_nothing_and_words_that_look_like_them_stay() -> None:
+    drawn = (
+        f'<w:p><w:r><w:drawing><wp:inline><a:graphic xmlns:a="{A}"><a:graphicData><pic:pic>'
+        '<pic:blipFill><a:blip r:embed="r1"/></pic:blipFill></pic:pic></a:graphicData></a:graphic>'
+        "</wp:inline></w:drawing></w:r></w:p>"
+    )
+    written = "An image is [image-base64:QUJD] there."
+    data = with_picture(drawn + paragraph(written))
+    assert "image-base64:iVBOR" in Document.from_bytes(data, "docx").to_markdown_with_images()
+    assert read(data).replace("\\", "") == written
+
+
 def declaring(entity: str) -> bytes:
     """A document that is one entity."""
     with zipfile.ZipFile(BytesIO(document(paragraph("&x;")))) as file:
@@ -163,7 +185,7 @@ def test_what_is_hostile_protected_or_damaged_is_refused(
     make: Callable[[], bytes], code: str
 ) -> None:
     with pytest.raises(Refused, match="plan") as refused:
-        read_office("plan", make(), MOST)
+        read_office("plan", make(), MOST, owner_id=1)
     assert refused.value.code == code
 
 
@@ -179,7 +201,7 @@ def test_what_is_hostile_protected_or_damaged_is_refused(
 )
 def test_what_takes_more_memory_than_it_may_is_refused(make: Callable[[], bytes]) -> None:
     with pytest.raises(Refused, match="unpacks"):
-        read_office("plan", make(), MOST)
+        read_office("plan", make(), MOST, owner_id=1)
 
 
 def test_a_file_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,5 +221,5 @@ def test_the_program_that_reads_is_given_no_environment(
 
 
 def test_other_archives_are_none_of_these() -> None:
-    assert read_office("plan", pack({"notes.txt": "Hello"}), MOST) is None
-    assert read_office("plan", b"PKZIP is a program", MOST) is None
+    assert read_office("plan", pack({"notes.txt": "Hello"}), MOST, owner_id=1) is None
+    assert read_office("plan", b"PKZIP is a program", MOST, owner_id=1) is None

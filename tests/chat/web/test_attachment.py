@@ -40,7 +40,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
     [("PNG", "png"), ("GIF", "png"), ("JPEG", "jpeg"), ("MPO", "jpeg"), ("WEBP", "jpeg")],
 )
 def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
-    found = inspect("report.txt", picture(kind=kind))
+    found = inspect("report.txt", picture(kind=kind), owner_id=1)
     assert (found.kind, found.media_type) == ("image", f"image/{sent_as}")
     assert (found.width, found.height, found.tokens) == (280, 140, 50)
 
@@ -57,7 +57,7 @@ def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
     ],
 )
 def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, kind: str) -> None:
-    assert inspect(name, data).kind == kind
+    assert inspect(name, data, owner_id=1).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, k
 )
 def test_what_cannot_be_sent_is_refused_by_name(name: str, data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=name) as refused:
-        inspect(name, data)
+        inspect(name, data, owner_id=1)
     assert refused.value.code == code
 
 
@@ -236,7 +236,7 @@ async def test_the_bytes_are_in_the_request_and_nowhere_else(chat: Chat) -> None
     tab.say("What is this?", attachments=[str(row.pk), str(note.pk), str(sheet.pk)])
     await tab.next("turn.finished", status="completed")
     image, *texts, text = chat.model.script.requests[-1].body["messages"][-1]["content"][-4:]
-    assert b64decode(image["source"]["data"]) == inspect("plan.png", data).data
+    assert b64decode(image["source"]["data"]) == inspect("plan.png", data, owner_id=1).data
     assert [each["source"]["data"] for each in texts] == [
         "The answer is 42.",
         "## Costs\n\n| 7 |\n| --- |",
