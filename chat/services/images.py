@@ -79,6 +79,8 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
         # A JPEG is decoded at an eighth, a quarter or half of its size; other formats are not.
         wanted = [max(1, edge * MAX_EDGE // longest) for edge in image.size]
         image.draft(None, (wanted[0], wanted[1]))
+    if image.mode == "I;16":
+        image = _in_eight_bits(image)
     mode = "RGBA" if image.has_transparency_data else "RGB"
     if image.mode in ("1", "P", "PA"):  # would be scaled without smoothing
         image = image.convert(mode)
@@ -96,6 +98,17 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
         pixels = Image.alpha_composite(Image.new("RGBA", pixels.size, "white"), pixels)
     jpeg = _written(pixels.convert("RGB"), "JPEG", quality=90)
     return jpeg, "image/jpeg", pixels.size
+
+
+def _in_eight_bits(image: Image.Image) -> Image.Image:
+    """A grey image of 16 bits as `L` or `LA`; by itself Pillow cuts values off instead of scaling
+    them. The value that stands for transparent has 16 bits too."""
+    clear = image.info.pop("transparency", None)
+    values, whole = range(1 << 16), image.convert("I")  # whose values a table may have
+    grey = whole.point([value >> 8 for value in values], "L")
+    if clear is not None:
+        grey.putalpha(whole.point([0 if value == clear else 255 for value in values], "L"))
+    return grey
 
 
 def _orientation(image: Image.Image) -> int:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from random import randbytes
+from typing import Any
 
 import pytest
 from PIL import Image, JpegImagePlugin, PngImagePlugin
@@ -133,6 +134,27 @@ def test_an_animation_becomes_its_first_frame() -> None:
 @pytest.mark.parametrize("size", [(40, 30), (2_000, 1_500)])
 def test_every_kind_of_pixels_is_taken(mode: str, size: tuple[int, int]) -> None:
     assert max(decoded(picture(size, mode=mode, color=0)).size) <= MAX_EDGE
+
+
+def sixteen_bits(size: tuple[int, int], **values: Any) -> bytes:
+    """A grey PNG from black at its left to white at its right, with 16 bits a pixel."""
+    row = b"".join(struct.pack("<H", x * 65_535 // (size[0] - 1)) for x in range(size[0]))
+    out = BytesIO()
+    Image.frombytes("I;16", size, row * size[1]).save(out, "PNG", **values)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("size", [(256, 8), (3_136, 10)])
+def test_sixteen_bits_of_grey_become_the_same_picture_in_eight(size: tuple[int, int]) -> None:
+    image = decoded(sixteen_bits(size)).convert("L")
+    shown = [image.getpixel((image.width * share // 100, 2)) for share in (0, 25, 50, 75)]
+    assert shown == pytest.approx([0, 64, 128, 191], abs=1)
+
+
+def test_a_transparent_value_of_sixteen_bits_is_that_value_alone() -> None:
+    image = decoded(sixteen_bits((1_024, 8), transparency=512 * 65_535 // 1_023))
+    alphas = [image.getpixel((x, 2))[3] for x in (511, 512, 513)]
+    assert alphas == [255, 0, 255]
 
 
 def test_transparency_is_kept() -> None:
