@@ -186,7 +186,7 @@ def office(text: str) -> None:
     """As one paragraph, as one of each line, as a cell and on a slide."""
     text = escape(NOT_XML.sub(" ", text))
     lines = text.split("\n")
-    cell = f'<row><c t="inlineStr"><is><t>{text}</t></is></c></row>'
+    cell = f'<row><c t="inlineStr"><is><t>{text}</t></is></c><c><f>{text}</f></c></row>'
     for data in (
         document(paragraph(text)),
         document("".join(map(paragraph, lines))),

@@ -84,6 +84,37 @@ def test_a_workbook_is_a_table_for_each_sheet_with_dates_and_times() -> None:
     ]
 
 
+UNCALCULATED = (
+    '<row><c t="inlineStr"><is><t>What</t></is></c><c t="inlineStr"><is><t>Value</t></is></c></row>'
+    '<row r="4"><c r="A4"><v>3</v></c><c r="B4"><f>A4*2</f></c></row>'
+    '<row><c><v>5</v></c><c><f>A4&amp;"|"</f><v/></c></row>'
+    '<row><c t="e"><v>#N/A</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c></row>'
+    '<row><c t="str"><f>""</f><v></v></c><c><f t="shared" ref="B7:B8" si="0">A7+1</f></c></row>'
+    '<row><c><f>A4*4</f><v>12</v></c><c><f t="shared" si="0"/></c></row>'
+    '<row r="90"><c r="B90"><f>A4-3</f><v>0</v></c></row>'
+)
+
+
+def test_a_formula_without_a_value_is_shown_itself_and_an_error_by_its_name() -> None:
+    assert read(workbook({"Plan": UNCALCULATED})).split("\n")[4:] == [
+        "| 3 | =A4*2 |",
+        '| 5 | =A4&"\\|" |',
+        "| #N/A | #DIV/0! |",
+        "|  | =A7+1 |",
+        "| 12 | =A7+1 (as in row 7) |",
+        "|  | 0 |",
+    ]
+
+
+def test_a_0_of_a_workbook_that_others_are_to_calculate_is_no_value() -> None:
+    with zipfile.ZipFile(BytesIO(workbook({"Plan": UNCALCULATED}))) as file:
+        parts = {name: file.read(name).decode() for name in file.namelist()}
+    book = parts["xl/workbook.xml"]
+    told = '<calcPr fullCalcOnLoad="1"/></workbook>'
+    parts["xl/workbook.xml"] = book.replace("</workbook>", told)
+    assert read(pack(parts)).split("\n")[8:] == ["| 12 | =A7+1 (as in row 7) |", "|  | =A4-3 |"]
+
+
 def test_a_presentation_has_slides_with_titles_texts_tables_and_notes() -> None:
     cell = "<a:tc><a:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></a:txBody></a:tc>".format
     table = (

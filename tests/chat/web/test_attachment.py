@@ -71,7 +71,7 @@ def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, k
         ("a.pdf", b"%PDF-1.7\n<< /Type /Page >>", "file_damaged"),
         ("a.pdf", b"%PDF-1.7\ntrailer << /Encrypt 5 0 R >>\n%%EOF", "file_encrypted"),
         ("a.pdf", b"%PDF-1.7\n" + b"<< /Type/Page /X 1 >>" * 601 + b"%%EOF", "file_too_large"),
-        ("a.svg", b"\xff\xfe<svg/>", "file_type"),
+        ("a.svg", b"\xff\xfe<svg/>\0\0", "file_type"),
         ("bomb.png", picture((8_000, 8_000), mode="1", color=0), "file_too_large"),
     ],
 )
@@ -175,6 +175,18 @@ def test_another_persons_file_cannot_be_sent(user: User, stranger: bool) -> None
     with pytest.raises(Refused, match="no longer exists"):
         send(user, conversation, str(other.pk) if stranger else "not an id")
     assert not conversation.messages.exists()
+
+
+def test_a_text_in_another_encoding_is_sent_in_utf_8_and_says_so(user: User) -> None:
+    data = "Straße;3 €".encode("cp1252")
+    client, response = upload(user, "orte.csv", data)
+    assert response.json()["encoding"] == "windows-1252"
+    url = response.json()["url"]
+    whole, text = client.get(url), client.get(f"{url}?text")
+    assert (whole.content, whole["Content-Type"]) == (data, "text/plain; charset=windows-1252")
+    assert text.content.decode() == "Straße;3 €"
+    sent = send(user, make_conversation(owner=user), response.json()["id"])
+    assert "Read as windows-1252." in render_message(sent)
 
 
 def test_a_message_says_that_the_text_of_an_office_file_is_read(user: User) -> None:

@@ -1,0 +1,129 @@
+"""Text in whatever encoding: a mark is believed, UTF-8 is tried first, then what is sure counts."""
+
+import codecs
+import re
+from typing import NamedTuple
+from unicodedata import name as name_of
+
+from charset_normalizer import from_bytes
+
+
+class Decoded(NamedTuple):
+    """A text, and by which encoding it was read: its name as IANA has it, "" for UTF-8."""
+
+    text: str
+    encoding: str
+
+
+class Unsure(Exception):
+    """It looks like text, and its encoding cannot be told."""
+
+
+MARKS = [  # UTF-32 before UTF-16, with which it begins
+    (codecs.BOM_UTF8, "utf-8", ""),
+    (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
+    (codecs.BOM_UTF32_BE, "utf-32-be", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
+]
+# What the library may choose from: it takes rarer ones, which differ in a few letters, for these.
+DETECTED = {
+    "cp1250": "windows-1250",
+    "cp1251": "windows-1251",
+    "cp1253": "windows-1253",
+    "cp1254": "windows-1254",
+    "cp1255": "windows-1255",
+    "cp1256": "windows-1256",
+    "koi8_r": "KOI8-R",
+    "koi8_u": "KOI8-U",
+    "iso8859_5": "ISO-8859-5",
+    "cp866": "IBM866",
+    "cp932": "Shift_JIS",
+    "euc_jp": "EUC-JP",
+    "gb18030": "GB18030",
+    "big5": "Big5",
+    "cp949": "EUC-KR",
+}
+WESTERN_CODECS = {"cp1252": "windows-1252", "iso8859_15": "ISO-8859-15"}
+SAMPLE = 20_000  # bytes that the library looks at
+BINARY = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")  # \x1a ended files of DOS, \x1b colours
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f-\x9f\ufffe\uffff]")
+# Languages of Western Europe: few of their letters are beyond ASCII, never three in a row, and none
+# is a capital within a word. Not those of Iceland, which look like other encodings' letters.
+WESTERN = re.compile(r"[\x00-\x7f\xa0-\xa3\xa5-\xbfÀ-ÏÑ-ÖØ-Üß-ïñ-öø-üÿŒœ×÷€„…‘’“”•–—™]*")
+WESTERN_LETTER = r"[À-ÖØ-öø-ÿŒœ]"
+NOT_WESTERN = re.compile(
+    rf"{WESTERN_LETTER}{{3}}|[a-zà-öø-ÿœ][À-ÖØ-ÞŒ]|[A-Za-z][ªº¹¿][A-Za-z]|[¡¿]{WESTERN_LETTER}{{2}}"
+)
+MOST_WESTERN = 0.4  # share of such letters
+# Between two letters these stand in no language: the encoding is another one.
+MISPLACED = re.compile(r"[^\W\d_][¡¢£¤¥¦§¨©«¬±²³¶¸¹»¼½¾¿„“”‡†‰‹›™¯˝˛ˇ˘÷×][^\W\d_]")
+DRAWN = re.compile(r"[^\W\d_]\xa0[^\W\d_]|[─-╿]")
+
+
+def decode(data: bytes) -> Decoded | None:
+    """The text; None for what is none. Raises Unsure."""
+    for mark, codec, label in MARKS:
+        if data.startswith(mark):
+            return _read(data[len(mark) :], codec, label)
+    if b"\x1b$" in data and (found := _read(data, "iso2022_jp", "ISO-2022-JP")):
+        return found
+    if b"\0" not in data and (found := _read(data, "utf-8", "", controls=True)):
+        return found
+    if b"\0" in data:
+        return _sixteen_bits(data)
+    return None if BINARY.search(data) else _eight_bits(data)
+
+
+def _read(data: bytes, codec: str, label: str, *, controls: bool = False) -> Decoded | None:
+    """The text in this encoding, if it is one; `controls`: it may have any but NUL."""
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError:
+        return None
+    return None if (not controls and CONTROL.search(text)) or "\0" in text else Decoded(text, label)
+
+
+def _sixteen_bits(data: bytes) -> Decoded | None:
+    """UTF-16 without its mark, where at least half of it is ASCII."""
+    for codec, first in (("utf-16-le", 1), ("utf-16-be", 0)):
+        if len(data) % 2 == 0 and data[first::2].count(0) * 4 >= len(data):
+            return _read(data, codec, "UTF-16")
+    return None
+
+
+def _eight_bits(data: bytes) -> Decoded:
+    for codec, label in WESTERN_CODECS.items():
+        if (found := _read(data, codec, label)) and _is_western(found.text):
+            return found
+    matches = list(from_bytes(data[:SAMPLE], cp_isolation=[*DETECTED]))
+    # Of those that the library likes equally the one that mixes the fewest scripts.
+    ranks = {
+        each.encoding: (round(each.chaos, 2), -round(each.coherence, 2), _count_scripts(str(each)))
+        for each in matches
+    }
+    best = [codec for codec, rank in ranks.items() if rank == min(ranks.values())]
+    read = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
+    if len({each and each.text for each in read}) != 1 or read[0] is None:
+        raise Unsure
+    if MISPLACED.search(read[0].text) or DRAWN.search(read[0].text):
+        raise Unsure
+    return read[0]
+
+
+def _is_western(text: str) -> bool:
+    beyond = len(re.findall(WESTERN_LETTER, text))
+    return (
+        WESTERN.fullmatch(text) is not None
+        and not NOT_WESTERN.search(text)
+        and not MISPLACED.search(text)
+        and not ("õ" in text and "ã" not in text)  # Hungarian, in Windows-1250
+        and beyond <= MOST_WESTERN * sum(map(str.isalpha, text))
+    )
+
+
+def _count_scripts(text: str) -> int:
+    """How many scripts the letters beyond ASCII are of; Chinese and Japanese ones are one."""
+    letters = (each for each in set(text[:1_000]) if each > "\x7f" and each.isalpha())
+    scripts = {name_of(each, "").partition(" ")[0] for each in letters}
+    return len({"CJK" if each.startswith(("HIRAGANA", "KATAKANA")) else each for each in scripts})
