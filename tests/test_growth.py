@@ -75,6 +75,8 @@ PARAGRAPHS = {
     "backticks": "`a ``b ",
     "dollars": "$a ",
     "formulas never closed": "\\(",
+    "prices": "$5 (or 4$) ",
+    "emphasis beside CJK": "字**（",
     "angles": "<a ",
 }
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -87,6 +89,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "next lines": repeated("a\x85"),
     "fences never closed": repeated("```x\n"),
     "fences in items": repeated("- ```\n"),
+    "fences in Markdown": repeated("```md\n```sh\n```\n"),
     "one line of fence": repeated("~"),
     "ever shorter fences": lambda size: "\n".join(
         "`" * n for n in range(int((2 * size) ** 0.5), 2, -1)
