@@ -11,6 +11,12 @@ export function takeWords() {
   return words;
 }
 
+/** Whether a hit led here that said that it stands on another branch. */
+export function ledToBranch() {
+  const { href, branch } = JSON.parse(storage.get(NAME) ?? "{}");
+  return Boolean(branch) && href === location.href;
+}
+
 /** Highlight words in an element; none where the browser cannot. */
 export function highlight(node, words) {
   clearFound();
