@@ -42,8 +42,8 @@ def is_markdown(info: str) -> bool:
 
 def add_markdown_fences(markdown: MarkdownIt) -> None:
     """A plugin."""
-    options = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    markdown.block.ruler.at("fence", _fence, options)
+    before = ["paragraph", "reference", "blockquote", "list"]  # as the rule has it that it replaces
+    markdown.block.ruler.at("fence", _fence, {"alt": before})
 
 
 def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -75,7 +75,7 @@ export class MessageLinks {
         hideNotice();
         if (await this.onSwitch(error.messageId)) await this.go(number);
       };
-      if (ledToBranch()) return run();
+      if (ledToBranch(number)) return run();
       const actions = [{ label: gettext("Show that branch"), run }];
       return showNotice(error.message, { info: true, actions });
     }
