@@ -109,7 +109,9 @@ function chip(file, onRemove) {
   const opening = file.opening ? make("span", { className: "opening" }, file.opening) : null;
   const counted = gettext("≈ {count} tokens", { count: tokens(file.tokens) });
   const readAs = file.encoding && gettext("read as {encoding}", { encoding: file.encoding });
-  const about = file.id ? [counted, readAs].filter(Boolean).join(", ") : gettext("Uploading and reading…");
+  const about = file.id
+    ? [counted, readAs].filter(Boolean).join(", ")
+    : gettext("Uploading and reading…");
   const shown =
     file.kind === "image"
       ? make("img", { src: file.url, alt: "" })
