@@ -8,6 +8,7 @@ slow.
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from html import escape
 from time import thread_time
 
@@ -32,6 +33,7 @@ from chat.html.content_blocks import render_user_text
 from chat.html.markdown_stream import MarkdownStream
 from chat.importers import pi
 from chat.queries.model_server import get_counter
+from chat.services.encodings import Unsure, decode
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
 from chat.services.office import program
 from chat.web.search_box import FILTER
@@ -173,6 +175,8 @@ def stored(text: str) -> None:
     overflow.read_share_taken(text)
     get_counter().count(text)
     find_topic_start([message(text)] * 3, [1, 2])
+    with suppress(Unsure):
+        decode(text.replace("a", "ä").encode("cp1252", "replace"))
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
     PDF_PAGE.findall(data)

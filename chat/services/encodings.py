@@ -28,6 +28,7 @@ MARKS = [  # UTF-32 before UTF-16, with which it begins
 ]
 # What the library may choose from: it takes rarer ones, which differ in a few letters, for these.
 DETECTED = {
+    "cp1252": "windows-1252",
     "cp1250": "windows-1250",
     "cp1251": "windows-1251",
     "cp1253": "windows-1253",
@@ -44,7 +45,13 @@ DETECTED = {
     "big5": "Big5",
     "cp949": "EUC-KR",
 }
+JAPANESE = ("cp932", "euc_jp")
 WESTERN_CODECS = {"cp1252": "windows-1252", "iso8859_15": "ISO-8859-15"}
+# About three quarters of a text in Russian, Ukrainian, Bulgarian, Greek, Hebrew or Arabic.
+FREQUENT = frozenset("оеаинтсрвлкмдіαοιετνσηρκיוהלאמרתשבנاليمنوربتةهدع")
+WITHOUT_LETTERS = re.compile("[\u3000-\ud7ff\uf900-\uffff]")  # of Chinese, Japanese and Korean
+PLAINLY = 0.15  # of all letters
+LEAST_LETTERS = 6
 SAMPLE = 20_000  # bytes that the library looks at
 BINARY = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")  # \x1a ended files of DOS, \x1b colours
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f-\x9f\ufffe\uffff]")
@@ -65,7 +72,7 @@ def decode(data: bytes) -> Decoded | None:
     """The text; None for what is none. Raises Unsure."""
     for mark, codec, label in MARKS:
         if data.startswith(mark):
-            return _read(data[len(mark) :], codec, label)
+            return _read(data[len(mark) :], codec, label, controls=not label)
     if b"\x1b$" in data and (found := _read(data, "iso2022_jp", "ISO-2022-JP")):
         return found
     if b"\0" not in data and (found := _read(data, "utf-8", "", controls=True)):
@@ -96,19 +103,54 @@ def _eight_bits(data: bytes) -> Decoded:
     for codec, label in WESTERN_CODECS.items():
         if (found := _read(data, codec, label)) and _is_western(found.text):
             return found
-    matches = list(from_bytes(data[:SAMPLE], cp_isolation=[*DETECTED]))
+    matches = list(from_bytes(_take_sample(data), cp_isolation=[*DETECTED]))
     # Of those that the library likes equally the one that mixes the fewest scripts.
     ranks = {
-        each.encoding: (round(each.chaos, 2), -round(each.coherence, 2), _count_scripts(str(each)))
+        each.encoding: (
+            round(each.chaos, 2),
+            -round(each.coherence, 2),
+            _count_scripts(str(each), each.encoding),
+        )
         for each in matches
     }
     best = [codec for codec, rank in ranks.items() if rank == min(ranks.values())]
-    read = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
-    if len({each and each.text for each in read}) != 1 or read[0] is None:
+    found = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
+    read = _choose([each for each in found if each])
+    if MISPLACED.search(read.text) or DRAWN.search(read.text):
         raise Unsure
-    if MISPLACED.search(read[0].text) or DRAWN.search(read[0].text):
+    return read
+
+
+def _choose(read: list[Decoded]) -> Decoded:
+    """The only one; else the one whose letters are plainly more often those that are frequent."""
+    by_text = {each.text: each for each in reversed(read)}
+    if len(by_text) == 1:
+        return read[0]
+    shares = sorted(((_share_of_frequent(text), text) for text in by_text), reverse=True)
+    if any(map(WITHOUT_LETTERS.search, by_text)):  # of them nothing is frequent
         raise Unsure
-    return read[0]
+    if len(shares) < 2 or shares[0][0] - shares[1][0] < PLAINLY:
+        raise Unsure
+    return by_text[shares[0][1]]
+
+
+def _share_of_frequent(text: str) -> float:
+    letters = [each for each in text.lower() if each > "\x7f" and each.isalpha()]
+    if len(letters) < LEAST_LETTERS:
+        return 0.0
+    return sum(each in FREQUENT for each in letters) / len(letters)
+
+
+def _take_sample(data: bytes) -> bytes:
+    """Whole lines, so that no character is cut, with something beyond ASCII in them."""
+    lines, size = [], 0
+    for line in data.split(b"\n"):
+        if not line.isascii():
+            lines.append(line)
+            size += len(line)
+        if size > SAMPLE:
+            break
+    return b"\n".join(lines)
 
 
 def _is_western(text: str) -> bool:
@@ -122,8 +164,11 @@ def _is_western(text: str) -> bool:
     )
 
 
-def _count_scripts(text: str) -> int:
-    """How many scripts the letters beyond ASCII are of; Chinese and Japanese ones are one."""
+def _count_scripts(text: str, codec: str) -> int:
+    """How many scripts the letters beyond ASCII are of. Chinese and Japanese ones are one in
+    Japanese; narrow ones, with which few write today, are an odd one more."""
     letters = (each for each in set(text[:1_000]) if each > "\x7f" and each.isalpha())
     scripts = {name_of(each, "").partition(" ")[0] for each in letters}
-    return len({"CJK" if each.startswith(("HIRAGANA", "KATAKANA")) else each for each in scripts})
+    if codec in JAPANESE and scripts & {"HIRAGANA", "KATAKANA"}:
+        scripts = {"CJK", *scripts} - {"HIRAGANA", "KATAKANA"}
+    return len(scripts) + ("HALFWIDTH" in scripts)

@@ -47,10 +47,20 @@ def read(data: bytes) -> tuple[str, str]:
         (CHINESE, "gbk", "GB18030"),
         (TAIWANESE, "big5", "Big5"),
         (KOREAN, "euc-kr", "EUC-KR"),
+        ("Имя;Сумма\nПетров;90\n", "cp1251", "windows-1251"),
+        ("Όνομα;Ποσό\nΓιώργος;90\n", "iso8859-7", "windows-1253"),
+        ("name,city\n张伟,北京\n", "gbk", "GB18030"),
+        ("name,city\n鈴木,大阪です\n", "euc-jp", "EUC-JP"),
     ],
 )
 def test_a_text_is_read_in_the_encoding_that_it_has(text: str, codec: str, encoding: str) -> None:
     assert read(text.encode(codec)) == (text, encoding)
+
+
+@pytest.mark.parametrize(("text", "codec"), [(JAPANESE, "shift-jis"), (RUSSIAN, "cp1251")])
+def test_what_is_beyond_ascii_may_come_late_and_be_long(text: str, codec: str) -> None:
+    long = "id,name\n" * 20_000 + text * 500 + text.replace("\n", " ") * 500
+    assert read(long.encode(codec))[0] == long
 
 
 @pytest.mark.parametrize(
@@ -59,6 +69,8 @@ def test_a_text_is_read_in_the_encoding_that_it_has(text: str, codec: str, encod
         "Größe".encode("mac-roman"),
         "Größe".encode("cp437"),
         "Жук".encode("koi8-r"),  # as good in other encodings
+        "Škoda à la carte".encode("cp1252"),
+        "name,city\n李娜,上海\n".encode("gbk"),
     ],
 )
 def test_where_the_encoding_cannot_be_told_words_say_how_to_save_the_file(data: bytes) -> None:
