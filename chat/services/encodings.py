@@ -114,8 +114,8 @@ def _eight_bits(data: bytes) -> Decoded:
         for each in matches
     }
     best = [codec for codec, rank in ranks.items() if rank == min(ranks.values())]
-    found = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
-    read = _choose([each for each in found if each])
+    likely = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
+    read = _choose([each for each in likely if each])
     if MISPLACED.search(read.text) or DRAWN.search(read.text):
         raise Unsure
     return read
