@@ -46,10 +46,21 @@ DETECTED = {
     "cp949": "EUC-KR",
 }
 JAPANESE = ("cp932", "euc_jp")
+NARROW = re.compile("[\uff66-\uff9f]")  # of Japanese: what other encodings' bytes look like in it
 WESTERN_CODECS = {"cp1252": "windows-1252", "iso8859_15": "ISO-8859-15"}
-# About three quarters of a text in Russian, Ukrainian, Bulgarian, Greek, Hebrew or Arabic.
-FREQUENT = frozenset("оеаинтсрвлкмдіαοιετνσηρκיוהלאמרתשבנاليمنوربتةهدع")
-WITHOUT_LETTERS = re.compile("[\u3000-\ud7ff\uf900-\uffff]")  # of Chinese, Japanese and Korean
+# Most letters of a text in Russian, Ukrainian, Bulgarian, Greek, Hebrew or Arabic; most letters
+# beyond ASCII in the languages of Central Europe and in Turkish; what no text in Chinese, Japanese
+# or Korean is long without.
+FREQUENT = frozenset(
+    "оеаинтсрвлкмді"
+    "αοιετνσηρκ"
+    "יוהלאמרתשבנ"
+    "اليمنوربتةهدع"
+    "áíéýěščřžůúąęłżśćńóźışğçöüőű"
+    "的一是不了在人有我他中大来上国和们你好请谢年月日來國們請謝您個為"
+    "이다는에을를의가고한지하은도로서사기니시"
+) | frozenset(map(chr, range(ord("ぁ"), ord("ん") + 1)))
+WITHOUT_SPACES = re.compile("[\u3041-\ud7ff\uf900-\ufaff]")  # Chinese, Japanese and Korean
 PLAINLY = 0.15  # of all letters
 LEAST_LETTERS = 6
 SAMPLE = 20_000  # bytes that the library looks at
@@ -107,6 +118,7 @@ def _eight_bits(data: bytes) -> Decoded:
     # Of those that the library likes equally the one that mixes the fewest scripts.
     ranks = {
         each.encoding: (
+            bool(NARROW.search(str(each))),
             round(each.chaos, 2),
             -round(each.coherence, 2),
             _count_scripts(str(each), each.encoding),
@@ -115,10 +127,15 @@ def _eight_bits(data: bytes) -> Decoded:
     }
     best = [codec for codec, rank in ranks.items() if rank == min(ranks.values())]
     likely = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
-    read = _choose([each for each in likely if each])
+    read = _choose([each for each in likely if each and not _is_icelandic(each)])
     if MISPLACED.search(read.text) or DRAWN.search(read.text):
         raise Unsure
     return read
+
+
+def _is_icelandic(read: Decoded) -> bool:
+    """Whether it is read as Turkish, with letters that only its neighbour in Windows-1252 has."""
+    return read.encoding == "windows-1254" and not {*"áíóúæ"}.isdisjoint(read.text)
 
 
 def _choose(read: list[Decoded]) -> Decoded:
@@ -127,11 +144,13 @@ def _choose(read: list[Decoded]) -> Decoded:
     if len(by_text) == 1:
         return read[0]
     shares = sorted(((_share_of_frequent(text), text) for text in by_text), reverse=True)
-    if any(map(WITHOUT_LETTERS.search, by_text)):  # of them nothing is frequent
-        raise Unsure
     if len(shares) < 2 or shares[0][0] - shares[1][0] < PLAINLY:
         raise Unsure
-    return by_text[shares[0][1]]
+    # Of thousands of characters few are frequent, so that a few letters are no match for them.
+    found = shares[0][1]
+    if any(map(WITHOUT_SPACES.search, by_text)) and not WITHOUT_SPACES.search(found):
+        raise Unsure
+    return by_text[found]
 
 
 def _share_of_frequent(text: str) -> float:
@@ -166,9 +185,9 @@ def _is_western(text: str) -> bool:
 
 def _count_scripts(text: str, codec: str) -> int:
     """How many scripts the letters beyond ASCII are of. Chinese and Japanese ones are one in
-    Japanese; narrow ones, with which few write today, are an odd one more."""
+    Japanese."""
     letters = (each for each in set(text[:1_000]) if each > "\x7f" and each.isalpha())
     scripts = {name_of(each, "").partition(" ")[0] for each in letters}
     if codec in JAPANESE and scripts & {"HIRAGANA", "KATAKANA"}:
         scripts = {"CJK", *scripts} - {"HIRAGANA", "KATAKANA"}
-    return len(scripts) + ("HALFWIDTH" in scripts)
+    return len(scripts)

@@ -49,6 +49,12 @@ def read(data: bytes) -> tuple[str, str]:
         (KOREAN, "euc-kr", "EUC-KR"),
         ("Имя;Сумма\nПетров;90\n", "cp1251", "windows-1251"),
         ("Όνομα;Ποσό\nΓιώργος;90\n", "iso8859-7", "windows-1253"),
+        ("Sayın yetkili, faturayı göndermenizi rica ederim.", "cp1254", "windows-1254"),
+        ("Dzień dobry, proszę o przesłanie faktury za usługę.", "cp1250", "windows-1250"),
+        ("שלום רב, אבקש לשלוח את החשבונית בהקדם האפשרי.", "cp1255", "windows-1255"),
+        ("مرحبا، أرجو إرسال الفاتورة في أقرب وقت ممكن.", "cp1256", "windows-1256"),
+        ("お世話になっております。請求書をお送りください。", "shift-jis", "Shift_JIS"),
+        ("您好，請把發票寄給我們，謝謝！", "big5", "Big5"),
         ("name,city\n张伟,北京\n", "gbk", "GB18030"),
         ("name,city\n鈴木,大阪です\n", "euc-jp", "EUC-JP"),
     ],
@@ -70,6 +76,7 @@ def test_what_is_beyond_ascii_may_come_late_and_be_long(text: str, codec: str) -
         "Größe".encode("cp437"),
         "Жук".encode("koi8-r"),  # as good in other encodings
         "Škoda à la carte".encode("cp1252"),
+        "Það er gott veður í dag, þakka þér".encode("cp1252"),
         "name,city\n李娜,上海\n".encode("gbk"),
     ],
 )
