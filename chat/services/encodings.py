@@ -120,17 +120,22 @@ def _eight_bits(data: bytes) -> Decoded:
         each.encoding: (
             bool(NARROW.search(str(each))),
             round(each.chaos, 2),
-            -round(each.coherence, 2),
+            -round(each.coherence, 1),
             _count_scripts(str(each), each.encoding),
         )
         for each in matches
+        if not _is_misread(str(each))
     }
     best = [codec for codec, rank in ranks.items() if rank == min(ranks.values())]
     likely = [_read(data, codec, label) for codec, label in DETECTED.items() if codec in best]
     read = _choose([each for each in likely if each and not _is_icelandic(each)])
-    if MISPLACED.search(read.text) or DRAWN.search(read.text):
+    if _is_misread(read.text):
         raise Unsure
     return read
+
+
+def _is_misread(text: str) -> bool:
+    return bool(MISPLACED.search(text) or DRAWN.search(text))
 
 
 def _is_icelandic(read: Decoded) -> bool:

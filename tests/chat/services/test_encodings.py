@@ -50,7 +50,11 @@ def read(data: bytes) -> tuple[str, str]:
         ("Имя;Сумма\nПетров;90\n", "cp1251", "windows-1251"),
         ("Όνομα;Ποσό\nΓιώργος;90\n", "iso8859-7", "windows-1253"),
         ("Sayın yetkili, faturayı göndermenizi rica ederim.", "cp1254", "windows-1254"),
-        ("Proszę o przesłanie faktury za usługę. Dziękuję.", "cp1250", "windows-1250"),
+        (
+            "Dzień dobry, proszę o przesłanie faktury. Dziękuję bardzo i życzę miłego dnia.",
+            "cp1250",
+            "windows-1250",
+        ),
         ("שלום רב, אבקש לשלוח את החשבונית בהקדם האפשרי.", "cp1255", "windows-1255"),
         ("مرحبا، أرجو إرسال الفاتورة في أقرب وقت ممكن.", "cp1256", "windows-1256"),
         ("お世話になっております。請求書をお送りください。", "shift-jis", "Shift_JIS"),
