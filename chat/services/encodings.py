@@ -65,6 +65,13 @@ PLAINLY = 0.15  # of all letters
 LEAST_LETTERS = 6
 SAMPLE = 20_000  # bytes that the library looks at
 BINARY = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f]")  # \x1a ended files of DOS, \x1b colours
+SIGNATURES = (
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+)  # of what is cut off
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f\x7f-\x9f\ufffe\uffff]")
 # Languages of Western Europe: few of their letters are beyond ASCII, never three in a row, and none
 # is a capital within a word. Not those of Iceland, which look like other encodings' letters.
@@ -90,7 +97,7 @@ def decode(data: bytes) -> Decoded | None:
         return found
     if b"\0" in data:
         return _sixteen_bits(data)
-    return None if BINARY.search(data) else _eight_bits(data)
+    return None if BINARY.search(data) or data.startswith(SIGNATURES) else _eight_bits(data)
 
 
 def _read(data: bytes, codec: str, label: str, *, controls: bool = False) -> Decoded | None:
