@@ -2,7 +2,8 @@
 
 A reference is an `image` or `document` block with the source
 `{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`. Of
-an Office file the text is sent; `original_bytes` is the size of the file itself.
+an Office file the text is sent, and of a text its UTF-8; `original_bytes` is the size of the file
+itself, `encoding` that of a text.
 """
 
 from base64 import b64encode

@@ -21,6 +21,7 @@ class RefusalCode(StrEnum):
     EMPTY_TITLE = "empty_title"
     FILE_DAMAGED = "file_damaged"
     FILE_EMPTY = "file_empty"
+    FILE_ENCODING = "file_encoding"
     FILE_ENCRYPTED = "file_encrypted"
     FILE_GONE = "file_gone"
     FILE_TOO_LARGE = "file_too_large"

@@ -6,8 +6,11 @@ slow.
 """
 
 import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from html import escape
 from time import thread_time
 
 import pytest
@@ -16,6 +19,7 @@ from agent.compaction import chapters, evidence, newer, outlook, pins, verify
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
+from agent.compaction.instructions import Named, split_instructions
 from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.selection import select_statements
 from agent.compaction.statements import edit_chapter
@@ -26,7 +30,7 @@ from agent.context.previews import _head_and_tail
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
 from agent.masking import mask
 from agent.messages import Message, plain_text, sanitise_text
-from agent.model import overflow
+from agent.model import api_errors, overflow
 from agent.model.reply import Reply
 from agent.search import excerpts, lexical, values
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
@@ -34,7 +38,11 @@ from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream
 from chat.importers import pi
 from chat.queries.model_server import get_counter
+from chat.services.encodings import Unsure, decode
 from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.services.office import program
+from chat.web.search_box import FILTER
+from tests.support.office import document, paragraph, presentation, shape, workbook
 
 SIZES = (2_500, 10_000, 200_000)  # characters; the largest where the others leave a doubt
 LONG_SIZES = (10_000, 20_000, 200_000)  # of PARAGRAPHS: at least one of them
@@ -74,6 +82,8 @@ PARAGRAPHS = {
     "backticks": "`a ``b ",
     "dollars": "$a ",
     "formulas never closed": "\\(",
+    "prices": "$5 (or 4$) ",
+    "emphasis beside CJK": "字**（",
     "angles": "<a ",
 }
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -81,8 +91,12 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "one word": repeated("a"),
     "spaces": between("x", " ", "x"),
     "newlines": repeated("\n"),
+    "vertical tabs": repeated("\v"),
+    "headings between vertical tabs": repeated("## a\v"),
+    "next lines": repeated("a\x85"),
     "fences never closed": repeated("```x\n"),
     "fences in items": repeated("- ```\n"),
+    "fences in Markdown": repeated("```md\n```sh\n```\n"),
     "one line of fence": repeated("~"),
     "ever shorter fences": lambda size: "\n".join(
         "`" * n for n in range(int((2 * size) ** 0.5), 2, -1)
@@ -119,6 +133,10 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "apostrophes": repeated("'a'"),
     "mail that somebody wrote": repeated("On " + "x" * 90 + " wrote " + "y" * 90 + "\n"),
     "heads of mail": repeated("From: a\nx\n"),
+    "pictures of office-oxide": repeated("[image-base64:"),
+    "slides": repeated("## Slide 1\n"),
+    "retired": repeated("Retired: a by: b [#1 "),
+    "filters": repeated(' in:"'),
     **{name: paragraphs(unit) for name, unit in PARAGRAPHS.items()},
 }
 SOURCE = evidence.Source([Message(1, "user", [{"type": "text", "text": "alpha 12 beta"}], 9)])
@@ -166,6 +184,8 @@ def stored(text: str) -> None:
     overflow.read_share_taken(text)
     get_counter().count(text)
     find_topic_start([message(text)] * 3, [1, 2])
+    with suppress(Unsure):
+        decode(text.replace("a", "ä").encode("cp1252", "replace"))
     data = text.encode("utf-8", "replace")
     PDF_ENCRYPTED.search(b"/Encrypt" + data)
     PDF_PAGE.findall(data)
@@ -173,6 +193,47 @@ def stored(text: str) -> None:
         [json.dumps({"type": "message", "message": {"role": "user", "content": text}}).encode()]
     )
     pi._shell({"command": text, "output": text})
+
+
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def office(text: str) -> None:
+    """As one paragraph, as one of each line, as a cell and on a slide."""
+    text = escape(NOT_XML.sub(" ", text))
+    lines = text.split("\n")
+    cell = f'<row><c t="inlineStr"><is><t>{text}</t></is></c><c><f>{text}</f></c></row>'
+    for data in (
+        document(paragraph(text)),
+        document("".join(map(paragraph, lines))),
+        workbook({"Sheet": cell}),
+        presentation({"Slide": shape("body", text)}),
+    ):
+        program.convert(data, 10 * len(text) + 100)
+
+
+def told(text: str) -> None:
+    """What a model or its server says beside the text of an answer."""
+    split_instructions(f"## Standing instructions\n{text}")
+    named = [text, f"Retired: {text} by: x [#1]", f"Retired: x by: {text}", *text.split("\n")]
+    Named().add(named, [message("Always answer in metric units, please.")])
+    api_errors.stream_error({"error": {"message": text}})
+    call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    answer = Reply()
+    answer.apply({"type": "content_block_start", "index": 0, "content_block": call})
+    for at in range(0, len(text), 40):
+        piece = {"type": "input_json_delta", "partial_json": text[at : at + 40]}
+        answer.apply({"type": "content_block_delta", "index": 0, "delta": piece})
+    answer.apply({"type": "content_block_stop", "index": 0})
+
+
+def decoded(text: str) -> None:
+    """A stream that brings it in small pieces, as one long line and as it is."""
+    decoder = EventDecoder()
+    sent = f"data: {json.dumps({'type': 'ping', 'text': text})}\n\n{text}".encode(errors="replace")
+    for at in range(0, len(sent), 40):
+        decoder.feed(sent[at : at + 40])
+    decoder.close()
 
 
 def rows(text: str) -> None:
@@ -208,7 +269,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokens": lexical.tokenise,
     "query": lambda text: lexical.parse_query(text, typing=True),
     "excerpt": lambda text: excerpts.make_excerpt(text, lexical.parse_query('a "1," 12'), 300),
+    "filter": lambda text: FILTER.sub("", text),
     "stored": stored,
+    "office": office,
+    "told": told,
+    "decoded": decoded,
 }
 
 

@@ -6,6 +6,7 @@ Where all of them are too large, a merge selects what stays (`agent.compaction.s
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heapreplace
 from typing import Any, NamedTuple
 
 from agent.compaction.instructions import Retirement
@@ -137,8 +138,15 @@ def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
             sections.append([])
         sections[-1].append(line)
     excess = sum(counter.count(line) + 1 for section in sections for line in section) - tokens
-    while excess > 0 and any(sections):
-        excess -= counter.count(max(sections, key=len).pop()) + 1
+    longest = [(-len(section), index) for index, section in enumerate(sections) if section]
+    heapify(longest)
+    while excess > 0 and longest:
+        size, index = longest[0]
+        excess -= counter.count(sections[index].pop()) + 1
+        if sections[index]:
+            heapreplace(longest, (size + 1, index))
+        else:
+            heappop(longest)
     return "\n".join(line for section in sections for line in section)
 
 

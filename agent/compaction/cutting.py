@@ -1,6 +1,7 @@
 """A summary under a hard limit: whole statements are left out, and none is cut in its middle."""
 
 from collections.abc import Iterator, Sequence
+from heapq import heapify, heapreplace
 
 from agent.compaction.evidence import FENCE
 from agent.compaction.judge import BULLET
@@ -14,15 +15,19 @@ def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
     one, and a heading goes with the last of its section."""
     sections = list(_split_sections(text))
     sizes = [[counter.count(block) + 1 for block in section] for section in sections]
-    totals = list(map(sum, sizes))
+    excess = sum(map(sum, sizes)) - tokens
+    longest = [(-sum(size), index) for index, size in enumerate(sizes)]
+    heapify(longest)
     left_out: list[tuple[int, int]] = []  # section and block
-    while sum(totals) > tokens:
-        longest = max(range(len(totals)), key=totals.__getitem__)
-        size = sizes[longest]
-        totals[longest] -= size.pop()
-        left_out.append((longest, len(size)))
-        if len(size) == 1 and is_heading(sections[longest][0]):
-            totals[longest] -= size.pop()
+    while excess > 0:
+        total, index = longest[0]
+        size = sizes[index]
+        gone = size.pop()
+        left_out.append((index, len(size)))
+        if len(size) == 1 and is_heading(sections[index][0]):
+            gone += size.pop()
+        excess -= gone
+        heapreplace(longest, (total + gone, index))
     kept = [
         block
         for section, size in zip(sections, sizes, strict=True)

@@ -16,13 +16,14 @@ from agent.messages import Message
 
 MOST_NAMED = 60  # lines of one text that are looked at
 MOST_OFFERED = 10  # of one chapter
+LONGEST_LINE = 1_000  # characters: the patterns below may look at each several times
 SHORTEST = 2  # characters; a sentence in Chinese may have four
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$")
 _NUMBER = r"\[#(\d{1,9})[^\]]*\]"
 _NAMED = re.compile(rf"^(.+?)\s*(?:{_NUMBER})?[.\s]*$")
 _RETIRED = re.compile(
-    rf"^\W*Retired\W*:\W*(.+?)\s*(?:{_NUMBER})?\s*\bby:\s*(.+?)\s*{_NUMBER}", re.I
+    rf"^\W{{0,9}}Retired\W{{0,9}}:\W{{0,9}}(.+?)\s*(?:{_NUMBER})?\s*\bby:\s*(.+?)\s*{_NUMBER}", re.I
 )
 _AROUND = " \t*_`\"'“”„«»‘’‚「」『』"  # quotes and marks that a model may add
 _QUOTE = "[\"'“”„«»‘’‚]"
@@ -50,6 +51,7 @@ class Named:
         """Look for the lines of a text's section in the messages that the summary covers."""
         typed = _TypedMessages(covered)
         for line in lines[:MOST_NAMED]:
+            line = " ".join(line[:LONGEST_LINE].split())
             if retired := _RETIRED.match(line):
                 old, _, words, by = retired.groups()
                 pin = typed.find(words, int(by))

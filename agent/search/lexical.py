@@ -149,6 +149,24 @@ def parse_query(text: str, *, typing: bool = False) -> Query:
     )
 
 
+def list_asked(text: str) -> tuple[tuple[Term, ...], ...]:
+    """What somebody types, as what a message has to hold: what stands between two spaces or in
+    quotes, each as the terms of which one is enough. The last word may be only begun. Words that
+    say nothing count where there are no others."""
+    text = compose(text)
+    quoted = [first or second for first, second in _QUOTED.findall(text)]
+    chunks = _QUOTED.sub(" ", text).split()
+    together = [*map(tokenise, quoted), *map(_strip, chunks)]
+    if not any(together):
+        together = list(map(tokenise, chunks))
+    parts = [tuple(tokens[:LONGEST_PHRASE]) for tokens in together if tokens]
+    asked: list[tuple[Term, ...]] = [(part,) for part in parts]
+    begun = _last(text) if chunks and text.rstrip().endswith(chunks[-1]) else ""
+    if begun and parts and parts[-1] == tuple(tokenise(chunks[-1])):
+        asked[-1] = parts[-1], (*parts[-1][:-1], f"{begun}{BEGUN}")
+    return tuple(dict.fromkeys(asked))[:MOST_TERMS]
+
+
 def _last(text: str) -> str:
     """The last word as the index would have it if it went on; "" where too little is there."""
     last = simplify_word(found[-1]) if (found := find_words(text)) else ""

@@ -110,6 +110,7 @@ def _attachment(block: dict[str, Any], kind: str) -> Part:
         "url": reverse("attachment", args=[stored["id"]]) if stored else "",
         "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
         "as_text": bool(stored and stored.get("original_bytes")),
+        "encoding": as_string(stored.get("encoding"))[:40] if stored else "",
     }
 
 

@@ -17,6 +17,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.texmath.index import make_block_func, make_inline_func, rules
 
+from chat.html.dollars import find_formula
+
 log = structlog.get_logger(__name__)
 
 MAX_FORMULA = 2_000  # characters; a longer one is shown as its source
@@ -86,13 +88,8 @@ def add_formulas(markdown: MarkdownIt) -> None:
     The two libraries' rules look for a formula's end in all that follows, from each place where one
     might begin: here only as far as a formula may go.
     """
-    markdown.use(
-        dollarmath_plugin,
-        allow_labels=False,
-        allow_space=False,
-        allow_digits=False,
-        double_inline=True,
-    )
+    markdown.use(dollarmath_plugin, allow_labels=False)
+    markdown.inline.ruler.at("math_inline", _dollars)
     markdown.block.ruler.at("math_block", _near(math_block_dollar(allow_labels=False)))
     for rule in rules["brackets"]["inline"]:
         bracketed = make_inline_func(rule)
@@ -102,6 +99,17 @@ def add_formulas(markdown: MarkdownIt) -> None:
         markdown.block.ruler.before("fence", f"bracket_{rule['name']}", block)
     for name in ("math_inline", "math_inline_double", "math_block"):
         markdown.add_render_rule(name, _inline if name == "math_inline" else _block)
+
+
+def _dollars(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "$" or not (found := find_formula(state.src, state.pos)):
+        return False
+    mark, source, end = found
+    if not silent:
+        token = state.push("math_inline_double" if mark == "$$" else "math_inline", "math", 0)
+        token.content, token.markup = source, mark
+    state.pos = end
+    return True
 
 
 def _near(rule: BlockRule) -> BlockRule:

@@ -21,8 +21,10 @@ from chat.html import bare_links, footnotes
 from chat.html.code_blocks import draw_code_block
 from chat.html.dates import add_unbroken_dates
 from chat.html.directions import add_directions
+from chat.html.emphasis import add_cjk_emphasis
 from chat.html.failsafe import draw_safely
 from chat.html.formulas import add_formulas
+from chat.html.markdown_fences import add_markdown_fences
 from chat.html.markdown_pieces import split_pieces
 from chat.html.render_budget import RenderBudget
 from chat.html.sanitiser import LINK_SCHEMES, clean_text, escape_in_parts, sanitise
@@ -166,7 +168,9 @@ def _allowed_link(url: str) -> bool:
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
-    markdown.use(add_tasklists).use(add_formulas).use(footnotes.add_footnotes)
+    markdown.use(add_markdown_fences).use(add_cjk_emphasis).use(add_tasklists).use(
+        add_formulas
+    ).use(footnotes.add_footnotes)
     markdown.use(bare_links.add_bare_links).use(add_unbroken_dates).use(add_directions)
     # What our inline rules begin or end with. By default the parser also stops at what others may
     # look for, which takes most of the time for text like `a-b=c`.

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from chat.html.markdown_fences import MarkdownFence, is_markdown
+
 # Containers (quotes, list markers, indentation) may stand before a fence.
 _FENCE = re.compile(r"^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)$")
 _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
@@ -46,6 +48,7 @@ class Cutter:
         self._lines: list[str] = []  # the unfinished piece
         self._weight = 0.0
         self._fence: tuple[str, bool] | None = None  # the marker; whether it stands in a quote
+        self._markdown: MarkdownFence | None = None  # the fence holds Markdown
         self._contained = False  # the fence stands in a quote or a list, which may end it
         self._highlighted = 0  # characters that may still be, in the open fence
         self._columns = 0  # of the table that may stand here
@@ -76,9 +79,7 @@ class Cutter:
             self._fence = None  # the quote ended, and the fence with it
         if self._fence:
             self._weight += self._weighed(line)
-            marker = self._fence[0]
-            bare = line.lstrip(" \t>").rstrip()
-            if len(bare) >= len(marker) and bare == marker[0] * len(bare):
+            if self._ends_fence(line, self._fence[0]):
                 self._fence = None
                 self._lines.append(line)
                 self._blank = False
@@ -101,12 +102,21 @@ class Cutter:
         self._lines.append(line)
         self._blank = blank
 
+    def _ends_fence(self, line: str, marker: str) -> bool:
+        if not self._contained and line.startswith(("    ", "\t")):
+            return False
+        bare = line.lstrip(" \t>" if self._contained else " ").rstrip()
+        if self._markdown:
+            return self._markdown.take(bare)
+        return len(bare) >= len(marker) and bare == marker[0] * len(bare)
+
     def _open(self, line: str) -> None:
         """Note what the line opens, if anything."""
         fence = _FENCE.match(line)
         if fence and not (fence[2][0] == "`" and "`" in fence[3]):
             self._fence = (fence[2], ">" in fence[1])
             self._contained = bool(fence[1].strip())
+            self._markdown = MarkdownFence(fence[2]) if is_markdown(fence[3]) else None
             self._weight += _FENCE_LINE
             self._highlighted = _LONG_CODE
         elif "-" in line and _TABLE_DELIMITER.fullmatch(line):
@@ -115,7 +125,8 @@ class Cutter:
             self._held = True
 
     def _weighed(self, line: str) -> float:
-        if self._fence and not self._contained:
+        # What stands in a fence of Markdown that nothing ends may be Markdown itself.
+        if self._fence and not self._contained and not (self._markdown and self._markdown.nested):
             counted = min(len(line), self._highlighted)
             self._highlighted -= counted
             return _CODE_LINE + counted * _CODE_CHARACTER + len(line) * _CHARACTER

@@ -56,3 +56,8 @@ class Attachment(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def encoding(self) -> str:
+        """By which encoding a text was read that is not in UTF-8; else empty."""
+        return self.original_type.partition("charset=")[2]

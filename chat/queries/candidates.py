@@ -65,7 +65,7 @@ def load_conversation(owner_id: int, terms: Sequence[Term], conversation_id: UUI
     scope = entries.filter(length__gt=0).exclude(message__in=hidden).order_by("position")
     ids, lengths, typed = load_columns(scope, "message_id", "length", "typed")
     found = find_holders(owner_id, terms, min(ids), max(ids)) if ids else {}
-    return Candidates(ids, Documents(lengths, typed), _place(ids, found))
+    return Candidates(ids, Documents(lengths, typed), place(ids, found))
 
 
 def load_all(
@@ -79,14 +79,14 @@ def load_all(
         return Candidates((), Documents((), ()), {})
     ids, lengths, typed = zip(*shown, strict=True)
     found = find_holders(owner_id, terms, min(filter(None, ids)), max(ids))
-    return Candidates(ids, Documents(lengths, typed), _place(ids, found))
+    return Candidates(ids, Documents(lengths, typed), place(ids, found))
 
 
 def load_best(owner_id: int, query: Query) -> Candidates:
     """Of all conversations the messages with the heaviest terms, and their neighbours."""
     hidden = _find_hidden(owner_id)
     since = find_recent(owner_id)
-    found = _look_up(owner_id, query, since)
+    found = look_up(owner_id, [*query.terms, *chain.from_iterable(query.words)], query.words, since)
     worth = _weigh(owner_id, query, found)
     near = {
         f"{_NEAR}position__range": (F("position") - APART, F("position") + APART),
@@ -99,7 +99,7 @@ def load_best(owner_id: int, query: Query) -> Candidates:
     older = [each for each in ids if 0 < each < since]
     missing = find_holders_among(owner_id, [*found.frequent], older) if older else {}
     holding = {term: [*held, *missing.get(term, ())] for term, held in found.holding.items()}
-    return Candidates(ids, Documents(lengths, typed), _place(ids, holding), worth)
+    return Candidates(ids, Documents(lengths, typed), place(ids, holding), worth)
 
 
 def find_by_signs(owner_id: int, signs: Sequence[str]) -> Iterator[list[int]]:
@@ -134,22 +134,20 @@ class _Found(NamedTuple):
     together: Collection[int]
 
 
-def _look_up(owner_id: int, query: Query, since: int) -> _Found:
+def look_up(owner_id: int, terms: Iterable[Term], words: Condition, since: int) -> _Found:
     """Look for each term, and for all words together, among the newest messages, from `since` on;
     for what few of them hold, among all."""
-    terms = [*dict.fromkeys([*query.terms, *chain.from_iterable(query.words)])]
+    terms = [*dict.fromkeys(terms)]
     holding = dict(zip(terms, find_matches(owner_id, _each(terms), since), strict=True))
-    together: Collection[int] = _meet(query.words, holding)
+    together: Collection[int] = meet(words, holding)
     if not since:
         return _Found(holding, (), together)
     scarce = [term for term in terms if len(holding[term]) < FREQUENT]
     frequent = set(terms).difference(scarce)
     holding |= zip(scarce, find_matches(owner_id, _each(scarce)), strict=True)
     if len(together) < FREQUENT:
-        known = frequent.isdisjoint(chain.from_iterable(query.words))
-        together = (
-            _meet(query.words, holding) if known else find_matches(owner_id, [query.words])[0]
-        )
+        known = frequent.isdisjoint(chain.from_iterable(words))
+        together = meet(words, holding) if known else find_matches(owner_id, [words])[0]
     return _Found(holding, frequent, together)
 
 
@@ -157,7 +155,7 @@ def _each(terms: Iterable[Term]) -> list[Condition]:
     return [[[term]] for term in terms]
 
 
-def _meet(words: Condition, holding: Mapping[Term, Iterable[int]]) -> set[int]:
+def meet(words: Condition, holding: Mapping[Term, Iterable[int]]) -> set[int]:
     """The messages that hold all words."""
     return set.intersection(*({id for term in word for id in holding[term]} for word in words))
 
@@ -191,11 +189,11 @@ def _visible(conversations: QuerySet[Conversation]) -> QuerySet[SearchEntry]:
     return entries.exclude(message__in=hidden)
 
 
-def _place(ids: Sequence[int], found: Mapping[Term, Sequence[int]]) -> dict[Term, list[int]]:
+def place(ids: Sequence[int], found: Mapping[Term, Sequence[int]]) -> dict[Term, list[int]]:
     """Where in `ids` the messages stand that hold each term."""
-    place = dict(zip(ids, range(len(ids)), strict=True)).get
+    at_place = dict(zip(ids, range(len(ids)), strict=True)).get
     return {
-        term: [at for at in map(place, messages) if at is not None]
+        term: [at for at in map(at_place, messages) if at is not None]
         for term, messages in found.items()
     }
 
@@ -211,6 +209,11 @@ def _find_hidden(owner_id: int) -> set[int]:
     conversations or in deleted ones."""
     owned = Conversation.objects.filter(owner=owner_id)
     branches = Message.objects.filter(conversation__in=owned, active=False)
+    return {*branches.values_list("pk", flat=True), *find_left(owner_id)}
+
+
+def find_left(owner_id: int) -> set[int]:
+    """The messages in temporary conversations or in deleted ones."""
+    owned = Conversation.objects.filter(owner=owner_id)
     left = owned.filter(Q(temporary=True) | Q(deleted_at__isnull=False))
-    passing = SearchEntry.objects.filter(conversation__in=left)
-    return {*branches.values_list("pk", flat=True), *passing.values_list("pk", flat=True)}
+    return set(SearchEntry.objects.filter(conversation__in=left).values_list("pk", flat=True))

@@ -19,7 +19,7 @@ CANDIDATES = 60
 
 
 class Hit(NamedTuple):
-    """A message that was found, and its score."""
+    """A message that was found, its score, and whether it has all that was looked for."""
 
     message_id: int
     number: int
@@ -30,12 +30,14 @@ class Hit(NamedTuple):
     conversation_id: UUID
     title: str
     left_out: bool
+    active: bool
     score: float = 0.0
+    whole: bool = True
 
 
 _FIELDS = (
     *("pk", "number", "role", "text", "created_at", "turn"),
-    *("conversation", "conversation__title", "left_out"),
+    *("conversation", "conversation__title", "left_out", "active"),
 )
 
 
@@ -53,9 +55,9 @@ def find_messages(
     Empty for somebody else's conversation. A query without a single word is looked for letter by
     letter, newest first.
     """
-    within = _scope(owner_id, conversation_id, project_ids)
+    within = find_scope(owner_id, conversation_id, project_ids)
     if not query.terms:
-        return _containing(owner_id, query.literal, within, limit)
+        return find_containing(owner_id, query.literal, within, limit)
     ids, documents, holding, worth = (
         load_conversation(owner_id, query.terms, conversation_id)
         if conversation_id
@@ -67,13 +69,13 @@ def find_messages(
     scores = {ids[index]: score for index, score in best}
     hits = [
         hit._replace(score=scores[hit.message_id] * lexical.score_verbatim(query, hit.text))
-        for hit in _hits(Message.objects.filter(pk__in=scores))
+        for hit in read_hits(Message.objects.filter(pk__in=scores))
     ]
     hits.sort(key=lambda hit: (-hit.score, hit.message_id))
     return hits[:limit]
 
 
-def _scope(
+def find_scope(
     owner_id: int, conversation_id: UUID | None, project_ids: Collection[UUID] | None
 ) -> QuerySet[Conversation] | None:
     """The conversations that are searched; None for all but temporary ones."""
@@ -85,7 +87,7 @@ def _scope(
     return owned.filter(temporary=False, project__in=project_ids)
 
 
-def _hits(rows: QuerySet[Message]) -> list[Hit]:
+def read_hits(rows: QuerySet[Message]) -> list[Hit]:
     hits = [Hit(*values) for values in rows.values_list(*_FIELDS)]
     files = find_text_file_ids([hit.message_id for hit in hits])
     return [
@@ -94,26 +96,32 @@ def _hits(rows: QuerySet[Message]) -> list[Hit]:
     ]
 
 
-def _containing(
-    owner_id: int, text: str, within: QuerySet[Conversation] | None, limit: int
+def find_containing(
+    owner_id: int,
+    text: str,
+    within: QuerySet[Conversation] | None,
+    limit: int,
+    *,
+    other_branches: bool = False,
 ) -> list[Hit]:
-    """The newest messages with exactly this text in them. Of all conversations only those are read
-    that have its signs."""
+    """The newest messages with exactly this text in them, on shown branches or on all. Of all
+    conversations only those are read that have its signs."""
     signs = find_signs(text)[: lexical.MOST_TERMS]
     if not signs:
         return []
     searched = Conversation.objects.of(owner_id).filter(temporary=False)
     rows: QuerySet[Message] = Message.objects.filter(
-        active=True,
         conversation__in=searched if within is None else within,
         text__contains=text,
     ).exclude(status=Message.Status.STREAMING)
     rows = rows.order_by("-pk")
+    if not other_branches:
+        rows = rows.filter(active=True)
     if within is not None:
-        return _hits(rows[:limit])
+        return read_hits(rows[:limit])
     found: list[Hit] = []
     for ids in find_by_signs(owner_id, signs):
-        found += _hits(rows.filter(pk__in=ids)[: limit - len(found)])
+        found += read_hits(rows.filter(pk__in=ids)[: limit - len(found)])
         if len(found) == limit:
             break
     return found

@@ -37,7 +37,7 @@ def store(user: User, name: str, data: bytes) -> Attachment:
             ).format(count=MOST_UNSENT),
         )
     name = clean_name(name)
-    return keep(user, name, data, files.inspect(name, data))
+    return keep(user, name, data, files.inspect(name, data, owner_id=user.pk))
 
 
 def clean_name(name: str) -> str:
@@ -104,9 +104,10 @@ def load_for_sending(user: User, ids: Sequence[str]) -> list[Attachment]:
 
 def make_reference(attachment: Attachment) -> Block:
     """The reference that a message stores; see `agent.attachments`. `original_bytes`: of the file
-    whose text is sent in its place."""
+    whose text is sent in its place; `encoding`: how it was read."""
     size = attachment.original_size
     original = {"original_bytes": size} if attachment.original_type else {}
+    encoding = {"encoding": attachment.encoding} if attachment.encoding else {}
     return {
         "type": "image" if attachment.kind == Attachment.Kind.IMAGE else "document",
         "title": attachment.name,
@@ -117,6 +118,7 @@ def make_reference(attachment: Attachment) -> Block:
             "bytes": attachment.size,
             "tokens": attachment.tokens,
             **original,
+            **encoding,
         },
     }
 

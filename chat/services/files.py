@@ -11,6 +11,7 @@ from agent.tokens import DOCUMENT_BYTES_PER_TOKEN
 from chat.errors import RefusalCode, Refused
 from chat.queries.model_server import get_counter
 from chat.services import images
+from chat.services.encodings import Unsure, decode
 from chat.services.office.reader import read_office
 
 MAX_BYTES = 20_000_000
@@ -22,9 +23,7 @@ PDF_END = re.compile(rb"%%EOF")
 PDF_TAIL = 4_096  # bytes: some programs append more after the end
 PDF_ENCRYPTED = re.compile(rb"/Encrypt\s*(?:\d+\s+\d+\s+R|<<)")
 PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")  # those in compressed objects go uncounted
-KINDS = gettext_lazy(
-    "images (JPEG, PNG, GIF, WebP), PDF, DOCX, XLSX, PPTX, and text or code in UTF-8"
-)
+KINDS = gettext_lazy("images (JPEG, PNG, GIF, WebP), PDF, DOCX, XLSX, PPTX, and text or code")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class CheckedFile:
     original_type: str = ""
 
 
-def inspect(name: str, data: bytes) -> CheckedFile:
+def inspect(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
     """What a file is, ready to be sent; an image is written anew (`chat.services.images`). Refused
     where it is empty, too large, damaged or of another kind."""
     if not data:
@@ -56,7 +55,7 @@ def inspect(name: str, data: bytes) -> CheckedFile:
         )
     if data.startswith(b"%PDF-"):
         return _pdf(name, data)
-    return _image(name, data) or _office(name, data) or _text(name, data)
+    return _image(name, data, owner_id) or _office(name, data, owner_id) or _text(name, data)
 
 
 def _pdf(name: str, data: bytes) -> CheckedFile:
@@ -87,16 +86,16 @@ def _pdf(name: str, data: bytes) -> CheckedFile:
     )
 
 
-def _image(name: str, data: bytes) -> CheckedFile | None:
-    if (cleaned := images.rewrite_image(name, data)) is None:
+def _image(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
+    if (cleaned := images.rewrite_image(name, data, owner_id=owner_id)) is None:
         return None
     pixels, media_type, (width, height) = cleaned
     tokens = math.ceil(width / PATCH) * math.ceil(height / PATCH)
     return CheckedFile("image", media_type, pixels, tokens, width, height)
 
 
-def _office(name: str, data: bytes) -> CheckedFile | None:
-    if (found := read_office(name, data, MAX_TEXT)) is None:
+def _office(name: str, data: bytes, owner_id: int) -> CheckedFile | None:
+    if (found := read_office(name, data, MAX_TEXT, owner_id=owner_id)) is None:
         return None
     text, media_type = found
     tokens = get_counter().count(text)
@@ -105,19 +104,25 @@ def _office(name: str, data: bytes) -> CheckedFile | None:
 
 def _text(name: str, data: bytes) -> CheckedFile:
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+        found = decode(data)
+    except Unsure as error:
+        words = gettext(
+            "{name} is not in UTF-8, and its encoding cannot be told. Save it as UTF-8 (in Excel: "
+            "“CSV UTF-8”), and attach that."
+        )
+        raise Refused(RefusalCode.FILE_ENCODING, words.format(name=name)) from error
+    if found is None:
         raise Refused(
             RefusalCode.FILE_TYPE,
             gettext("{name} cannot be sent. These can: {kinds}.").format(name=name, kinds=KINDS),
         )
-    if len(text) > MAX_TEXT:
+    if len(found.text) > MAX_TEXT:
         raise Refused(
             RefusalCode.FILE_TOO_LARGE,
             gettext("{name} has {count:,} characters; at most {most:,} can be sent.").format(
-                name=name, count=len(text), most=MAX_TEXT
+                name=name, count=len(found.text), most=MAX_TEXT
             ),
         )
-    return CheckedFile("text", "text/plain", text.encode(), get_counter().count(text))
+    original = f"text/plain; charset={found.encoding}" if found.encoding else ""
+    tokens = get_counter().count(found.text)
+    return CheckedFile("text", "text/plain", found.text.encode(), tokens, original_type=original)

@@ -1,6 +1,5 @@
 """Images as they are sent and shown: upright, of a size the API uses, and nothing but pixels."""
 
-import threading
 import warnings
 from io import BytesIO
 
@@ -10,6 +9,7 @@ from PIL import Image, UnidentifiedImageError
 from PIL.Image import Transpose
 
 from chat.errors import RefusalCode, Refused
+from chat.services.fair_share import FairShare
 
 log = structlog.get_logger(__name__)
 
@@ -30,18 +30,19 @@ UPRIGHT = {
     7: Transpose.TRANSVERSE,
     8: Transpose.ROTATE_90,
 }
-# One at a time in a process: each may take MAX_MEMORY. Whoever waits is a thread, never a loop.
-_decoding = threading.Lock()
+_decoding = FairShare(1)  # in a process: each may take MAX_MEMORY
 
 
-def rewrite_image(name: str, data: bytes) -> tuple[bytes, str, tuple[int, int]] | None:
+def rewrite_image(
+    name: str, data: bytes, *, owner_id: int
+) -> tuple[bytes, str, tuple[int, int]] | None:
     """An image's data without metadata, its media type and its size; None where it is not an image.
 
     Always written anew, so that nothing else is sent along: no place, text, profile or thumbnail,
     and no data after the end. Of an animation only the first frame, which is what the API looks at.
     Refused where it is damaged, or unpacks to too much. Blocks.
     """
-    with _decoding, warnings.catch_warnings():
+    with _decoding.hold(owner_id, name), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of oddities that do not matter here
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
@@ -78,6 +79,8 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
         # A JPEG is decoded at an eighth, a quarter or half of its size; other formats are not.
         wanted = [max(1, edge * MAX_EDGE // longest) for edge in image.size]
         image.draft(None, (wanted[0], wanted[1]))
+    if image.mode == "I;16":
+        image = _in_eight_bits(image)
     mode = "RGBA" if image.has_transparency_data else "RGB"
     if image.mode in ("1", "P", "PA"):  # would be scaled without smoothing
         image = image.convert(mode)
@@ -95,6 +98,17 @@ def _rewritten(image: Image.Image) -> tuple[bytes, str, tuple[int, int]]:
         pixels = Image.alpha_composite(Image.new("RGBA", pixels.size, "white"), pixels)
     jpeg = _written(pixels.convert("RGB"), "JPEG", quality=90)
     return jpeg, "image/jpeg", pixels.size
+
+
+def _in_eight_bits(image: Image.Image) -> Image.Image:
+    """A grey image of 16 bits as `L` or `LA`; by itself Pillow cuts values off instead of scaling
+    them. The value that stands for transparent has 16 bits too."""
+    clear = image.info.pop("transparency", None)
+    values, whole = range(1 << 16), image.convert("I")  # whose values a table may have
+    grey = whole.point([value >> 8 for value in values], "L")
+    if clear is not None:
+        grey.putalpha(whole.point([0 if value == clear else 255 for value in values], "L"))
+    return grey
 
 
 def _orientation(image: Image.Image) -> int:

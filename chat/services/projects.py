@@ -224,7 +224,7 @@ def load_references(project: Project | None) -> list[tuple[Attachment, Any]]:
 def add_file(project: Project, name: str, data: bytes) -> Attachment:
     """Keep a file with a project. Refused where it cannot be sent, or does not fit."""
     name = attachments.clean_name(name)
-    found = files.inspect(name, data)
+    found = files.inspect(name, data, owner_id=project.owner_id)
     total = project.files.aggregate(size=Sum("size"))["size"] or 0
     if project.files.count() >= MAX_FILES:
         raise Refused(

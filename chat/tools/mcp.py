@@ -62,25 +62,27 @@ def bind_mcp_tools(conversation: Conversation, ask: Ask) -> dict[str, RunnableTo
     return {
         tool.name: RunnableTool(
             tool,
-            partial(_call, server, own_name),
+            partial(_call, conversation.owner_id, server, own_name),
             None if server.name in allowed else partial(ask, server.name),
         )
         for server, own_name, tool in list_mcp_tools(conversation)
     }
 
 
-async def _call(server: McpServer, name: str, arguments: dict[str, Any]) -> list[Block]:
+async def _call(
+    owner_id: int, server: McpServer, name: str, arguments: dict[str, Any]
+) -> list[Block]:
     blocks = await mcp.call_tool(_endpoint(server, server.timeout), name, arguments)
-    return [await asyncio.to_thread(_checked, block) for block in blocks]
+    return [await asyncio.to_thread(_checked, block, owner_id) for block in blocks]
 
 
-def _checked(block: Block) -> Block:
+def _checked(block: Block, owner_id: int) -> Block:
     """An image as the API takes it, like an attachment's; a text in place of one that it
     would refuse, now and in every later request."""
     if block["type"] != "image":
         return block
     try:
-        file = inspect("The image", b64decode(block["source"]["data"]))
+        file = inspect("The image", b64decode(block["source"]["data"]), owner_id=owner_id)
         if file.kind != "image":
             raise Refused(RefusalCode.FILE_TYPE, "The image is not a PNG, JPEG, GIF or WebP file.")
     except (ValueError, Refused) as error:

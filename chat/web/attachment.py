@@ -34,7 +34,7 @@ def attachment_create(request: HttpRequest) -> HttpResponse:
         return HttpResponse(refusal.message, status=422, content_type="text/plain; charset=utf-8")
     url = reverse("attachment", args=[row.pk])
     told = {"id": str(row.pk), "name": row.name, "kind": row.kind, "tokens": row.tokens, "url": url}
-    return JsonResponse(told, status=201)
+    return JsonResponse(told | {"encoding": row.encoding}, status=201)
 
 
 @login_required

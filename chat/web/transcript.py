@@ -23,8 +23,9 @@ from chat.html.sanitiser import as_string
 from chat.html.summarised import Summarised, list_summarised, mark_summarised
 from chat.models import Compaction, Conversation, Message, Project
 from chat.queries.projects import list_sections
-from chat.queries.search import Hit, find_messages
+from chat.queries.search import Hit
 from chat.queries.tree import find_variants
+from chat.queries.typed_search import find_typed
 
 PAGE = 30
 # Lines that fill a screen of 1080 pixels, and what is loaded beyond its edge
@@ -263,19 +264,23 @@ def _list_projects(user: User) -> list[Group]:
 def find_text_hits(
     user: User, query: str, projects: Collection[Project] | None = None
 ) -> tuple[list[Item], bool]:
-    """The messages that fit a query best, in all of a user's conversations or in those of these
+    """The messages that hold what is typed, in all of a user's conversations or in those of these
     projects: where they stand and the words around the hits; and whether there are more."""
-    parsed = parse_query(query, typing=True)
     within = None if projects is None else [project.pk for project in projects]
-    found = find_messages(user.pk, parsed, project_ids=within, limit=HITS + 1)
-    return [_show_hit(hit, parsed) for hit in found[:HITS]], len(found) > HITS
+    found = find_typed(user.pk, query, project_ids=within, limit=HITS + 1)
+    return _show_hits(found[:HITS], query), len(found) > HITS
 
 
 def find_hits_in(user: User, query: str, conversation_id: UUID) -> list[Item]:
-    """The messages of one conversation that fit a query best, in the conversation's order."""
+    """The messages of one conversation that hold what is typed, in the conversation's order; then
+    those with some of the words."""
+    found = find_typed(user.pk, query, conversation_id=conversation_id, limit=HITS)
+    return _show_hits(sorted(found, key=lambda hit: (not hit.whole, hit.number)), query)
+
+
+def _show_hits(hits: Sequence[Hit], query: str) -> list[Item]:
     parsed = parse_query(query, typing=True)
-    found = find_messages(user.pk, parsed, conversation_id=conversation_id, limit=HITS)
-    return [_show_hit(hit, parsed) for hit in sorted(found, key=lambda hit: hit.number)]
+    return [_show_hit(hit, parsed) for hit in hits]
 
 
 def _show_hit(hit: Hit, query: Query) -> Item:
@@ -284,5 +289,7 @@ def _show_hit(hit: Hit, query: Query) -> Item:
         "title": hit.title or gettext("New conversation"),
         "number": hit.number,
         "created_at": hit.created_at,
+        "active": hit.active,
+        "whole": hit.whole,
         "excerpt": make_excerpt(" ".join(hit.text.split()), query, HIT_CHARACTERS),
     }

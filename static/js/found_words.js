@@ -1,6 +1,6 @@
 // The words that a search has found, for the message that its hit leads to: highlight.js shows them there.
 
-import { $$ } from "./dom.js";
+import { $, $$ } from "./dom.js";
 import { storage } from "./storage.js";
 
 export const NAME = "found-words";
@@ -10,7 +10,8 @@ function keep({ target }) {
   const hit = target.closest?.("a:has(mark)");
   if (!hit) return;
   const words = $$("mark", hit).map((mark) => mark.textContent); // as they stand in the message
-  storage.set(NAME, JSON.stringify({ href: hit.href, words }));
+  const branch = Boolean($(".hit-branch", hit)); // it stands on another one, which is to be shown
+  storage.set(NAME, JSON.stringify({ href: hit.href, words, branch }));
 }
 
 export const clearFound = () => CSS.highlights?.delete(NAME);

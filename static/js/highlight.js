@@ -11,6 +11,12 @@ export function takeWords() {
   return words;
 }
 
+/** Whether a hit was followed to a message that said that it stands on another branch. */
+export function ledToBranch(number) {
+  const { href, branch } = JSON.parse(storage.get(NAME) ?? "{}");
+  return Boolean(branch) && href === new URL(`#message-${number}`, location).href;
+}
+
 /** Highlight words in an element; none where the browser cannot. */
 export function highlight(node, words) {
   clearFound();

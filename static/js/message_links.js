@@ -3,7 +3,7 @@
 import { $, $$, focusOn, refocus } from "./dom.js";
 import { clearFound } from "./found_words.js";
 import { gettext } from "./gettext.js";
-import { highlight, takeWords } from "./highlight.js";
+import { highlight, ledToBranch, takeWords } from "./highlight.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { SummaryLinks } from "./summary_links.js";
 
@@ -75,6 +75,7 @@ export class MessageLinks {
         hideNotice();
         if (await this.onSwitch(error.messageId)) await this.go(number);
       };
+      if (ledToBranch(number)) return run();
       const actions = [{ label: gettext("Show that branch"), run }];
       return showNotice(error.message, { info: true, actions });
     }

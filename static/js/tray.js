@@ -12,7 +12,7 @@ const MOST = 20;
 const OPENING = 200; // bytes of a text that its chip shows the beginning of
 
 export class Tray {
-  #files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening}
+  #files = []; // {id (null while it is uploaded), name, kind, tokens, url, opening, encoding}
 
   /** `draftKey`: of those that the draft has. `onChange()` after the files have changed. */
   constructor({ draftKey, form, textarea, onChange }) {
@@ -96,7 +96,7 @@ export class Tray {
       this.#drop(file);
       return refuse(await whyNotTaken(file.name, response));
     }
-    if (file.kind === "text")
+    if (file.kind === "text" && !file.encoding)
       file.opening = (await source.slice(0, OPENING).text()).trim().split("\n")[0];
     announce(gettext("{name} attached", { name: file.name }));
     this.#set(this.#files);
@@ -107,9 +107,11 @@ export class Tray {
 function chip(file, onRemove) {
   const ariaLabel = gettext("Remove {name}", { name: file.name });
   const opening = file.opening ? make("span", { className: "opening" }, file.opening) : null;
+  const counted = gettext("≈ {count} tokens", { count: tokens(file.tokens) });
+  const readAs = file.encoding && gettext("read as {encoding}", { encoding: file.encoding });
   const about = file.id
-    ? gettext("≈ {count} tokens", { count: tokens(file.tokens) })
-    : gettext("Uploading…");
+    ? [counted, readAs].filter(Boolean).join(", ")
+    : gettext("Uploading and reading…");
   const shown =
     file.kind === "image"
       ? make("img", { src: file.url, alt: "" })

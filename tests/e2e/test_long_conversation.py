@@ -127,3 +127,11 @@ def test_a_link_to_another_branch_offers_to_show_it(tab: Page, scripted: DemoSer
     expect(tab.locator("#transcript")).to_contain_text("One.")
     tab.evaluate("location.hash = '#m99'")
     expect(tab.locator("#notice")).to_contain_text("no message #99: the newest is #2")
+
+    # A hit of the search leads there at once.
+    tab.locator("#sidebar-search").fill("two in:here")
+    hit = tab.locator(".hits a")
+    expect(hit).to_contain_text("on another branch")
+    hit.click()
+    expect(tab.locator("#transcript")).to_contain_text("Two.")
+    expect(tab.locator("#message-3")).to_be_focused()

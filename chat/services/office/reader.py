@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -12,6 +11,7 @@ from django.utils.translation import gettext
 
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
+from chat.services.fair_share import FairShare
 
 log = structlog.get_logger(__name__)
 
@@ -25,23 +25,22 @@ TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-# One at a time: each may take a processor and half a gigabyte.
-_reading = threading.Lock()
+_reading = FairShare(2)  # each may take a processor and half a gigabyte
 
 
-def read_office(name: str, data: bytes, most: int) -> tuple[str, str] | None:
+def read_office(name: str, data: bytes, most: int, *, owner_id: int) -> tuple[str, str] | None:
     """The text as Markdown and the media type of the file; None where it is none of Office's.
 
     Pictures and what is embedded are left out, macros never run, and nothing that it refers to is
     fetched.
     Refused where it is damaged, needs a password, is of an old format, has no text, or has more
-    than `most` characters or than can be read here. Blocks.
+    than `most` characters or than can be read here; and where it would wait too long. Blocks.
     """
     if data.startswith(OLD):
         raise _refuse("encrypted" if ENCRYPTED in data else "old", name, most)
     if not data.startswith(ZIP):
         return None
-    with _reading:
+    with _reading.hold(owner_id, name):
         found = _run_program(data, most)
     reason = found.get("refused", "")
     if reason == "other":

@@ -23,11 +23,38 @@ def test_every_way_to_write_a_formula_gives_mathml(source: str) -> None:
         "From $5-$10, later $20",
         "`$x$`",
         "Escaped \\$x\\$",
+        "Call ${SCHEME}://${NAME}:${PORT_2} or $USER@$HOST_1.",
+        "In PHP, $row->get($key) and $_POST['a'].$_GET['b'], or $i++;$j++.",
+        "In Perl, $n*$m, $n.$m, @$list,$x and $hash{$key}{$name}.",
+        "awk '$3 == $1 {print $NF}' and awk '{print $2,$4}'",
+        "make $(CC) $(CFLAGS), $(A)/$(B) and $(A)$(B)",
+        "Between ^ab$ and ^c|d$, or /^\\d+$/ and /^\\w+$/",
+        "The cells $B$2:$C$7 and the columns $D:$E",
+        "US$7 and US$8, A$3 and NZ$4, 5$ or 6$",
+        "We pay $30 a head (or 28$), $12k-$15k a year, $9/mo or 80$ a year.",
+        "Under $1.5 million, or 2$; $20, say 18$.",
+        "The process is $$ and its parent $$ too.",
+        "See $HOME and `a$`, or ($USER)$ ls",
         "```\n$x$\n```",
     ],
 )
 def test_dollars_and_code_stay_as_they_are(source: str) -> None:
     assert "<math" not in render_markdown(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("n", "2x", "3.14", "10^5", "E=mc^2", "a+b", "+", "|x|", "f'", "n!", "x^*", "A^+", "-1"),
+        *("[0,1)", "(a,b)", "0 < x < 1", "x_1, x_2", "5 + 3", "1,2,3", r"\alpha", r"\$5", r"100\%"),
+        *(r"5 \times 3", r"\mathbb{R}^+", r"10\text{ or more}", r"\{1,2\}", r"12 \mathrm{km}"),
+    ],
+)
+@pytest.mark.parametrize("around", ["${}$", "the ${}$-th", "(${}$)", "其中${}$是数", "**${}$**, 5"])
+def test_formulas_between_dollars_are_drawn(source: str, around: str) -> None:
+    html = render_markdown(around.replace("{}", source))
+    assert html.count("<math") == 1
+    assert "$" not in html.replace("<mi>$</mi>", "").replace("<mo>$</mo>", "")
 
 
 @pytest.mark.parametrize("source", [r"\frac{", "a_b_c", r"\left(", "{" * 1_500, "x" * 2_001, "&"])

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from random import randbytes
+from typing import Any
 
 import pytest
 from PIL import Image, JpegImagePlugin, PngImagePlugin
@@ -34,13 +35,13 @@ def png(*chunks: bytes, size: tuple[int, int] = (8, 8), rows: int = 8) -> bytes:
 def outcome(data: bytes) -> str:
     """The kind of the file, or the code of the refusal, which has words. Nothing else is raised."""
     try:
-        return inspect("a.png", data).kind
+        return inspect("a.png", data, owner_id=1).kind
     except Refused as refusal:
         return refusal.code if refusal.message.startswith("a.png ") else ""
 
 
 def decoded(data: bytes) -> Image.Image:
-    image = Image.open(BytesIO(inspect("a", data).data))
+    image = Image.open(BytesIO(inspect("a", data, owner_id=1).data))
     image.load()
     return image
 
@@ -87,7 +88,7 @@ IPTC = b"\xff\xed" + struct.pack(">H", 2 + 14 + len(SECRET)) + b"Photoshop 3.0\0
     ],
 )
 def test_nothing_but_pixels_is_kept(data: bytes) -> None:
-    kept = inspect("a", data)
+    kept = inspect("a", data, owner_id=1)
     assert kept.kind == "image"
     assert SECRET not in kept.data
     image = decoded(data)
@@ -114,7 +115,10 @@ def test_a_large_photo_is_turned_upright_and_scaled() -> None:
 
 
 def test_a_damaged_note_of_the_orientation_does_not_matter() -> None:
-    assert inspect("a", picture(kind="JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")).kind == "image"
+    assert (
+        inspect("a", picture(kind="JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff"), owner_id=1).kind
+        == "image"
+    )
 
 
 def test_an_animation_becomes_its_first_frame() -> None:
@@ -132,6 +136,27 @@ def test_every_kind_of_pixels_is_taken(mode: str, size: tuple[int, int]) -> None
     assert max(decoded(picture(size, mode=mode, color=0)).size) <= MAX_EDGE
 
 
+def sixteen_bits(size: tuple[int, int], **values: Any) -> bytes:
+    """A grey PNG from black at its left to white at its right, with 16 bits a pixel."""
+    row = b"".join(struct.pack("<H", x * 65_535 // (size[0] - 1)) for x in range(size[0]))
+    out = BytesIO()
+    Image.frombytes("I;16", size, row * size[1]).save(out, "PNG", **values)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("size", [(256, 8), (3_136, 10)])
+def test_sixteen_bits_of_grey_become_the_same_picture_in_eight(size: tuple[int, int]) -> None:
+    image = decoded(sixteen_bits(size)).convert("L")
+    shown = [image.getpixel((image.width * share // 100, 2)) for share in (0, 25, 50, 75)]
+    assert shown == pytest.approx([0, 64, 128, 191], abs=1)
+
+
+def test_a_transparent_value_of_sixteen_bits_is_that_value_alone() -> None:
+    image = decoded(sixteen_bits((1_024, 8), transparency=512 * 65_535 // 1_023))
+    alphas = [image.getpixel((x, 2))[3] for x in (511, 512, 513)]
+    assert alphas == [255, 0, 255]
+
+
 def test_transparency_is_kept() -> None:
     color = (0, 128, 128, 0)
     assert decoded(picture(mode="RGBA", color=color)).convert("RGBA").getpixel((1, 1)) == color
@@ -141,7 +166,7 @@ def test_what_stays_too_large_as_png_becomes_a_jpeg() -> None:
     noise = Image.frombytes("RGBA", (1_000, 1_000), randbytes(4_000_000))
     out = BytesIO()
     noise.save(out, "PNG", compress_level=0)
-    found = inspect("noise.png", out.getvalue())
+    found = inspect("noise.png", out.getvalue(), owner_id=1)
     assert found.media_type == "image/jpeg"
     assert len(found.data) <= MAX_BYTES
 
@@ -167,7 +192,7 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(
     state: list[object] = []
     monkeypatch.setattr(images, "_rewritten", state.append)
     with pytest.raises(Refused, match="too many pixels") as refused:
-        inspect("bomb.png", make())
+        inspect("bomb.png", make(), owner_id=1)
     assert refused.value.code == "file_too_large"
     assert not state
 
@@ -186,7 +211,7 @@ def test_a_large_photo_is_never_decoded_whole(monkeypatch: pytest.MonkeyPatch) -
         return load(image)
 
     monkeypatch.setattr(JpegImagePlugin.JpegImageFile, "load", watched)
-    inspect("a", picture((8_064, 6_048), kind="JPEG"))
+    inspect("a", picture((8_064, 6_048), kind="JPEG"), owner_id=1)
     assert sizes[0] == (2_016, 1_512)
 
 
@@ -250,7 +275,10 @@ def test_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(images, "_rewritten", watched)
     data = picture((1_500, 1_500))
-    threads = [threading.Thread(target=inspect, args=("a", data)) for _ in range(6)]
+    threads = [
+        threading.Thread(target=inspect, args=("a", data), kwargs={"owner_id": owner})
+        for owner in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

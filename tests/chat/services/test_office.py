@@ -7,17 +7,19 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from office_oxide import Document
 
 from chat.errors import Refused
 from chat.services.office import reader
 from chat.services.office.reader import read_office
 from tests.support.office import A, document, pack, paragraph, presentation, shape, workbook
+from tests.support.pictures import picture
 
 MOST = 400_000
 
 
 def read(data: bytes) -> str:
-    found = read_office("plan", data, MOST)
+    found = read_office("plan", data, MOST, owner_id=1)
     assert found is not None
     return found[0]
 
@@ -82,6 +84,37 @@ def test_a_workbook_is_a_table_for_each_sheet_with_dates_and_times() -> None:
     ]
 
 
+UNCALCULATED = (
+    '<row><c t="inlineStr"><is><t>What</t></is></c><c t="inlineStr"><is><t>Value</t></is></c></row>'
+    '<row r="4"><c r="A4"><v>3</v></c><c r="B4"><f>A4*2</f></c></row>'
+    '<row><c><v>5</v></c><c><f>A4&amp;"|"</f><v/></c></row>'
+    '<row><c t="e"><v>#N/A</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c></row>'
+    '<row><c t="str"><f>""</f><v></v></c><c><f t="shared" ref="B7:B8" si="0">A7+1</f></c></row>'
+    '<row><c><f>A4*4</f><v>12</v></c><c><f t="shared" si="0"/></c></row>'
+    '<row r="90"><c r="B90"><f>A4-3</f><v>0</v></c></row>'
+)
+
+
+def test_a_formula_without_a_value_is_shown_itself_and_an_error_by_its_name() -> None:
+    assert read(workbook({"Plan": UNCALCULATED})).split("\n")[4:] == [
+        "| 3 | =A4*2 |",
+        '| 5 | =A4&"\\|" |',
+        "| #N/A | #DIV/0! |",
+        "|  | =A7+1 |",
+        "| 12 | =A7+1 (as in row 7) |",
+        "|  | 0 |",
+    ]
+
+
+def test_a_0_of_a_workbook_that_others_are_to_calculate_is_no_value() -> None:
+    with zipfile.ZipFile(BytesIO(workbook({"Plan": UNCALCULATED}))) as file:
+        parts = {name: file.read(name).decode() for name in file.namelist()}
+    book = parts["xl/workbook.xml"]
+    told = '<calcPr fullCalcOnLoad="1"/></workbook>'
+    parts["xl/workbook.xml"] = book.replace("</workbook>", told)
+    assert read(pack(parts)).split("\n")[8:] == ["| 12 | =A7+1 (as in row 7) |", "|  | =A4-3 |"]
+
+
 def test_a_presentation_has_slides_with_titles_texts_tables_and_notes() -> None:
     cell = "<a:tc><a:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></a:txBody></a:tc>".format
     table = (
@@ -96,6 +129,26 @@ def test_a_presentation_has_slides_with_titles_texts_tables_and_notes() -> None:
         "## Slide 2",
         "| x | y |\n| --- | --- |",
     ]
+
+
+def with_picture(body: str) -> bytes:
+    """A document whose link `r1` is a picture."""
+    out = BytesIO(document(body, "image=media/image1.png"))
+    with zipfile.ZipFile(out, "a") as file:
+        file.writestr("word/media/image1.png", picture())
+    return out.getvalue()
+
+
+def test_pictures_leave_nothing_and_words_that_look_like_them_stay() -> None:
+    drawn = (
+        f'<w:p><w:r><w:drawing><wp:inline><a:graphic xmlns:a="{A}"><a:graphicData><pic:pic>'
+        '<pic:blipFill><a:blip r:embed="r1"/></pic:blipFill></pic:pic></a:graphicData></a:graphic>'
+        "</wp:inline></w:drawing></w:r></w:p>"
+    )
+    written = "An image is [image-base64:QUJD] there."
+    data = with_picture(drawn + paragraph(written))
+    assert "image-base64:iVBOR" in Document.from_bytes(data, "docx").to_markdown_with_images()
+    assert read(data).replace("\\", "") == written
 
 
 def declaring(entity: str) -> bytes:
@@ -163,7 +216,7 @@ def test_what_is_hostile_protected_or_damaged_is_refused(
     make: Callable[[], bytes], code: str
 ) -> None:
     with pytest.raises(Refused, match="plan") as refused:
-        read_office("plan", make(), MOST)
+        read_office("plan", make(), MOST, owner_id=1)
     assert refused.value.code == code
 
 
@@ -179,7 +232,7 @@ def test_what_is_hostile_protected_or_damaged_is_refused(
 )
 def test_what_takes_more_memory_than_it_may_is_refused(make: Callable[[], bytes]) -> None:
     with pytest.raises(Refused, match="unpacks"):
-        read_office("plan", make(), MOST)
+        read_office("plan", make(), MOST, owner_id=1)
 
 
 def test_a_file_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,5 +252,5 @@ def test_the_program_that_reads_is_given_no_environment(
 
 
 def test_other_archives_are_none_of_these() -> None:
-    assert read_office("plan", pack({"notes.txt": "Hello"}), MOST) is None
-    assert read_office("plan", b"PKZIP is a program", MOST) is None
+    assert read_office("plan", pack({"notes.txt": "Hello"}), MOST, owner_id=1) is None
+    assert read_office("plan", b"PKZIP is a program", MOST, owner_id=1) is None

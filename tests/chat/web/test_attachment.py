@@ -40,7 +40,7 @@ def media(settings: Any, tmp_path: Path) -> Path:
     [("PNG", "png"), ("GIF", "png"), ("JPEG", "jpeg"), ("MPO", "jpeg"), ("WEBP", "jpeg")],
 )
 def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
-    found = inspect("report.txt", picture(kind=kind))
+    found = inspect("report.txt", picture(kind=kind), owner_id=1)
     assert (found.kind, found.media_type) == ("image", f"image/{sent_as}")
     assert (found.width, found.height, found.tokens) == (280, 140, 50)
 
@@ -57,7 +57,7 @@ def test_an_image_is_known_by_its_content(kind: str, sent_as: str) -> None:
     ],
 )
 def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, kind: str) -> None:
-    assert inspect(name, data).kind == kind
+    assert inspect(name, data, owner_id=1).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_documents_and_text_are_known_by_their_content(name: str, data: bytes, k
         ("a.pdf", b"%PDF-1.7\n<< /Type /Page >>", "file_damaged"),
         ("a.pdf", b"%PDF-1.7\ntrailer << /Encrypt 5 0 R >>\n%%EOF", "file_encrypted"),
         ("a.pdf", b"%PDF-1.7\n" + b"<< /Type/Page /X 1 >>" * 601 + b"%%EOF", "file_too_large"),
-        ("a.svg", b"\xff\xfe<svg/>", "file_type"),
+        ("a.svg", b"\xff\xfe<svg/>\0\0", "file_type"),
         ("bomb.png", picture((8_000, 8_000), mode="1", color=0), "file_too_large"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_by_name(name: str, data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=name) as refused:
-        inspect(name, data)
+        inspect(name, data, owner_id=1)
     assert refused.value.code == code
 
 
@@ -177,6 +177,18 @@ def test_another_persons_file_cannot_be_sent(user: User, stranger: bool) -> None
     assert not conversation.messages.exists()
 
 
+def test_a_text_in_another_encoding_is_sent_in_utf_8_and_says_so(user: User) -> None:
+    data = "Straße;3 €".encode("cp1252")
+    client, response = upload(user, "orte.csv", data)
+    assert response.json()["encoding"] == "windows-1252"
+    url = response.json()["url"]
+    whole, text = client.get(url), client.get(f"{url}?text")
+    assert (whole.content, whole["Content-Type"]) == (data, "text/plain; charset=windows-1252")
+    assert text.content.decode() == "Straße;3 €"
+    sent = send(user, make_conversation(owner=user), response.json()["id"])
+    assert "Read as windows-1252." in render_message(sent)
+
+
 def test_a_message_says_that_the_text_of_an_office_file_is_read(user: User) -> None:
     row = attachments.store(user, "plan.docx", document(paragraph("plan " * 500)))
     assert row.tokens > 400  # of the text: the file has fewer bytes
@@ -236,7 +248,7 @@ async def test_the_bytes_are_in_the_request_and_nowhere_else(chat: Chat) -> None
     tab.say("What is this?", attachments=[str(row.pk), str(note.pk), str(sheet.pk)])
     await tab.next("turn.finished", status="completed")
     image, *texts, text = chat.model.script.requests[-1].body["messages"][-1]["content"][-4:]
-    assert b64decode(image["source"]["data"]) == inspect("plan.png", data).data
+    assert b64decode(image["source"]["data"]) == inspect("plan.png", data, owner_id=1).data
     assert [each["source"]["data"] for each in texts] == [
         "The answer is 42.",
         "## Costs\n\n| 7 |\n| --- |",
