@@ -105,6 +105,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "accounts.middleware.PrivatePagesMiddleware",  # after the check of the token, which has its own words
     "chat.admin.impossible.ImpossibleValuesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

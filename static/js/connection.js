@@ -2,15 +2,23 @@
 
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
-import { request } from "./http.js";
+import { look } from "./session.js";
 import { showBanner } from "./shell.js";
 
 const BLIP = 800; // ms; what is over sooner is not worth a word
+const AT_ONCE = 700; // ms in which a server answers a short question, or the network is away
+const CONNECTIONS = 6; // that a browser keeps to one server
 
+const RECONNECTING = gettext("Reconnecting…");
 const WORDS = {
   open: "",
-  lost: gettext("Reconnecting…"),
+  lost: RECONNECTING,
+  silent: RECONNECTING,
+  offline: gettext(
+    "You are offline. Your text is kept; this page goes on by itself when you are online again.",
+  ),
   gone: gettext("This conversation no longer exists."),
+  "signed-out": gettext("The server closed this page's connection. Reload it; your text is kept."),
   blocked: gettext(
     "The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks WebSocket connections, which this page needs to send messages. Try another network or browser, or show this to your administrator. Your text is kept.",
   ),
@@ -27,13 +35,25 @@ export const forgetConnection = () => clearTimeout(timer);
 export function showConnection(state) {
   clearTimeout(timer);
   $("#chat").classList.toggle("away", state !== "open");
-  if (state === "signed-out") return document.dispatchEvent(new Event("signed-out"));
+  if (state === "silent") leaveDeadConnections();
   timer = setTimeout(() => showBanner(WORDS[state]), state === "lost" ? BLIP : 0);
+  // The page is covered, if that is why.
+  if (state === "signed-out" || state === "gone") look();
 }
 
-/** Whether the server answers over HTTP. */
-export const serverAnswers = () =>
-  request($("#connection-banner").dataset.healthUrl).then(
+const ask = (patience) =>
+  fetch($("#connection-banner").dataset.healthUrl, {
+    cache: "no-store", // else one would wait for the other
+    signal: AbortSignal.timeout(patience),
+  }).then(
     (response) => response.ok,
     () => false,
   );
+
+/** Whether the server answers over HTTP, at once. */
+export const serverAnswers = () => ask(AT_ONCE);
+
+/** Those that the browser keeps for the next request have died with the socket: whoever gets no answer leaves one. */
+function leaveDeadConnections() {
+  for (let number = 0; number < CONNECTIONS; number += 1) ask(AT_ONCE);
+}
