@@ -53,6 +53,14 @@ const ask = (patience) =>
 /** Whether the server answers over HTTP, at once. */
 export const serverAnswers = () => ask(AT_ONCE);
 
+/** Where there is no socket, on the start page: tell that the network is away, and that it is back. */
+export function watchNetwork(signal) {
+  const offline = async () =>
+    (await serverAnswers()) || navigator.onLine || showConnection("offline");
+  addEventListener("offline", offline, { signal });
+  addEventListener("online", () => showConnection("open"), { signal });
+}
+
 /** Those that the browser keeps for the next request have died with the socket: whoever gets no answer leaves one. */
 function leaveDeadConnections() {
   for (let number = 0; number < CONNECTIONS; number += 1) ask(AT_ONCE);

@@ -14,6 +14,7 @@ export function startShell() {
   startDialog();
   markCurrent();
   document.addEventListener("htmx:configRequest", ({ detail }) => {
+    delete detail.parameters.csrfmiddlewaretoken; // it would count before the header
     Object.assign(detail.headers, ownHeaders());
     if (detail.elt.closest("#sidebar, #palette")) detail.parameters.current = shownId();
   });

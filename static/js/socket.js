@@ -26,7 +26,7 @@ export class Socket {
    */
   constructor(path, { onFrame, onState, onTooLarge, works, patience, signal }) {
     Object.assign(this, { path, onFrame, onState, onTooLarge, works, patience, signal });
-    addEventListener("online", () => this.#wake(), { signal });
+    addEventListener("online", () => this.#wake({ anew: true }), { signal });
     addEventListener("offline", () => this.#askNetwork(), { signal });
     document.addEventListener("signed-in", () => this.#wake(), { signal });
     document.addEventListener("visibilitychange", () => document.hidden || this.#wake(), {
@@ -175,9 +175,10 @@ export class Socket {
   }
 
   /** After sleep or a network change: do not wait for the backoff, do not trust a silent socket. */
-  #wake() {
+  #wake({ anew = false } = {}) {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.sync();
-    this.#leave(); // one that has begun to open may never do so
+    if (this.#socket && !anew) return;
+    this.#leave(); // on another network one that has begun to open may never do so
     this.#attempts = 0;
     this.#open();
   }
