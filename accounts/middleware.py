@@ -34,7 +34,7 @@ def explain_other_user(request: HttpRequest) -> str:
     """Why a page of one person does nothing while another one is signed in."""
     return gettext(
         "This page belongs to somebody else: {name} is signed in in this browser now. Nothing was "
-        "sent, and what was typed is kept."
+        "sent, and nothing that was typed is lost."
     ).format(name=request.user.get_username())
 
 

@@ -57,7 +57,7 @@ def session(request: HttpRequest) -> JsonResponse:
     if request.user.is_authenticated:
         user, words = str(request.user.pk), explain_other_user(request)
     else:
-        user, words = "", gettext("You were signed out. Your text is kept.")
+        user, words = "", gettext("You were signed out. Nothing that you typed is lost.")
     return JsonResponse({"user": user, "token": get_token(request), "words": words})
 
 

@@ -14,16 +14,14 @@ const WORDS = {
   open: "",
   lost: RECONNECTING,
   silent: RECONNECTING,
-  offline: gettext(
-    "You are offline. Your text is kept; this page goes on by itself when you are online again.",
-  ),
+  offline: gettext("You are offline. This page goes on by itself when you are online again."),
   gone: gettext("This conversation no longer exists."),
-  "signed-out": gettext("The server closed this page's connection. Reload it; your text is kept."),
+  "signed-out": gettext("The server closed this page's connection. Reload it."),
   blocked: gettext(
-    "The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks WebSocket connections, which this page needs to send messages. Try another network or browser, or show this to your administrator. Your text is kept.",
+    "The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks WebSocket connections, which this page needs to send messages. Try another network or browser, or show this to your administrator.",
   ),
   "too-many": gettext(
-    "You have Everlong open in too many tabs. Close some, then reload this page. Your text is kept.",
+    "You have Everlong open in too many tabs. Close some, then reload this page.",
   ),
 };
 let timer = 0;
@@ -36,9 +34,15 @@ export function showConnection(state) {
   clearTimeout(timer);
   $("#chat").classList.toggle("away", state !== "open");
   if (state === "silent") leaveDeadConnections();
-  timer = setTimeout(() => showBanner(WORDS[state]), state === "lost" ? BLIP : 0);
+  timer = setTimeout(() => tell(WORDS[state]), state === "lost" ? BLIP : 0);
   // The page is covered, if that is why.
   if (state === "signed-out" || state === "gone") look();
+}
+
+/** Words of the reader's own are kept, where there are any. */
+function tell(words) {
+  const isTyped = words && words !== RECONNECTING && $("#composer-text").value.trim();
+  showBanner(isTyped ? `${words} ${gettext("Your text is kept.")}` : words);
 }
 
 const ask = (patience) =>
@@ -53,10 +57,18 @@ const ask = (patience) =>
 /** Whether the server answers over HTTP, at once. */
 export const serverAnswers = () => ask(AT_ONCE);
 
+/** Whether there is no network: the browser says so, and the server, which may be on this machine, does not answer. */
+export async function isOffline() {
+  // What was under way may still have come through.
+  const answers = (await ask(AT_ONCE)) && (await pause()) && (await ask(AT_ONCE));
+  return !answers && !navigator.onLine;
+}
+
+const pause = () => new Promise((done) => setTimeout(() => done(true), AT_ONCE / 2));
+
 /** Where there is no socket, on the start page: tell that the network is away, and that it is back. */
 export function watchNetwork(signal) {
-  const offline = async () =>
-    (await serverAnswers()) || navigator.onLine || showConnection("offline");
+  const offline = async () => (await isOffline()) && showConnection("offline");
   addEventListener("offline", offline, { signal });
   addEventListener("online", () => showConnection("open"), { signal });
 }

@@ -4,7 +4,7 @@ import { startBlocks } from "./blocks.js";
 import { chooseModel, remember } from "./commands.js";
 import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
-import { forgetConnection, serverAnswers, showConnection } from "./connection.js";
+import { forgetConnection, isOffline, serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
 import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
@@ -48,6 +48,7 @@ export class Conversation {
       onState: showConnection,
       onTooLarge: () => this.composer.tooLarge(),
       works: serverAnswers,
+      isOffline,
       patience: () => Number(this.page.grace) * 1000,
       signal,
     });

@@ -35,12 +35,9 @@ async function again({ elt, xhr, target, requestConfig: { verb, path, parameters
   const isLost = !xhr.status && verb === "get";
   const isRefused = xhr.status === 403 && !headers[AGAIN] && (await look({ refused: true }));
   if (headers[AGAIN] || !(isLost || isRefused)) return false;
-  window.htmx.ajax(verb, path, {
-    source: elt,
-    target,
-    values: parameters,
-    headers: { [AGAIN]: "1" },
-  });
+  window.htmx
+    .ajax(verb, path, { source: elt, target, values: parameters, headers: { [AGAIN]: "1" } })
+    .catch(() => {}); // an event tells of it
   return true;
 }
 

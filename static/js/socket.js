@@ -22,10 +22,10 @@ export class Socket {
   /**
    * `onFrame(frame)`, `onState("open" | "lost" | "silent" | "offline" | "blocked" | "signed-out" | "gone" | "too-many")`;
    * `works()` resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
-   * `onTooLarge()`: the server would not take a frame of that size. `patience()`: ms that an answer may take.
+   * `isOffline()` resolves to whether there is no network. `onTooLarge()`: the server would not take a frame of that size. `patience()`: ms that an answer may take.
    */
-  constructor(path, { onFrame, onState, onTooLarge, works, patience, signal }) {
-    Object.assign(this, { path, onFrame, onState, onTooLarge, works, patience, signal });
+  constructor(path, { onFrame, onState, onTooLarge, works, isOffline, patience, signal }) {
+    Object.assign(this, { path, onFrame, onState, onTooLarge, works, isOffline, patience, signal });
     addEventListener("online", () => this.#wake({ anew: true }), { signal });
     addEventListener("offline", () => this.#askNetwork(), { signal });
     document.addEventListener("signed-in", () => this.#wake(), { signal });
@@ -168,7 +168,7 @@ export class Socket {
 
   /** The browser says that there is no network; a server on this machine needs none. */
   async #askNetwork() {
-    if ((await this.works()) || navigator.onLine || this.signal.aborted) return;
+    if (!(await this.isOffline()) || this.signal.aborted) return;
     this.#leave();
     this.#enter("offline");
     this.#openLater(); // no browser has to tell of the way back

@@ -40,19 +40,23 @@ class SilentProxy:
         listening.set_result(server.sockets[0].getsockname()[1])
         await self._over.wait()
         server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        joined = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in joined:
             task.cancel()
+        await asyncio.gather(*joined, return_exceptions=True)
+        await asyncio.sleep(0)  # in which what they have closed is
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._target)
         connection = object()
         self._open.add(connection)
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             await asyncio.gather(
                 self._pass_on(connection, reader, back), self._pass_on(connection, there, writer)
             )
-        for each in writer, back:
-            each.close()
+        finally:
+            for each in writer, back:
+                each.transport.abort()
 
     async def _pass_on(
         self, connection: object, source: asyncio.StreamReader, sink: asyncio.StreamWriter
