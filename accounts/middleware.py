@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_out
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
@@ -46,7 +47,9 @@ class PrivatePagesMiddleware(MiddlewareMixin):
     ) -> HttpResponse | None:
         """401 where the page is not of the person who is signed in. Of nobody's, the view tells."""
         owner = request.headers.get(OWNER_HEADER) or request.POST.get(OWNER_FIELD)
-        if not owner or not request.user.is_authenticated or owner == str(request.user.pk):
+        if not owner or owner == request.session.get(SESSION_KEY):
+            return None
+        if not request.user.is_authenticated:
             return None
         words = explain_other_user(request)
         if is_scripted(request):

@@ -15,7 +15,8 @@ function readCookie() {
 
 let known = readCookie(); // it changes with each sign-in and sign-out
 let told = document.querySelector('meta[name="csrf-token"]')?.content; // for where the cookie cannot be read
-let isAgainstCookie = false; // the server did not take the cookie's, and told another one
+let isRefused = false; // the server did not take the last one
+let isAgainstCookie = false; // and told another one than the cookie's
 let looking = null;
 let timer = 0;
 
@@ -32,11 +33,12 @@ const hasChanged = () => readCookie() !== known;
  * `refused`: the server did not take the token, so another one is needed.
  */
 export function look({ refused = false } = {}) {
-  looking ??= ask(refused).finally(() => (looking = null));
+  isRefused ||= refused;
+  looking ??= ask().finally(() => (looking = null));
   return looking;
 }
 
-async function ask(refused) {
+async function ask() {
   if (!cover) return false;
   clearTimeout(timer);
   const before = readCookie();
@@ -50,10 +52,11 @@ async function ask(refused) {
     if (cover.open) timer = setTimeout(look, AGAIN);
     return false;
   }
-  if (before && before !== readCookie()) return ask(refused); // meanwhile it changed again
+  if (before && before !== readCookie()) return ask(); // meanwhile it changed again
   known = readCookie();
   told = answer.token;
-  isAgainstCookie = refused && before === known;
+  isAgainstCookie = isRefused && before === known;
+  isRefused = false;
   if (answer.user === page.user) uncover();
   else tell(answer);
   return answer.user === page.user;

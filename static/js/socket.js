@@ -22,7 +22,8 @@ export class Socket {
   /**
    * `onFrame(frame)`, `onState("open" | "lost" | "silent" | "offline" | "blocked" | "signed-out" | "gone" | "too-many")`;
    * `works()` resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
-   * `isOffline()` resolves to whether there is no network. `onTooLarge()`: the server would not take a frame of that size. `patience()`: ms that an answer may take.
+   * `isOffline()` resolves to whether there is no network. `onTooLarge()`: the server would not take a frame of that
+   * size. `patience()`: ms that an answer may take.
    */
   constructor(path, { onFrame, onState, onTooLarge, works, isOffline, patience, signal }) {
     Object.assign(this, { path, onFrame, onState, onTooLarge, works, isOffline, patience, signal });
@@ -83,9 +84,12 @@ export class Socket {
   #replace() {
     const wasOpen = this.#socket?.readyState === WebSocket.OPEN;
     this.#leave();
-    this.#enter("silent");
-    if (wasOpen) this.#open();
-    else this.#openLater();
+    if (wasOpen) {
+      this.#enter("silent");
+      return this.#open();
+    }
+    this.#failed("silent");
+    this.#openLater();
   }
 
   #stopWaiting() {
@@ -152,11 +156,16 @@ export class Socket {
     this.#greeted = false;
     if (FINAL[code] && !ended) return this.#enter(FINAL[code]);
     if (code === TOO_LARGE) this.onTooLarge();
-    this.#refusals += 1;
-    if (this.#refusals < REFUSALS) this.#enter(navigator.onLine ? "lost" : "offline");
-    else this.#explain();
+    this.#failed(navigator.onLine ? "lost" : "offline");
     if (ended) this.#openAfter(NEW_SESSION);
     else this.#openLater();
+  }
+
+  /** One more that did not open, or does not live. */
+  #failed(state) {
+    this.#refusals += 1;
+    if (this.#refusals < REFUSALS) this.#enter(state);
+    else this.#explain();
   }
 
   /** Whether the server is away, or only its sockets are. */

@@ -32,6 +32,7 @@ def told(client: Client) -> dict[str, str]:
     return answer
 
 
+@pytest.mark.django_db(transaction=True)  # exports read in another thread
 @pytest.mark.parametrize(
     ("address", "headers", "kept"),
     [
