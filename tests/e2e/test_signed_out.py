@@ -2,6 +2,7 @@
 person is back."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -13,11 +14,6 @@ from tests.support.server import EverlongProcess, manage
 
 pytestmark = pytest.mark.e2e
 
-MAKE_BOB = f"""
-from accounts.models import User
-User.objects.filter(username="bob").delete()
-User.objects.create_user("bob", password="{PASSWORD}")
-"""
 # As Back brings a page that the browser has kept (chromium-headless-shell keeps none).
 COME_BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
 FILE = {"name": "a.py", "mimeType": "text/plain", "buffer": b"print(1)"}
@@ -58,11 +54,11 @@ def test_after_a_sign_out_no_tab_shows_anything_and_all_go_on_after_the_next_sig
     start.goto(server.url)
     composer(start).fill("A letter " * 200)
     composer(chat).fill("Half a thought")
-    projects = chat.context.new_page()
-    projects.goto(f"{server.url}/projects/")
-    projects.locator("input[name=name]").fill("Voyages")
+    memories = chat.context.new_page()
+    memories.goto(f"{server.url}/memories/")
+    memories.locator("#memory-new").fill("I like tea.")
     sign_out(other_tab, server)
-    for tab in chat, start, projects:
+    for tab in chat, start, memories:
         expect(tab.locator("#cover")).to_contain_text("You were signed out. Nothing that")
         assert "Hi!" not in shown(tab)
         assert "A title" not in shown(tab)
@@ -73,11 +69,11 @@ def test_after_a_sign_out_no_tab_shows_anything_and_all_go_on_after_the_next_sig
     chat.keyboard.press("Escape")
     assert "Hi!" not in shown(chat)
     sign_in(other_tab, server)
-    for tab in chat, start, projects:
+    for tab in chat, start, memories:
         expect(tab.locator("#cover")).to_be_hidden()
     # Nothing needs a reload: forms, uploads, a first message, dialogs, the socket.
-    projects.locator("input[name=name]").press("Enter")
-    expect(projects).to_have_title(re.compile("Voyages"))
+    memories.get_by_role("button", name="Remember").click()
+    expect(memories.get_by_role("list")).to_contain_text("I like tea.")
     start.set_input_files("#file-input", [FILE])  # type: ignore[list-item]
     expect(start.locator("#tray li")).to_contain_text("tokens")
     scripted.script.reply("Thank you.", when=is_chat)
@@ -104,13 +100,22 @@ def test_a_kept_page_that_comes_back_after_a_sign_out_shows_nothing(
     expect(chat.locator("#cover")).to_contain_text("You were signed out")
 
 
+@pytest.fixture
+def bob(server: EverlongProcess) -> Iterator[str]:
+    """Somebody else with an account."""
+    users = "from accounts.models import User; User.objects"
+    make = f'{users}.create_user("bob", password="{PASSWORD}")'
+    manage(server.environment, "shell", "--command", make)
+    yield "bob"
+    manage(server.environment, "shell", "--command", f'{users}.get(username="bob").delete()')
+
+
 def test_nothing_is_sent_or_shown_from_ones_page_while_somebody_else_is_signed_in(
-    chat: Page, other_tab: Page, server: EverlongProcess
+    chat: Page, other_tab: Page, server: EverlongProcess, bob: str
 ) -> None:
-    manage(server.environment, "shell", "--command", MAKE_BOB)
     composer(chat).fill("Dear diary")
     sign_out(other_tab, server)
-    sign_in(other_tab, server, "bob")
+    sign_in(other_tab, server, bob)
     expect(chat.locator("#cover")).to_contain_text("bob is signed in in this browser now")
     assert "Hi!" not in shown(chat)
     # Whatever a script of that page still asks for.
