@@ -3,14 +3,18 @@
 from typing import Any
 
 from allauth.decorators import rate_limit
+from django.conf import settings
 from django.contrib.auth import login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.forms import SetupForm
+from accounts.middleware import explain_other_user
 from accounts.services import (
     SetupLinkInvalid,
     claim_setup_link,
@@ -21,7 +25,7 @@ from accounts.services import (
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Context of every page: asked only where the page does."""
-    return {"is_new_site": is_new_site}
+    return {"is_new_site": is_new_site, "csrf_cookie": settings.CSRF_COOKIE_NAME}
 
 
 @rate_limit(action="setup")
@@ -43,6 +47,18 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         return setup_invalid(request)
     login(request, user)
     return redirect("home")
+
+
+@never_cache
+@require_GET
+def session(request: HttpRequest) -> JsonResponse:
+    """Who is signed in in the browser that asks: `user`, the id as text, "" for nobody; `token` for
+    what it sends next; `words` for a page of somebody else."""
+    if request.user.is_authenticated:
+        user, words = str(request.user.pk), explain_other_user(request)
+    else:
+        user, words = "", gettext("You were signed out. Nothing that you typed is lost.")
+    return JsonResponse({"user": user, "token": get_token(request), "words": words})
 
 
 def too_many_attempts(request: HttpRequest) -> HttpResponse:

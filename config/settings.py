@@ -109,6 +109,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "accounts.middleware.PrivatePagesMiddleware",  # after that of the token
     "chat.admin.impossible.ImpossibleValuesMiddleware",
 ]
 ROOT_URLCONF = "config.urls"

@@ -32,6 +32,7 @@ from agent.masking import mask
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import api_errors, overflow
 from agent.model.reply import Reply
+from agent.model.sse import EventDecoder
 from agent.search import excerpts, lexical, values
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text

@@ -33,6 +33,7 @@ from chat.protocol.events import (
     Error,
     Event,
     MessageCreated,
+    Pong,
     SendWaiting,
     SiteState,
     encode_frame,
@@ -42,6 +43,7 @@ from chat.protocol.frames import (
     Compact,
     DecideCall,
     Frame,
+    Ping,
     SendMessage,
     StopTurn,
     Sync,
@@ -213,6 +215,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             client_id = getattr(frame, "client_id", None)
             if isinstance(frame, SendMessage):
                 await self._post(frame)  # checks the session itself
+            elif isinstance(frame, Ping):
+                await self._tell_alive()
             elif await self._is_signed_in():
                 await self._handle(frame)
         except SignedOut:
@@ -316,6 +320,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _send_snapshot(self) -> None:
         async with self._turn_to_send():
             await self._tell(await snapshot.build_snapshot(self.conversation_id))
+
+    async def _tell_alive(self) -> None:
+        """Without a look at the database: many quiet pages ask, and `_watch_session` looks too."""
+        if not self._signed_out:
+            await self._tell(Pong())
 
     async def _send_state(self) -> None:
         await self._tell(SiteState(gettext(LATE) if LAYER.is_ongoing else ""))

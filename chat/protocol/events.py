@@ -314,6 +314,13 @@ class SiteState(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Pong(Event):
+    """The answer to `ping`: the connection lives."""
+
+    type = "pong"
+
+
+@dataclass(frozen=True, slots=True)
 class SendWaiting(Event):
     """What this tab sent waits until `before` others have begun."""
 

@@ -60,7 +60,12 @@ class Sync:
     type: ClassVar = "sync"
 
 
-Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync
+@dataclass(frozen=True, slots=True)
+class Ping:
+    type: ClassVar = "ping"
+
+
+Frame = SendMessage | StopTurn | DecideCall | Compact | CancelCompaction | Sync | Ping
 
 
 def parse_frame(data: str | bytes | None) -> Frame:
@@ -104,6 +109,8 @@ def parse_frame(data: str | bytes | None) -> Frame:
             return CancelCompaction()
         case Sync.type:
             return Sync()
+        case Ping.type:
+            return Ping()
         case other:
             raise Refused(RefusalCode.BAD_FRAME, f"The type {str(other)[:40]!r} is unknown.")
 

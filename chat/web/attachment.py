@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
@@ -15,8 +16,6 @@ from chat.errors import Refused
 from chat.models import Attachment
 from chat.services import attachments
 from chat.services.files import MAX_BYTES
-
-YEAR = 365 * 24 * 3600
 
 
 @login_required
@@ -48,13 +47,21 @@ def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
         attachments.discard(Attachment.objects.filter(pk=pk))
         return HttpResponse(status=204)
     as_text = "text" in request.GET and row.media_type == TEXT
+    # It never changes, but a browser that keeps it asks each time: somebody else may be signed in.
+    etag = f'"{pk}{"-text" if as_text else ""}"'
+    response = get_conditional_response(request, etag=etag) or _read(row, as_text)
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
+    # Whatever the file holds, it runs nothing and loads nothing; that counts for a kept one too.
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+def _read(row: Attachment, as_text: bool) -> HttpResponse:
     whole = row.original if row.original and not as_text else row.file
     kind = f"{TEXT}; charset=utf-8" if as_text else row.original_type or row.media_type
     with whole.open() as file:
         response = HttpResponse(file.read(), content_type=kind)
     to_save = row.kind != Attachment.Kind.IMAGE and not as_text
     response["Content-Disposition"] = content_disposition_header(to_save, row.name) or "inline"
-    # Whatever the file holds, it runs nothing and loads nothing.
-    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    response["Cache-Control"] = f"private, max-age={YEAR}, immutable"
     return response

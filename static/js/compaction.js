@@ -1,6 +1,6 @@
 // The lock while a conversation is compacted, and what became of it.
 
-import { $, $$, announce, make } from "./dom.js";
+import { $, announce, make } from "./dom.js";
 import { tokens } from "./figures.js";
 import { gettext } from "./gettext.js";
 
@@ -62,7 +62,6 @@ export class Compaction {
     );
     this.#show(
       this.liveRows,
-      make("span", { className: "spinner", ariaHidden: "true" }),
       make(
         "strong",
         {},
@@ -74,18 +73,18 @@ export class Compaction {
         id: "compact-cancel",
         onclick: (event) => this.#cancel(event.target),
       }),
-      quiet(`${summarising} `, make("span", { className: "how-far" })),
+      quiet(summarising),
     );
     this.#begun = begun;
     this.#drawHowFar();
     this.#clock = setInterval(() => this.#drawHowFar(), 1000);
   }
 
-  /** In the row and in the message box: a phone may show only the latter. */
+  /** In the message box, which is always on the screen. */
   #drawHowFar() {
     const count = Math.round((Date.now() - this.#begun) / 1000);
     const text = [this.#step, gettext("{count} s", { count })].filter(Boolean).join(" · ");
-    for (const node of $$(".how-far")) node.textContent = text;
+    $("#composer-lock .how-far").textContent = text;
   }
 
   #cancel(cancel) {
@@ -185,7 +184,7 @@ export class Compaction {
     clearTimeout(this.#showTimer);
     clearInterval(this.#clock);
     this.#clock = 0;
-    for (const node of $$(".how-far")) node.textContent = "";
+    $("#composer-lock .how-far").textContent = "";
     $("#compaction-row")?.remove();
   }
 

@@ -30,6 +30,7 @@ export class Composer {
     this.stopButton = $("#stop");
     this.hint = $("#composer-hint");
     this.usualHint = this.hint.textContent;
+    this.usualPlaceholder = this.textarea.placeholder;
     this.lock = $("#composer-lock");
     this.draft = new Draft(key, this.textarea);
     this.delivery = new Delivery({ send, onSilence });
@@ -57,7 +58,10 @@ export class Composer {
       this.#submit();
     });
     this.form.addEventListener("click", ({ target }) => {
-      if (target === this.form || target.matches(".composer-bar, .composer-hint"))
+      if (
+        !this.#locked &&
+        (target === this.form || target.matches(".composer-bar, .composer-hint"))
+      )
         this.textarea.focus();
     });
     this.stopButton?.addEventListener("click", () => this.onStop());
@@ -79,8 +83,7 @@ export class Composer {
   }
 
   #draw() {
-    this.textarea.readOnly = this.#locked;
-    if (this.lock) this.lock.hidden = !this.#locked;
+    this.#drawLock();
     this.form.setAttribute("aria-busy", String(this.#locked));
     const pressed = [this.sendButton, this.stopButton].find(
       (button) => button && button === document.activeElement,
@@ -92,6 +95,15 @@ export class Composer {
     this.stopButton.hidden = !this.#answering;
     // The keyboard goes on where it was; a phone's would only pop up.
     if ((pressed?.hidden || pressed?.disabled) && hasKeyboard) this.textarea.focus();
+  }
+
+  #drawLock() {
+    const { textarea, lock } = this;
+    textarea.readOnly = this.#locked;
+    textarea.placeholder = this.#locked ? "" : this.usualPlaceholder; // it would invite
+    if (!lock) return;
+    lock.hidden = !this.#locked;
+    $(".kept", lock).hidden = !textarea.value.trim();
   }
 
   #changed() {

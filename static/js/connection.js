@@ -2,20 +2,26 @@
 
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
-import { request } from "./http.js";
+import { look } from "./session.js";
 import { showBanner } from "./shell.js";
 
 const BLIP = 800; // ms; what is over sooner is not worth a word
+const AT_ONCE = 700; // ms in which a server answers a short question, or the network is away
+const CONNECTIONS = 6; // that a browser keeps to one server
 
+const RECONNECTING = gettext("Reconnecting…");
 const WORDS = {
   open: "",
-  lost: gettext("Reconnecting…"),
+  lost: RECONNECTING,
+  silent: RECONNECTING,
+  offline: gettext("You are offline. This page goes on by itself when you are online again."),
   gone: gettext("This conversation no longer exists."),
+  "signed-out": gettext("The server closed this page's connection. Reload it."),
   blocked: gettext(
-    "The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks WebSocket connections, which this page needs to send messages. Try another network or browser, or show this to your administrator. Your text is kept.",
+    "The server answers, but something between it and this page (a proxy, a firewall, an extension) blocks WebSocket connections, which this page needs to send messages. Try another network or browser, or show this to your administrator.",
   ),
   "too-many": gettext(
-    "You have Everlong open in too many tabs. Close some, then reload this page. Your text is kept.",
+    "You have Everlong open in too many tabs. Close some, then reload this page.",
   ),
 };
 let timer = 0;
@@ -27,13 +33,47 @@ export const forgetConnection = () => clearTimeout(timer);
 export function showConnection(state) {
   clearTimeout(timer);
   $("#chat").classList.toggle("away", state !== "open");
-  if (state === "signed-out") return document.dispatchEvent(new Event("signed-out"));
-  timer = setTimeout(() => showBanner(WORDS[state]), state === "lost" ? BLIP : 0);
+  if (state === "silent") leaveDeadConnections();
+  timer = setTimeout(() => tell(WORDS[state]), state === "lost" ? BLIP : 0);
+  // The page is covered, if that is why.
+  if (state === "signed-out" || state === "gone") look();
 }
 
-/** Whether the server answers over HTTP. */
-export const serverAnswers = () =>
-  request($("#connection-banner").dataset.healthUrl).then(
+/** Words of the reader's own are kept, where there are any. */
+function tell(words) {
+  const isTyped = words && words !== RECONNECTING && $("#composer-text").value.trim();
+  showBanner(isTyped ? `${words} ${gettext("Your text is kept.")}` : words);
+}
+
+const ask = (patience) =>
+  fetch($("#connection-banner").dataset.healthUrl, {
+    cache: "no-store", // else one would wait for the other
+    signal: AbortSignal.timeout(patience),
+  }).then(
     (response) => response.ok,
     () => false,
   );
+
+/** Whether the server answers over HTTP, at once. */
+export const serverAnswers = () => ask(AT_ONCE);
+
+/** Whether there is no network: the browser says so, and the server, which may be on this machine, does not answer. */
+export async function isOffline() {
+  // What was under way may still have come through.
+  const answers = (await ask(AT_ONCE)) && (await pause()) && (await ask(AT_ONCE));
+  return !answers && !navigator.onLine;
+}
+
+const pause = () => new Promise((done) => setTimeout(() => done(true), AT_ONCE / 2));
+
+/** Where there is no socket, on the start page: tell that the network is away, and that it is back. */
+export function watchNetwork(signal) {
+  const offline = async () => (await isOffline()) && showConnection("offline");
+  addEventListener("offline", offline, { signal });
+  addEventListener("online", () => showConnection("open"), { signal });
+}
+
+/** Those that the browser keeps for the next request have died with the socket: whoever gets no answer leaves one. */
+function leaveDeadConnections() {
+  for (let number = 0; number < CONNECTIONS; number += 1) ask(AT_ONCE);
+}

@@ -4,7 +4,7 @@ import { startBlocks } from "./blocks.js";
 import { chooseModel, remember } from "./commands.js";
 import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
-import { forgetConnection, serverAnswers, showConnection } from "./connection.js";
+import { forgetConnection, isOffline, serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
 import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
@@ -48,6 +48,8 @@ export class Conversation {
       onState: showConnection,
       onTooLarge: () => this.composer.tooLarge(),
       works: serverAnswers,
+      isOffline,
+      patience: () => Number(this.page.grace) * 1000,
       signal,
     });
     this.#makeParts(this.page, place);
@@ -239,16 +241,20 @@ export class Conversation {
   }
 
   #ask = () => {
-    this.socket.sync();
+    if (this.#isNewsDue()) this.socket.sync();
+    else this.socket.ping();
     this.#expectNews();
   };
 
-  /** Any event may be lost, and the one that ends something is the last: after a lease of silence, ask. */
+  #isNewsDue = () => this.turn || this.compaction.isRunning() || this.waiting;
+
+  /** Any event may be lost, and the one that ends something is the last: after a lease of silence, ask. Where nothing
+   * is due, ask only whether the connection lives. */
   #expectNews() {
     clearTimeout(this.#silence);
     if (this.signal.aborted) return;
-    if (this.turn || this.compaction.isRunning() || this.waiting)
-      this.#silence = setTimeout(this.#ask, Number(this.page.lease) * 1000);
+    const seconds = Number(this.#isNewsDue() ? this.page.lease : this.page.ping);
+    this.#silence = setTimeout(this.#ask, seconds * 1000);
   }
 
   /** A compaction is over: send the retry that waited for it, if there is room now. */

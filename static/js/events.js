@@ -182,6 +182,7 @@ function refused(chat, frame) {
 
 /** By kind of event: (chat, frame). A kind that is not here is ignored. */
 const HANDLERS = {
+  pong: () => {}, // what counts is that it came
   snapshot: caughtUp,
   error: refused,
   "send.waiting": (chat, frame) => chat.composer.waits(frame),

@@ -4,6 +4,7 @@ import { startCitations } from "./citations.js";
 import { chooseModel, remember } from "./commands.js";
 import { Composer } from "./composer.js";
 import { startComposerPanels } from "./composer_panels.js";
+import { watchNetwork } from "./connection.js";
 import { Conversation } from "./conversation.js";
 import { $, localiseTimes } from "./dom.js";
 import { startFoundWords } from "./found_words.js";
@@ -40,6 +41,7 @@ function startFirstMessage(user, signal, goTo) {
     remember,
   };
   startShortcuts({ onSearch: makePalette(commands, signal), signal });
+  watchNetwork(signal);
   new Composer({
     key: `new:${user}`, // who signs in next at this browser does not see it
     start: new StartPage({ signal, goTo }).start,

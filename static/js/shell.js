@@ -1,9 +1,10 @@
 // Everything around the conversation: sidebar, menus, dialogs, theme.
 
-import { $, $$, announce, make, refocus } from "./dom.js";
+import { $, $$, announce, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
-import { isSignIn, tooLarge } from "./http.js";
+import { isSignIn, outOfDate, tooLarge } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
+import { look, ownHeaders } from "./session.js";
 import { storage } from "./storage.js";
 
 export function startShell() {
@@ -13,7 +14,8 @@ export function startShell() {
   startDialog();
   markCurrent();
   document.addEventListener("htmx:configRequest", ({ detail }) => {
-    detail.headers["X-CSRFToken"] = $('meta[name="csrf-token"]').content;
+    delete detail.parameters.csrfmiddlewaretoken; // it would count before the header
+    Object.assign(detail.headers, ownHeaders());
     if (detail.elt.closest("#sidebar, #palette")) detail.parameters.current = shownId();
   });
   document.addEventListener("htmx:afterSwap", (event) => {
@@ -26,16 +28,27 @@ export function startShell() {
   $(".search").addEventListener("submit", (event) => event.preventDefault()); // it searches while one types
 }
 
+const AGAIN = "X-Again"; // a request that is sent for the second time
+
+/** Send once more what was refused for its token, or a read that got no answer; whether it was sent. */
+async function again({ elt, xhr, target, requestConfig: { verb, path, parameters, headers } }) {
+  const isLost = !xhr.status && verb === "get";
+  const isRefused = xhr.status === 403 && !headers[AGAIN] && (await look({ refused: true }));
+  if (headers[AGAIN] || !(isLost || isRefused)) return false;
+  window.htmx
+    .ajax(verb, path, { source: elt, target, values: parameters, headers: { [AGAIN]: "1" } })
+    .catch(() => {}); // an event tells of it
+  return true;
+}
+
 /** What the server would not do, in its own words where it has some. */
 function startErrors() {
-  for (const name of ["htmx:responseError", "htmx:sendError"]) {
-    document.addEventListener(name, ({ detail: { elt, xhr } }) => {
-      const told =
-        xhr.status === 413
-          ? tooLarge()
-          : xhr.getResponseHeader("Content-Type")?.startsWith("text/plain") &&
-            xhr.responseText.slice(0, 300);
-      showNotice(told || gettext("The server could not do that. Try again in a moment."));
+  for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, async ({ detail }) => {
+      const { elt, xhr } = detail;
+      if (await again(detail)) return;
+      if (xhr.status === 401) look();
+      showNotice(whyNot(xhr));
       // What was chosen there is not so.
       if (elt.matches(".budget")) $("#gauge-more").dispatchEvent(new Event("panel-opened"));
       elt.closest("#tools-panel")?.dispatchEvent(new Event("panel-opened"));
@@ -44,16 +57,18 @@ function startErrors() {
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     if (!isSignIn(detail.xhr.responseURL)) return;
     detail.shouldSwap = false;
-    document.dispatchEvent(new Event("signed-out"));
+    look();
   });
-  document.addEventListener("signed-out", () => {
-    const next = new URLSearchParams({ next: location.pathname });
-    const href = `${$("#connection-banner").dataset.loginUrl}?${next}`;
-    showBanner(
-      `${gettext("You were signed out. Your text is kept.")} `,
-      make("a", { href }, gettext("Sign in again")),
-    );
-  });
+}
+
+function whyNot(xhr) {
+  if (xhr.status === 413) return tooLarge();
+  if (xhr.status === 403) return outOfDate();
+  const hasWords = xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
+  return (
+    (hasWords && xhr.responseText.slice(0, 300)) ||
+    gettext("The server could not do that. Try again in a moment.")
+  );
 }
 
 /** The line above the notices: how the connection stands. */

@@ -2,7 +2,6 @@
 
 const FIRST_DELAY = 500; // ms
 const LONGEST_DELAY = 15_000;
-const SILENCE = 10_000; // ms that an answer to `sync` may take
 const GREETING = 2000; // ms after which a server that sent no snapshot by itself is asked
 const NEW_SESSION = 3000; // ms after which a browser whose session ended is asked, once, for another
 const FINAL = { 4401: "signed-out", 4404: "gone", 4429: "too-many" };
@@ -21,13 +20,16 @@ export class Socket {
   #greeted = false; // whether the last socket got a frame: then its session held at first
 
   /**
-   * `onFrame(frame)`, `onState("open" | "lost" | "blocked" | "signed-out" | "gone" | "too-many")`; `works()`
-   * resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
-   * `onTooLarge()`: the server would not take a frame of that size.
+   * `onFrame(frame)`, `onState("open" | "lost" | "silent" | "offline" | "blocked" | "signed-out" | "gone" | "too-many")`;
+   * `works()` resolves to whether HTTP does, and where it does while no socket opens, those are blocked.
+   * `isOffline()` resolves to whether there is no network. `onTooLarge()`: the server would not take a frame of that
+   * size. `patience()`: ms that an answer may take.
    */
-  constructor(path, { onFrame, onState, onTooLarge, works, signal }) {
-    Object.assign(this, { path, onFrame, onState, onTooLarge, works, signal });
-    addEventListener("online", () => this.#wake(), { signal });
+  constructor(path, { onFrame, onState, onTooLarge, works, isOffline, patience, signal }) {
+    Object.assign(this, { path, onFrame, onState, onTooLarge, works, isOffline, patience, signal });
+    addEventListener("online", () => this.#wake({ anew: true }), { signal });
+    addEventListener("offline", () => this.#askNetwork(), { signal });
+    document.addEventListener("signed-in", () => this.#wake(), { signal });
     document.addEventListener("visibilitychange", () => document.hidden || this.#wake(), {
       signal,
     });
@@ -35,7 +37,7 @@ export class Socket {
     this.#open();
   }
 
-  /** Another chat is shown: nothing is told any more. */
+  /** Nothing is told any more of the socket that there is. */
   #leave() {
     clearTimeout(this.#timer);
     this.#stopWaiting();
@@ -61,10 +63,33 @@ export class Socket {
   }
 
   /** Ask for a snapshot; a server that does not answer is left. */
-  sync() {
-    // Whoever asks again and again waits no longer.
-    if (this.send({ type: "sync" }))
-      this.#watchdog ||= setTimeout(() => this.#socket?.close(), SILENCE);
+  sync = () => this.#ask({ type: "sync" });
+
+  /** Ask for a sign of life only. */
+  ping = () => this.#ask({ type: "ping" });
+
+  #ask(frame) {
+    if (this.send(frame)) this.#expectAnswer();
+  }
+
+  /** Whoever asks again and again waits no longer. */
+  #expectAnswer() {
+    this.#watchdog ||= setTimeout(() => this.#replace(), this.patience());
+  }
+
+  /**
+   * The connection has died without a word, or never came. A browser would first wait a minute for the other end to
+   * say goodbye.
+   */
+  #replace() {
+    const wasOpen = this.#socket?.readyState === WebSocket.OPEN;
+    this.#leave();
+    if (wasOpen) {
+      this.#enter("silent");
+      return this.#open();
+    }
+    this.#failed("silent");
+    this.#openLater();
   }
 
   #stopWaiting() {
@@ -87,15 +112,27 @@ export class Socket {
     this.#socket = socket;
     socket.onopen = () => this.#opened();
     socket.onmessage = ({ data }) => this.#received(data);
-    socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
+    socket.onclose = ({ code }) => this.#closed(code);
+    this.#expectAnswer();
+  }
+
+  #openLater() {
+    const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#openAfter(delay);
+  }
+
+  #openAfter(delay) {
+    this.#timer = setTimeout(() => this.#open(), delay * (0.5 + Math.random() / 2));
   }
 
   #opened() {
+    this.#stopWaiting();
     this.#refusals = -1; // what closes this one is another matter
     this.#enter("open");
     if (this.#held) this.send(this.#held);
     this.#held = null;
-    this.#greeting = setTimeout(() => this.sync(), GREETING);
+    this.#greeting = setTimeout(this.sync, GREETING);
   }
 
   #received(data) {
@@ -119,23 +156,39 @@ export class Socket {
     this.#greeted = false;
     if (FINAL[code] && !ended) return this.#enter(FINAL[code]);
     if (code === TOO_LARGE) this.onTooLarge();
+    this.#failed(navigator.onLine ? "lost" : "offline");
+    if (ended) this.#openAfter(NEW_SESSION);
+    else this.#openLater();
+  }
+
+  /** One more that did not open, or does not live. */
+  #failed(state) {
     this.#refusals += 1;
-    if (this.#refusals < REFUSALS) this.#enter("lost");
+    if (this.#refusals < REFUSALS) this.#enter(state);
     else this.#explain();
-    const delay = ended ? NEW_SESSION : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** this.#attempts);
-    if (!ended) this.#attempts += 1;
-    this.#timer = setTimeout(() => this.#open(), delay * (0.5 + Math.random() / 2));
   }
 
   /** Whether the server is away, or only its sockets are. */
   async #explain() {
     const ok = await this.works();
-    if (this.#socket?.readyState !== WebSocket.OPEN) this.#enter(ok ? "blocked" : "lost");
+    if (this.#socket?.readyState === WebSocket.OPEN) return;
+    this.#enter(ok ? "blocked" : navigator.onLine ? "lost" : "offline");
+  }
+
+  /** The browser says that there is no network; a server on this machine needs none. */
+  async #askNetwork() {
+    if (!(await this.isOffline()) || this.signal.aborted) return;
+    this.#leave();
+    this.#enter("offline");
+    this.#openLater(); // no browser has to tell of the way back
   }
 
   /** After sleep or a network change: do not wait for the backoff, do not trust a silent socket. */
-  #wake() {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.sync();
-    else if (!this.#socket) this.#open();
+  #wake({ anew = false } = {}) {
+    if (this.#socket?.readyState === WebSocket.OPEN) return this.sync();
+    if (this.#socket && !anew) return;
+    this.#leave(); // on another network one that has begun to open may never do so
+    this.#attempts = 0;
+    this.#open();
   }
 }

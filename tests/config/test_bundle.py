@@ -49,6 +49,18 @@ def test_every_module_once_and_before_those_that_need_it() -> None:
     assert "export " not in script
 
 
+def test_comments_after_code_are_left_out_and_texts_stay_whole() -> None:
+    source = (
+        "const WAIT = 500; // ms\n"
+        'const site = "http://a"; // a text\n'
+        "const path = /^a \\// // b/.exec(site);\n"
+        "const note = `a // b`;\n"
+    )
+    script = bundle("main", {"main": source}.__getitem__)["main"]
+    assert "const WAIT = 500;\n" in script
+    assert source.partition("\n")[2] in script
+
+
 def test_what_is_loaded_on_demand_brings_only_what_is_not_there_from_the_start() -> None:
     scripts = bundle("main", ON_DEMAND.__getitem__)
     assert set(scripts) == {"main", "menu", "list"}

@@ -256,6 +256,8 @@ def test_cancelled_compaction_unlocks_and_compact_with_nothing_says_so(
     row = tab.locator("#live-rows > #compaction-row")  # where no jump takes it away
     expect(row).to_contain_text("Compacting conversation…")
     expect(composer(tab)).not_to_be_editable()
+    expect(tab.locator("#composer-lock")).to_be_visible()
+    expect(tab.locator("#composer-lock .kept")).to_be_hidden()  # nothing was typed
     tab.reload()
     expect(row).to_contain_text("Compacting conversation…")
     row.get_by_role("button", name="Cancel").click()

@@ -254,6 +254,6 @@ def test_a_chat_that_cannot_be_shown_leaves_the_one_that_is(
     opened.value.close()
     tab.context.clear_cookies()
     link.click()
-    expect(tab.locator("#connection-banner")).to_contain_text("You were signed out.")
+    expect(tab.locator("#cover")).to_contain_text("You were signed out.")
     expect(composer(tab)).to_have_value("Kept")
     assert is_same_page(tab)

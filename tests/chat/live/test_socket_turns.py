@@ -7,7 +7,7 @@ import pytest
 
 from chat.db import finish_despite_cancel, in_db
 from chat.html import markdown
-from chat.live import live_turn, snapshot
+from chat.live import consumer, live_turn, snapshot
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
 from chat.protocol import broadcast
@@ -512,6 +512,17 @@ async def test_a_bad_frame_gets_an_error_and_the_socket_lives(
     error = await tab.next("error")
     assert error["code"] == "bad_frame"
     assert (await tab.sync())["head"] == 4
+
+
+async def test_a_quiet_page_hears_that_its_connection_lives_without_a_look_at_the_database(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tab = await chat.open()
+    asked: list[object] = []
+    monkeypatch.setattr(consumer, "in_db", lambda *work: asked.append(work))
+    tab.send("ping")
+    assert await tab.next("pong") == {"type": "pong"}
+    assert asked == []
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,18 @@ def test_a_file_is_shown_to_its_owner_only_and_can_run_nothing(user: User) -> No
     assert Client().get(url).status_code == 302
 
 
+def test_a_browser_that_keeps_a_file_asks_each_time_whose_it_is(user: User) -> None:
+    client, response = upload(user)
+    url = response.json()["url"]
+    shown = client.get(url)
+    assert shown["Cache-Control"] == "private, no-cache"
+    again = client.get(url, headers={"If-None-Match": shown["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again["Content-Security-Policy"] == shown["Content-Security-Policy"]
+    client.logout()
+    assert client.get(url, headers={"If-None-Match": shown["ETag"]}).status_code == 302
+
+
 def test_text_and_pdf_are_saved_not_opened(user: User) -> None:
     client, response = upload(user, "../../page.html", b"<script>alert(1)</script>")
     shown = client.get(response.json()["url"])
