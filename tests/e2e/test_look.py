@@ -1,7 +1,7 @@
 """What the page offers when something went wrong: the next step is a button. And chips of files."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
@@ -75,6 +75,45 @@ def test_the_chip_of_a_text_shows_how_it_begins(tab: Page) -> None:
     expect(chip).not_to_contain_text("print(1)")
     tab.reload()
     expect(chip).to_contain_text("import antigravity")
+
+
+def test_what_grows_leaves_the_message_box_and_the_conversation_in_the_window(
+    chat: Page, scripted: DemoServer
+) -> None:
+    names = [f"{n:02}-{'minutes-of-the-meeting-' * 4}.txt" for n in range(26)]
+    files: list[FilePayload] = [
+        {"name": name, "mimeType": "text/plain", "buffer": name.encode()} for name in names
+    ]
+    chat.set_input_files("#file-input", files)
+    expect(chat.locator("#tray input[name=attachments]")).to_have_count(20)
+    notice = chat.locator("#notice")
+    for name in names[20:]:
+        expect(notice).to_contain_text(name)
+    expect(notice).not_to_contain_text(names[19])
+    expect(notice).to_contain_text("a message takes at most 20 files")
+    composer(chat).fill("line\n" * 90)
+    for width, height in (1440, 800), (360, 640), (360, 360), (640, 360):
+        chat.set_viewport_size({"width": width, "height": height})
+        expect(chat.locator("#send")).to_be_in_viewport(ratio=1)
+        expect(chat.get_by_role("button", name="Dismiss")).to_be_in_viewport(ratio=1)
+        room = "document.querySelector('#scroller').clientHeight / innerHeight"
+        assert chat.evaluate(room) > (0.3 if height > 700 else 0.1)
+        assert chat.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    chat.get_by_role("button", name="Dismiss").click()
+    composer(chat).fill("")
+    composer(chat).press_sequentially("/")
+    for _ in range(3):  # from the first to those at the end
+        composer(chat).press("ArrowUp")
+        expect(chat.locator("#slash-menu [aria-selected=true]")).to_be_in_viewport(ratio=1)
+    expect(chat.locator("#slash-menu")).to_be_in_viewport(ratio=1)
+    composer(chat).fill("")
+    chat.get_by_label("Conversation menu").click()
+    expect(chat.locator("#conversation-menu .menu-panel")).to_be_in_viewport(ratio=1)
+    chat.keyboard.press("Escape")
+    composer(chat).fill("What do they say?")
+    scripted.script.reply("Much.", when=is_chat)
+    composer(chat).press("Enter")
+    expect(chat.locator("article[data-role=user]").last.locator("a.chip")).to_have_count(20)
 
 
 def test_a_failed_compaction_loses_nothing_and_automatic_ones_pause(
