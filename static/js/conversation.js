@@ -151,6 +151,7 @@ export class Conversation {
       await this.#retry(button.dataset.url);
       button.disabled = false;
     },
+    "summary-again": (button) => this.#retry(button.dataset.url),
     "compact-retry": (button) => {
       if (this.compaction.compact()) this.retryUrl = button.dataset.url;
       else this.#notConnected();
