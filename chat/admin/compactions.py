@@ -18,11 +18,11 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     admin_link,
     format_seconds,
-    format_time,
     list_url,
 )
 from chat.admin.compaction_page import describe_compaction
 from chat.html.figures import format_money, format_tokens
+from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
@@ -81,7 +81,7 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "saved": _saved(row),
         "cost": format_money(row.cost),
         "duration": format_seconds(row.duration),
-        "created_at": format_time(row.created_at),
+        "created_at": format_moment(row.created_at),
     }
 
 
@@ -257,7 +257,7 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Compaction) -> str:
-        return format_time(row.created_at)
+        return format_moment(row.created_at)
 
     @admin.display(description="Tokens before → after")
     def exact_tokens(self, row: Compaction) -> str:

@@ -7,7 +7,8 @@ from django.db.models import Count, QuerySet
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chat.admin.base import OwnerFilter, ReadOnlyAdmin, format_time, list_url
+from chat.admin.base import OwnerFilter, ReadOnlyAdmin, list_url
+from chat.html.moments import format_moment
 from chat.models import Conversation, Project
 
 
@@ -49,7 +50,7 @@ class ProjectAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Changed", ordering="changed_at")
     def changed(self, row: Project) -> str:
-        return format_time(row.changed_at)
+        return format_moment(row.changed_at)
 
     # --- One project ------------------------------------------------------------------------------
 

@@ -144,7 +144,9 @@ export class Compaction {
       gettext("Compacted {before} → {after} tokens, {earlier} → {now} messages ({why})", sizes),
       divider && " · ",
       divider && button(gettext("View summary"), { className: "link", onclick }),
-      frame.note ? quiet(frame.note, " ", $("[data-action=summary-again]", divider)?.cloneNode(true) ?? "") : null,
+      frame.note
+        ? quiet(frame.note, " ", $("[data-action=summary-again]", divider)?.cloneNode(true) ?? "")
+        : null,
     ).className = "outcome";
   }
 

@@ -14,6 +14,7 @@ import { post, refusal, request } from "./http.js";
 import { Messages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { makeGoTo, makeOutline, makePalette } from "./openers.js";
+import { startPrinting } from "./printing.js";
 import { Questions } from "./questions.js";
 import { openDialog } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
@@ -118,6 +119,7 @@ export class Conversation {
   #listen() {
     const { signal } = this;
     startCountdowns(this.transcript.log, signal);
+    startPrinting(signal);
     startShortcuts({
       signal,
       onSearch: makePalette(this.#commands(), signal),
@@ -125,6 +127,7 @@ export class Conversation {
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),
       onOutline: () => this.outline.toggle(),
+      onPrint: () => this.#printAll(),
     });
     const on = (type, work) => document.addEventListener(type, work, { signal });
     on("submit", (event) => {
@@ -191,6 +194,13 @@ export class Conversation {
     if (!this.isAnswering()) return false;
     if (!this.#send({ type: "turn.stop" })) this.#notConnected();
     return true;
+  }
+
+  /** On a page of its own, where this one holds only a part; else the browser prints this one. */
+  #printAll() {
+    const isPart = Boolean($("#earlier, #later"));
+    if (isPart && !open(this.page.printUrl)) location.assign(this.page.printUrl);
+    return isPart;
   }
 
   async #retry(url) {

@@ -1,10 +1,12 @@
 // The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
 import { undressed } from "./blocks.js";
+import { copyCleanly } from "./copying.js";
 import { Days } from "./days.js";
-import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
+import { $, $$, announce, focusOn, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
+import { localiseTimes } from "./moments.js";
 import { become } from "./morph.js";
 import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";
@@ -46,6 +48,7 @@ export class Transcript {
       keepPlace: (work) => this.change(() => this.paging.keepPlace(work)),
       signal,
     });
+    copyCleanly(this.log);
     this.#showEnd();
   }
 

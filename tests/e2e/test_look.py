@@ -1,5 +1,7 @@
 """What the page offers when something went wrong: the next step is a button. And chips of files."""
 
+import re
+
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
@@ -114,6 +116,61 @@ def test_what_grows_leaves_the_message_box_and_the_conversation_in_the_window(
     scripted.script.reply("Much.", when=is_chat)
     composer(chat).press("Enter")
     expect(chat.locator("article[data-role=user]").last.locator("a.chip")).to_have_count(20)
+
+
+CODE = "def f(x):\n\treturn  x\n\n\n# end"
+LINKED = f"See [the book](https://example.org/book?a=1).\n\n```python\n{CODE}\n```\n\nDone."
+COPY = """() => {
+    const range = document.createRange();
+    range.setStart(document.querySelector('#message-9 .body'), 0);
+    const last = document.querySelector('#message-12');
+    range.setEnd(last, last.childNodes.length);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    let copied = null;
+    const read = ({clipboardData}) => copied = ["text/plain", "text/html"].map(
+        (kind) => clipboardData.getData(kind));
+    document.addEventListener("copy", read, {once: true});
+    document.execCommand("copy");
+    return copied;
+}"""
+
+
+def test_a_transcript_is_copied_and_printed_without_what_belongs_to_the_page(
+    talk: Talk, scripted: DemoServer
+) -> None:
+    page = talk(*TALK, ("How?", LINKED), ("And then?", "That is **all**."))
+    expect(page.locator(".code-block").get_by_role("button", name="Copy")).to_be_attached()
+    text, html = page.evaluate(COPY)
+    assert CODE in text
+    assert [line for line in text.replace(CODE, "CODE").split("\n") if line.strip()] == [
+        *("How?", "See the book.", "CODE", "Done."),
+        *("And then?", "That is all."),
+    ]
+    assert not set(re.findall(r"<(\w+)", html)) & {"button", "time", "footer"}
+    assert "<strong>all</strong>" in html
+    assert "python" not in html.lower().replace("highlight", "")
+
+    scripted.script.reply(SUMMARY, when=is_summary)
+    say(page, "/compact")
+    expect(page.locator(".divider")).to_be_attached()
+    page.emulate_media(media="print", color_scheme="dark")
+    for hidden in (
+        "#composer",
+        "#sidebar",
+        ".block-tools",
+        ".divider-actions",
+        "[data-action=copy]",
+    ):
+        expect(page.locator(hidden).first).to_be_hidden()
+    for shown in ("A title", "They counted words.", "How?", "That is all.", "#12"):
+        expect(page.get_by_text(shown, exact=True).last).to_be_visible()
+    colours = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colours) == "rgb(255, 255, 255)"
+    address = "getComputedStyle(document.querySelector('#message-10 .body a'), '::after').content"
+    assert "https://example.org/book?a=1" in page.evaluate(address)
+    assert page.evaluate("document.documentElement.scrollHeight > innerHeight"), "nothing scrolls"
+    page.emulate_media(media="screen")
 
 
 def test_a_failed_compaction_loses_nothing_and_automatic_ones_pause(
