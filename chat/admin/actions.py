@@ -48,8 +48,11 @@ def _describe_rewrite(compaction: Compaction) -> str:
     preview = preview_rewrite(compaction)
     if preview is None:
         return "It is not the current summary and cannot be written again."
-    price = "unknown" if preview.cost is None else f"about {format_money(preview.cost)}"
-    return f"{format_tokens(preview.tokens)} tokens; price: {price}. {ENGINE_WORDS[preview.engine]}"
+    tokens = format_tokens(preview.tokens)
+    how = ENGINE_WORDS[preview.engine]
+    if preview.cost is None:
+        return f"It reads {tokens} tokens, at a price that is not known. {how}"
+    return f"It reads {tokens} tokens for about {format_money(preview.cost)}. {how}"
 
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:

@@ -149,12 +149,10 @@ def _explain_way(compaction: Compaction) -> str:
     unread = compaction.audit.get("unread_messages")
     too_long = any(each.get("code", TOO_LONG[0]) in TOO_LONG for each in failures)
     if too_long and compaction.engine == Engine.WITHOUT_OVERSIZED:
-        return (
-            ""
-            if unread
-            else gettext(
-                "Very long messages were read only in part, because all of them would not have fitted."
-            )
+        if unread:  # which is told with figures
+            return ""
+        return gettext(
+            "Very long messages were read only in part, because all of it would not have fitted."
         )
     if too_long and compaction.engine == Engine.CHUNKS:
         return gettext("The messages were read in several parts, because all at once did not fit.")

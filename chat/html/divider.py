@@ -110,11 +110,31 @@ def _chapter(text: str) -> Part:
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
     return {
         "kind": "chapter",
-        "range": gettext("Messages #{first} to #{last}").format(**numbers) if covered else "",
+        "range": _name_range(**numbers) if covered else "",
         "headline": read_headline(said),
         "html": _summary_html(said),
         **numbers,
     }
+
+
+def list_chapters(compaction: Compaction) -> list[Part]:
+    """The chapters of a version without their text: `range` in words, `headline`, `began` and
+    `ended`."""
+    chapters: list[Part] = [
+        {
+            "range": _name_range(each["first"], each["through"]),
+            "first": each["first"],
+            "last": each["through"],
+            "headline": read_headline(str(each.get("text", ""))),
+        }
+        for each in compaction.chapters
+    ]
+    _add_times(compaction, chapters)
+    return chapters
+
+
+def _name_range(first: int, last: int) -> str:
+    return gettext("Messages #{first} to #{last}").format(first=first, last=last)
 
 
 def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:

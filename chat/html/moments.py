@@ -1,7 +1,7 @@
-"""Dates and times as a reader sees them: one form on all pages. `static/js/moments.js` writes the same
-in the reader's own zone."""
+"""Dates and times as a reader sees them: one form on all pages. `static/js/moments.js` writes the
+same in the reader's own zone."""
 
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 
 from django.template import Library
@@ -60,7 +60,7 @@ def describe_dates() -> str:
 
 @cache
 def _describe(language: str) -> str:
-    months = (write(datetime(2000, month, 1), "M") for month in range(1, 13))
+    months = (write(date(2000, month, 1), "M") for month in range(1, 13))
     return "|".join((_pattern(), *months))
 
 

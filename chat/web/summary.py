@@ -16,7 +16,7 @@ from agent.compaction.policy import Extent
 from agent.messages import sanitise_text
 from chat.db import in_db
 from chat.errors import RefusalCode, Refused
-from chat.html.divider import render_divider
+from chat.html.divider import list_chapters, render_divider
 from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_money, format_tokens
 from chat.live.admission import Sender
@@ -101,12 +101,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         "conversation": row.conversation,
         "version": row,
         "first": row.chapters[0]["first"] if row.chapters else row.first.number,
-        "chapters": [
-            gettext("Messages #{first} to #{last}").format(
-                first=each["first"], last=each["through"]
-            )
-            for each in row.chapters
-        ],
+        "chapters": list_chapters(row),
     }
     if request.method == "GET":
         return render(request, "chat/dialogs/summary_edit.html", context)

@@ -24,6 +24,7 @@ startCitations();
 startFoundWords();
 startListed();
 startProjects();
+document.addEventListener("htmx:afterSwap", ({ target }) => localiseTimes(target));
 startSwitching((signal, goTo, place) => {
   const { conversationId: id = "", temporary, user } = $("#chat").dataset;
   startTemporaryChat(temporary == null ? "" : id, signal);

@@ -1,9 +1,18 @@
 // The page of a conversation that is to be printed.
 
-import { $ } from "./dom.js";
-import { localiseTimes } from "./moments.js";
+import { $, $$, make } from "./dom.js";
+import { formatDay, localiseTimes } from "./moments.js";
 import { startPrinting } from "./printing.js";
 
 localiseTimes();
 startPrinting();
+// The server names the days of its own zone.
+for (const heading of $$(".day")) heading.remove();
+let last = "";
+for (const article of $$("#transcript > article")) {
+  const time = $(".actions time", article);
+  const day = time ? formatDay(new Date(time.dateTime)) : last;
+  if (day !== last) article.before(make("h2", { className: "day" }, day));
+  last = day;
+}
 $("#print").addEventListener("click", () => print());

@@ -173,6 +173,30 @@ def test_a_transcript_is_copied_and_printed_without_what_belongs_to_the_page(
     page.emulate_media(media="screen")
 
 
+def test_what_belongs_to_messages_takes_no_room_and_covers_nothing(chat: Page) -> None:
+    bodies = chat.locator("article .body")
+    boxes = [box for each in bodies.all() if (box := each.bounding_box())]
+    spaces = [
+        later["y"] - former["y"] - former["height"]
+        for former, later in zip(boxes, boxes[1:], strict=False)
+    ]
+    assert max(spaces) < 40, spaces
+    copy = chat.locator("article").nth(2).get_by_role("button", name="Copy message")
+    tops = "nodes => nodes.map((node) => node.offsetTop)"
+    before = bodies.evaluate_all(tops)
+    bodies.nth(2).hover()
+    expect(copy).to_be_visible()
+    assert bodies.evaluate_all(tops) == before
+    chat.set_viewport_size({"width": 900, "height": 400})
+    chat.evaluate("document.querySelector('#scroller').scrollTop = 0")
+    expect(chat.get_by_role("button", name="Latest")).to_be_visible()
+    latest = chat.get_by_role("button", name="Latest").bounding_box()
+    scroller = chat.locator("#scroller").bounding_box()
+    assert latest
+    assert scroller
+    assert latest["y"] >= scroller["y"] + scroller["height"], "it covers no text"
+
+
 def test_a_failed_compaction_loses_nothing_and_automatic_ones_pause(
     page: Page, start_everlong: Start, small_window: dict[str, str], model: DemoServer
 ) -> None:

@@ -96,7 +96,7 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         "failure",
         [Failure.of("chunks", LONG)],
         {},
-        "Very long messages were read only in part, because all of them would not have fitted.",
+        "Very long messages were read only in part, because all of it would not have fitted.",
     ),
     (
         Engine.WITHOUT_OVERSIZED,
