@@ -1,5 +1,8 @@
 """The engine's words, explained in the administration: they stay those of settings and logs."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy
@@ -60,7 +63,7 @@ GROUPS = (
 )
 
 
-def explain(word: str, words: dict[str, object], css: str = "") -> SafeString:
+def explain(word: str, words: Mapping[Any, object], css: str = "") -> SafeString:
     """A word with what it means below it; "–" for none."""
     if not word:
         return SafeString("–")

@@ -237,8 +237,8 @@ def fail(
         if compaction is None:
             return False
         status = Compaction.Status.CANCELLED if cancelled else Compaction.Status.FAILED
-        tried = {"audit": {"failures": [asdict(each) for each in failures]}} if failures else {}
-        if not end(compaction, status, error=error, **tried):
+        audit = {"failures": [asdict(each) for each in failures]} if failures else {}
+        if not end(compaction, status, error=error, audit=audit):
             return False
         announce_end(compaction)
     return True

@@ -67,7 +67,7 @@ def _draw(row: Conversation, messages: list[Message], day: str) -> tuple[str, st
     """The messages with their dividers, and a heading where another day than the one before begins;
     the last day."""
     days = {message.number: format_day(message.created_at) for message in messages}
-    html = []
+    html: list[str] = []
     for item in transcript.render_items(row, messages, []):
         begins = days.get(item["number"], day)
         if begins != day:

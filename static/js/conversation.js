@@ -6,6 +6,7 @@ import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
 import { forgetConnection, serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
+import { copyCleanly } from "./copying.js";
 import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
@@ -14,7 +15,6 @@ import { post, refusal, request } from "./http.js";
 import { Messages } from "./messages.js";
 import { hideNotice, showNotice } from "./notice.js";
 import { makeGoTo, makeOutline, makePalette } from "./openers.js";
-import { startPrinting } from "./printing.js";
 import { Questions } from "./questions.js";
 import { openDialog } from "./shell.js";
 import { openHelp, startShortcuts } from "./shortcuts.js";
@@ -119,7 +119,7 @@ export class Conversation {
   #listen() {
     const { signal } = this;
     startCountdowns(this.transcript.log, signal);
-    startPrinting(signal);
+    copyCleanly(this.transcript.log);
     startShortcuts({
       signal,
       onSearch: makePalette(this.#commands(), signal),

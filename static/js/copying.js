@@ -2,27 +2,23 @@
 
 import { $, $$ } from "./dom.js";
 
-// Also in transcript.css, which hides it while its text is read.
 const OWN_WORDS =
-  ".actions, .day, .code-header, .block-tools, .fold, .divider-line, .divider-note, .divider-actions, " +
-  ".summary > summary, .summary:not([open]), .row > summary, .row:not([open]), .row-label, .card-actions, " +
-  "#earlier, #later, .edit-form, #compaction-row, .turn-notice, .stopped";
+  ".actions, .day, .code-header, .block-tools, .fold, .divider-line, .divider-note, .divider-actions, .summary > summary, .summary:not([open]), .row > summary, .row:not([open]), .row-label, .card-actions, .turn-notice, .stopped, #earlier, #later, #compaction-row";
 
 export function copyCleanly(log) {
   log.addEventListener("copy", (event) => {
     const selection = getSelection();
-    if (selection.isCollapsed || event.target.closest?.("textarea, input")) return;
+    if (!selection.rangeCount || event.target.closest?.("textarea")) return;
     const part = document.createElement("div");
-    for (let i = 0; i < selection.rangeCount; i++)
-      part.append(selection.getRangeAt(i).cloneContents());
+    part.append(selection.getRangeAt(0).cloneContents());
     if (!$(OWN_WORDS, part)) return; // what the browser copies is right
     for (const node of $$(OWN_WORDS, part)) node.remove();
     for (const link of $$("a[href]", part)) link.setAttribute("href", link.href);
-    for (const node of $$("[id]", part)) node.removeAttribute("id");
-    log.classList.add("copying"); // nothing is drawn in between
-    const text = String(selection);
-    log.classList.remove("copying");
-    event.clipboardData.setData("text/plain", text);
+    // Taken off the page for as long as its text is read: nothing is drawn in between.
+    const shown = $$(OWN_WORDS, log).filter((node) => !node.hidden);
+    for (const node of shown) node.hidden = true;
+    event.clipboardData.setData("text/plain", String(selection));
+    for (const node of shown) node.hidden = false;
     event.clipboardData.setData("text/html", part.innerHTML);
     event.preventDefault();
   });

@@ -2,10 +2,8 @@
 
 import { $, $$, make } from "./dom.js";
 import { formatDay, localiseTimes } from "./moments.js";
-import { startPrinting } from "./printing.js";
 
 localiseTimes();
-startPrinting();
 // The server names the days of its own zone.
 for (const heading of $$(".day")) heading.remove();
 let last = "";
@@ -15,4 +13,7 @@ for (const article of $$("#transcript > article")) {
   if (day !== last) article.before(make("h2", { className: "day" }, day));
   last = day;
 }
+// A link tells its address on paper, but not twice.
+for (const link of $$(".body a[href]"))
+  link.classList.toggle("bare", link.textContent.trim() === link.getAttribute("href"));
 $("#print").addEventListener("click", () => print());

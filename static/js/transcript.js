@@ -1,7 +1,6 @@
 // The messages on the page: puts articles and dividers in, takes them out, catches up with the server.
 
 import { undressed } from "./blocks.js";
-import { copyCleanly } from "./copying.js";
 import { Days } from "./days.js";
 import { $, $$, announce, focusOn, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -48,7 +47,6 @@ export class Transcript {
       keepPlace: (work) => this.change(() => this.paging.keepPlace(work)),
       signal,
     });
-    copyCleanly(this.log);
     this.#showEnd();
   }
 
