@@ -127,7 +127,7 @@ def _explain_rule(compaction: Compaction) -> str:
     values: dict[str, Any] = {"messages": messages}
     values["tokens"] = format_tokens(compaction.audit.get("unread_tokens") or 0)
     failures = _list_failures(compaction)
-    if compaction.engine_reason == Reason.BY_SETTING or not failures:
+    if compaction.engine_reason == Reason.BY_SETTING:
         return ngettext(
             "The summary was written by rule, as the settings say, so no model has read its "
             "{messages} message ({tokens} tokens); search still finds it.",
@@ -141,7 +141,10 @@ def _explain_rule(compaction: Compaction) -> str:
         "The summary was written by rule because {cause}, so no model has read its {messages} "
         "messages ({tokens} tokens); search still finds them.",
         messages,
-    ).format(**values, cause=describe_cause(_find_cause(failures)))
+    ).format(
+        **values,
+        cause=describe_cause(_find_cause(failures)) if failures else gettext("no model could"),
+    )
 
 
 def _explain_way(compaction: Compaction) -> str:
