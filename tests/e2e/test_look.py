@@ -152,9 +152,13 @@ def test_a_transcript_is_copied_and_printed_without_what_belongs_to_the_page(
     assert re.search(r"<strong[^>]*>all</strong>", html)
     assert ">python<" not in html
 
-    scripted.script.reply(SUMMARY, when=is_summary)
+    scripted.script.error(401, when=is_summary)
     say(page, "/compact")
-    expect(page.locator(".divider")).to_be_attached()
+    outcome = page.locator("#compaction-row.outcome")
+    expect(outcome).to_contain_text("by rule because the API key was not accepted, so no model")
+    scripted.script.reply(SUMMARY, when=is_summary)
+    outcome.get_by_role("button", name="Try again").click()
+    expect(page.locator(".divider")).to_contain_text("written again on request")
     page.emulate_media(media="print", color_scheme="dark")
     for hidden in (
         "#composer",
@@ -192,12 +196,12 @@ def test_what_belongs_to_messages_takes_no_room_and_covers_nothing(chat: Page) -
         for former, later in zip(boxes, boxes[1:], strict=False)
     ]
     assert max(spaces) < 40, spaces
-    copy = chat.locator("article").nth(2).get_by_role("button", name="Copy message")
-    tops = "nodes => nodes.map((node) => node.offsetTop)"
-    before = bodies.evaluate_all(tops)
-    bodies.nth(2).hover()
-    expect(copy).to_be_visible()
-    assert bodies.evaluate_all(tops) == before
+    place = """() => ["5", "6"].map((number) => document.querySelector(
+        `#message-${number} .body`).getBoundingClientRect().top).reduce((a, b) => b - a)"""
+    before = chat.evaluate(place)
+    chat.locator("#message-5 .body").hover()
+    expect(chat.locator("#message-5 .actions")).to_have_css("opacity", "1")
+    assert chat.evaluate(place) == before
     chat.set_viewport_size({"width": 900, "height": 400})
     chat.evaluate("document.querySelector('#scroller').scrollTop = 0")
     expect(chat.get_by_role("button", name="Latest")).to_be_visible()
