@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.compaction.deadline import OutOfTime, finish_in_time
+from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import rewrite, summarise
 from agent.compaction.plan import (
@@ -19,13 +20,13 @@ from agent.compaction.plan import (
     render_chapters,
 )
 from agent.compaction.policy import BACKGROUND, ContextLoad, Extent, Policy, Trigger, find_trigger
-from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, Size, measure, trim
 from agent.context.previews import sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import CACHE_SECONDS, find_long_pause
 from agent.context.shortening import shorten_turn
 from agent.context.summary import Summary
+from agent.errors import gettext_noop
 from agent.messages import Message, RealTokens, Usage
 from agent.tokens import Limits, TokenCounter, is_believable, is_output_believable
 
@@ -347,7 +348,7 @@ async def compact(job: Job, *, before: int = 0, count: Count | None = None) -> C
     counted = await _count_in_time(job, count(context)) if count else None
     tokens = RealTokens(counted) if counted else measure(context, job.counter).total
     if tokens >= max(job.used, before):
-        raise SummaryRejected("it would not have made the context smaller")
+        raise SummaryRejected(gettext_noop("it would not have made the context smaller"))
     return CompactedContext(result, summary, context, tokens)
 
 

@@ -127,7 +127,7 @@ TEMPLATES = [
                 "accounts.views.page_context",
                 "chat.web.conversation.page_context",
             ],
-            "builtins": ["django.templatetags.i18n"],
+            "builtins": ["django.templatetags.i18n", "chat.html.moments"],
             "libraries": {"site_report": "chat.admin.report"},
         },
     },
@@ -136,6 +136,7 @@ TEMPLATES = [
 LANGUAGE_CODE = env.str("LANGUAGE_CODE", "en")
 LANGUAGES = [(code, code) for code in env.list("LANGUAGES", [LANGUAGE_CODE])]
 LOCALE_PATHS = [FILES_DIR / "locale"]
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = env.str("TIME_ZONE", "UTC")
 try:
     ZoneInfo(TIME_ZONE)

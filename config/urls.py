@@ -13,6 +13,7 @@ from chat.web import (
     message,
     metrics,
     outline,
+    printing,
     project,
     sidebar,
     summary,
@@ -30,6 +31,7 @@ message_paths = [
 version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
+    path("again/", summary.summary_again, name="summary_again"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),
 ]
@@ -59,6 +61,7 @@ site_paths: list[URLPattern | URLResolver] = [
     ),
     path("c/<uuid:pk>/export.md", exports, {"form": "markdown"}, name="export_markdown"),
     path("c/<uuid:pk>/export.json", exports, {"form": "json"}, name="export_json"),
+    path("c/<uuid:pk>/print/", printing.conversation_print, name="conversation_print"),
     path("c/<uuid:pk>/usage/", message.usage, name="usage"),
     path("c/<uuid:pk>/rename/", conversation.conversation_rename, name="conversation_rename"),
     path("c/move/", project.conversations_move, name="conversations_move"),

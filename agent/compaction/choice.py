@@ -7,15 +7,15 @@ from itertools import takewhile
 from math import inf
 
 from agent.compaction.chapters import Chapter, list_standing
+from agent.compaction.failures import Failure
 from agent.compaction.job import (
-    Failure,
     Job,
     choose_form,
     count_instruction_tokens,
     make_form,
 )
 from agent.compaction.newer import combine, join_current_work
-from agent.compaction.policy import REASON_WORDS, Engine, Reason
+from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import (
     NOTES_CHARACTERS,
     Form,
@@ -93,7 +93,7 @@ def _first_fitting(job: Job, first: Engine, reason: Reason) -> Choice:
         why = explain_why_not(job, engine)
         if why is None:
             return Choice(engine, reason, skipped, {engine: estimate_cost(job, engine)})
-        skipped.append(Failure(engine, REASON_WORDS[why]))
+        skipped.append(Failure.skipped(engine, why))
         reason = why
     return Choice(Engine.EXTRACT, reason, skipped)
 

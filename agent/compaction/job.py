@@ -1,11 +1,12 @@
 """One compaction as the engine gets it, and the result that it returns."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from agent.attachments import Read
 from agent.compaction.chapters import Chapter
+from agent.compaction.failures import Failure
 from agent.compaction.instructions import Named
 from agent.compaction.pins import Pin
 from agent.compaction.plan import Plan, apply_compaction
@@ -59,17 +60,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """What was tried before: the `step`, an engine's name, and why it failed, in a sentence."""
-
-    step: str
-    cause: str
-
-    def __str__(self) -> str:
-        return f"{self.step}: {self.cause}"
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """A text that a model wrote, what the audit found in it, the user's instructions that it names,
     and the text as it was `written`, before the audit."""
@@ -107,7 +97,7 @@ class WrittenSummary:
     @property
     def audit(self) -> dict[str, Any]:
         return self.findings.as_dict() | {
-            "failures": [{"step": each.step, "cause": each.cause} for each in self.failures],
+            "failures": [asdict(each) for each in self.failures],
             "not_pinned": self.named.not_pinned,
             "dollars": dict(self.dollars),
             "calls": self.calls,

@@ -24,9 +24,9 @@ from agent.compaction.choice import (
 )
 from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.extract import extract
+from agent.compaction.failures import Failure, SummaryRejected
 from agent.compaction.instructions import Named
 from agent.compaction.job import (
-    Failure,
     Job,
     WrittenSummary,
     choose_form,
@@ -39,16 +39,16 @@ from agent.compaction.newer import (
 )
 from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
-from agent.compaction.policy import REASON_WORDS, Engine, Reason
+from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import Part
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
-from agent.compaction.write import SummaryRejected, cut_statements, cut_text
+from agent.compaction.write import cut_statements, cut_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
 from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
-from agent.errors import AgentError, ErrorCode
+from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Message, RawTokens
 from agent.search.values import find_index_entries
 
@@ -86,7 +86,7 @@ async def rewrite(job: Job) -> WrittenSummary:
 
 async def _write(job: Job) -> WrittenSummary:
     if not job.plan.summarise:
-        raise SummaryRejected("there is nothing to summarise")
+        raise SummaryRejected(gettext_noop("there is nothing to summarise"))
     job = await _with_files(job)
     choice = choose(job)
     result = WrittenSummary(
@@ -102,12 +102,12 @@ async def _write(job: Job) -> WrittenSummary:
         text, result.reason = None, Reason.TIME_UP
         if result.draft:  # only its correction was late
             return _append(job, result, result.use(result.draft, job.plan.summarise))
-        result.failures.append(Failure(result.engine, REASON_WORDS[Reason.TIME_UP]))
+        result.failures.append(Failure.skipped(result.engine, Reason.TIME_UP))
     if text is not None:
         return _append(job, result, text)
     if choice.skipped or choice.engine != Engine.EXTRACT:  # not by setting
         if not job.policy.extract_on_failure or not await _waited_for(job):
-            raise SummaryRejected(str(result.failures[-1]))
+            raise SummaryRejected(result.failures[-1].cause, result.failures)
         result.engine = Engine.EXTRACT
     result.findings += _find_unread(job)
     return _append(job, result, _extract(job, result))
@@ -123,14 +123,14 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
         if parts in failed:
             continue
         if engine != choice.engine and (why := explain_why_not(job, engine)):
-            result.failures.append(Failure(engine, REASON_WORDS[why]))
+            result.failures.append(Failure.skipped(engine, why))
             continue
         result.engine, before = engine, result.findings
         try:
             return await RUNGS[engine](job, result)
         except (AgentError, SummaryRejected) as error:
             result.findings, result.named = before, Named()
-            result.failures.append(Failure(engine, describe_error(error)))
+            result.failures.append(Failure.of(engine, error))
             result.reason = Reason.FAILURE
             code = error.code if isinstance(error, AgentError) else None
             if code in HOPELESS or result.rejected >= MOST_REJECTED:
@@ -239,8 +239,3 @@ def _most(job: Job, result: WrittenSummary, rest: Chapter) -> RawTokens:
     after = measure(apply_compaction(job.context, job.plan, summary, policy), job.counter).total
     room = policy.target_tokens(limits) - after
     return convert_to_raw(job, max(asked, min(2 * asked, room)))
-
-
-def describe_error(error: AgentError | SummaryRejected) -> str:
-    """One sentence for the page and the admin."""
-    return str(error) if isinstance(error, AgentError) else f"The summary was rejected: {error}."

@@ -8,6 +8,7 @@ from agent.compaction.choice import (
     choose_part_form,
     split_into_parts,
 )
+from agent.compaction.failures import SummaryRejected
 from agent.compaction.instructions import Named
 from agent.compaction.job import Job, WrittenSummary, choose_form
 from agent.compaction.policy import Engine
@@ -19,10 +20,10 @@ from agent.compaction.requests import (
     count_unread_tokens,
 )
 from agent.compaction.verify import Findings
-from agent.compaction.write import SummaryRejected, write_checked_text, write_part, write_text
+from agent.compaction.write import write_checked_text, write_part, write_text
 from agent.context.previews import count_sent_tokens
 from agent.context.request import Request
-from agent.errors import AgentError, ErrorCode
+from agent.errors import AgentError, ErrorCode, gettext_noop
 
 
 async def _warm(job: Job, result: WrittenSummary) -> str:
@@ -69,7 +70,7 @@ async def _in_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> 
 async def _read_parts(job: Job, result: WrittenSummary, parts: Sequence[Part]) -> str:
     form = choose_part_form(job, result.chapters, len(parts))
     if form is None:
-        raise SummaryRejected("the records of so many parts would not fit")
+        raise SummaryRejected(gettext_noop("the records of so many parts would not fit"))
     texts = []
     for index, part in enumerate(parts, 1):
         if job.progress and len(parts) > 1:

@@ -13,6 +13,7 @@ from agent.compaction.choice import (
 from agent.compaction.correction import Correction, apply_correction, plan_correction
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
+from agent.compaction.failures import Declined, SummaryRejected
 from agent.compaction.instructions import split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
@@ -22,7 +23,7 @@ from agent.compaction.statements import list_statements
 from agent.compaction.verify import Mistake, audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
-from agent.errors import AgentError
+from agent.errors import AgentError, gettext_noop
 from agent.messages import Message, RawTokens, plain_text
 from agent.model.reply import Reply
 from agent.tokens import TokenCounter
@@ -30,14 +31,6 @@ from agent.tokens import TokenCounter
 CUT = ("max_tokens", "model_context_window_exceeded")
 # What a request has room for of the statements that are given back: see `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
-
-
-class SummaryRejected(Exception):
-    """What the model wrote cannot be used, or it cannot be asked: the text says why."""
-
-
-class Declined(SummaryRejected):
-    """The model refused or wrote nothing: the same request would bring the same again."""
 
 
 async def write_part(
@@ -64,7 +57,7 @@ async def write_text(
 ) -> str:
     """`write_checked_text` by the summary model, of a text request that fits its window."""
     if not does_text_fit(job, build(form)):
-        raise SummaryRejected("the request would not fit the window")
+        raise SummaryRejected(gettext_noop("the request would not fit the window"))
     return await write_checked_text(job, result, job.ask, build, form, source, previous)
 
 
@@ -87,12 +80,14 @@ async def write_checked_text(
     def check(written: str, named: Sequence[str]) -> Draft:
         text, findings = audit(written, evidence)
         if is_empty(text):
-            raise Declined("no message bears anything of it out")
+            raise Declined(gettext_noop("no message bears anything of it out"))
         text, cut = cut_text(job, text, form)
         # Only a hard limit has a text given back.
         findings.cut, findings.too_long = (cut, []) if form.hard else ([], cut)
         if is_empty(text):
-            raise SummaryRejected("it is too long, and has no bullets that could be left out")
+            raise SummaryRejected(
+                gettext_noop("it is too long, and has no bullets that could be left out")
+            )
         return Draft(text, findings, named, written)
 
     async def write(form: Form) -> Draft:
@@ -218,12 +213,12 @@ def verify(
     """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
     or not smaller than what it replaces: the source, and in a merge the `previous` chapters."""
     if reply.stop_reason == "refusal":
-        raise Declined("the model refused to summarise this part")
+        raise Declined(gettext_noop("the model refused to summarise this part"))
     if any(block["type"] == "tool_use" for block in reply.blocks):
-        raise SummaryRejected("it calls a tool instead of being a summary")
+        raise SummaryRejected(gettext_noop("it calls a tool instead of being a summary"))
     text = "\n\n".join(b["text"] for b in reply.blocks if b["type"] == "text").strip()
     if not text:
-        raise SummaryRejected("it is empty")
+        raise SummaryRejected(gettext_noop("it is empty"))
     found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
     missing = [heading for heading in headings if heading.casefold() not in found]
     # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.
@@ -231,5 +226,5 @@ def verify(
         raise SummaryRejected(f"the heading “{missing[0]}” is missing")
     replaced = len(previous) + sum(len(plain_text(message.blocks)) for message in source)
     if len(text) > max(replaced, 2_000):
-        raise SummaryRejected("it is longer than what it replaces")
+        raise SummaryRejected(gettext_noop("it is longer than what it replaces"))
     return text

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from agent.compaction.chapters import Chapter
+from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
 from agent.compaction.policy import Attempt, Engine, Policy, Trigger, find_breaker_end
-from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.message_list import begin_within_turn
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged

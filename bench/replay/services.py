@@ -151,7 +151,7 @@ class ServicesReplay:
 
     def _write(self, compaction_id: int) -> None:
         """`tasks.compact` in two halves: what it stores is stored when virtual time has come."""
-        from agent.compaction.write import SummaryRejected
+        from agent.compaction.failures import SummaryRejected
         from agent.errors import AgentError
         from chat.jobs.summary import ask_for_summary
         from chat.services import compaction_jobs

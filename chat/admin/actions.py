@@ -48,8 +48,11 @@ def _describe_rewrite(compaction: Compaction) -> str:
     preview = preview_rewrite(compaction)
     if preview is None:
         return "It is not the current summary and cannot be written again."
-    price = format_price(preview.cost, preview.most)
-    return f"{format_tokens(preview.tokens)} tokens; price: {price}. {ENGINE_WORDS[preview.engine]}"
+    tokens = format_tokens(preview.tokens)
+    how = ENGINE_WORDS[preview.engine]
+    if preview.cost is None:
+        return f"It reads {tokens} tokens, at a price that is not known. {how}"
+    return f"It reads {tokens} tokens, for {format_price(preview.cost, preview.most)}. {how}"
 
 
 def _rerun(compaction: Compaction, user_id: int | None) -> int:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,7 +14,6 @@ from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -201,11 +199,6 @@ def format_seconds(duration: float | None) -> str:
     if duration < 60:
         return f"{max(0.0, duration):.1f} s"
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
-
-
-def format_time(moment: datetime) -> str:
-    """`2026-11-21 23:18`: Django's own form is too wide for a list."""
-    return timezone.localtime(moment).strftime("%Y-%m-%d %H:%M")
 
 
 def list_facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[str, str]]:

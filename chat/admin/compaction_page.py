@@ -8,6 +8,7 @@ from agent.compaction.differences import compare_summaries, count_changes
 from agent.compaction.pins import Pin, PinState
 from agent.compaction.policy import Engine
 from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
+from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
 
 MAX_COVERED = 200  # messages on a compaction's page
@@ -16,7 +17,7 @@ OPENING = 100  # characters of a chapter in the table
 FINDINGS = {
     "failures": "What was tried before, and why it failed",
     "given_back": "Statements that the model was asked to correct",
-    "dropped": "Statements that nothing supports",
+    "dropped": "Statements that were dropped, because nothing supports them",
     "unverified": "Unverified statements: the messages that they name do not say so",
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
@@ -85,8 +86,8 @@ def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
     for name, words in FINDINGS.items():
         lines = compaction.audit.get(name)
         if isinstance(lines, list) and lines:
-            if name == "dropped":
-                words += ": reported" if compaction.engine == Engine.EDITED else ": dropped"
+            if name == "dropped" and compaction.engine == Engine.EDITED:
+                words = "Statements that nothing supports; they are only reported"
             found.append((words, [_finding(line) for line in lines]))
     return found
 
@@ -94,7 +95,8 @@ def _findings(compaction: Compaction) -> list[tuple[str, list[str]]]:
 def _finding(line: str | dict[str, str]) -> str:
     """A bullet of the summary, or what was tried and why it failed."""
     if isinstance(line, dict):
-        return f"{line['step']}: {line['cause']}"
+        cause = describe_cause(line)
+        return f"{line['step'].capitalize()}: {cause}." if line["step"] else f"{cause}."
     return line.lstrip("-*+ ")
 
 

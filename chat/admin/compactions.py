@@ -4,13 +4,14 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agent.compaction.policy import APART, REASON_WORDS, Engine
+from agent.compaction.policy import APART, REASON_WORDS
 from agent.model.unreported import is_estimated
+from chat.admin import words
 from chat.admin.actions import DISCARD, REPLACE, RERUN, REVERT, confirm_action
 from chat.admin.base import (
     ConversationFilter,
@@ -19,29 +20,19 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     admin_link,
     format_seconds,
-    format_time,
     list_url,
+)
+from chat.admin.compaction_filters import (
+    DurationFilter,
+    EngineFilter,
+    StateFilter,
+    describe_state,
 )
 from chat.admin.compaction_page import describe_compaction
 from chat.html.figures import format_cost, format_money, format_tokens
+from chat.html.moments import format_moment
 from chat.models import Compaction, Conversation
-from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
-COMPLETED = Q(status=Compaction.Status.COMPLETED)
-_CURRENT = Q(pk=F("conversation__compaction"))
-# A completed version is current, or was reverted, or gave way to another: a newer one, or that of
-# another branch.
-STATES = {
-    "current": COMPLETED & _CURRENT,
-    "superseded": COMPLETED & Q(reverted=False) & ~_CURRENT,
-    "reverted": COMPLETED & Q(reverted=True) & ~_CURRENT,
-} | {
-    str(status): Q(status=status)
-    for status in Compaction.Status
-    if status != Compaction.Status.COMPLETED
-}
-# How a summary came to be written, from the best way to the last resort.
-WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
 # The columns of a compaction in a table.
 SUMMARY_ROW = (
     "conversation",
@@ -61,15 +52,6 @@ SUMMARY_ROW = (
 )
 
 
-def describe_state(compaction: Compaction, conversation: Conversation) -> str:
-    """The status, with `completed` told apart as in `STATES`."""
-    if compaction.status != Compaction.Status.COMPLETED:
-        return compaction.status
-    if compaction.pk == conversation.compaction_id:
-        return "current"
-    return "reverted" if compaction.reverted else "superseded"
-
-
 def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
     """One line of a table of compactions."""
     return {
@@ -83,7 +65,7 @@ def make_row(row: Compaction, conversation: Conversation) -> dict[str, Any]:
         "saved": _saved(row),
         "cost": format_cost(row.cost, about=is_estimated(row.usage)),
         "duration": format_seconds(row.duration),
-        "created_at": format_time(row.created_at),
+        "created_at": format_moment(row.created_at),
     }
 
 
@@ -98,48 +80,6 @@ def _saved(row: Compaction) -> str:
     if row.status != Compaction.Status.COMPLETED or not row.tokens_before or frees_nothing:
         return "–"
     return f"{1 - row.tokens_after / row.tokens_before:.0%}"
-
-
-class StateFilter(admin.SimpleListFilter):
-    title = "status"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, state.capitalize()) for state in STATES]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        condition = STATES.get(self.value() or "")
-        return queryset.filter(condition) if condition else None
-
-
-class EngineFilter(admin.SimpleListFilter):
-    """By the way the summary was written: all known ways, so that not every row has to be read."""
-
-    title = "engine"
-    parameter_name = "engine"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(engine, engine.capitalize()) for engine in WRITTEN]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        return queryset.filter(engine=self.value()) if self.value() else None
-
-
-class DurationFilter(admin.SimpleListFilter):
-    title = "duration"
-    parameter_name = "duration"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("slow", f"Over {SLOW_SECONDS} s")]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Any, Any]
-    ) -> QuerySet[Any, Any] | None:
-        return queryset.filter(SLOW_COMPACTION) if self.value() == "slow" else None
 
 
 @admin.register(Compaction)
@@ -180,8 +120,8 @@ class CompactionAdmin(ReadOnlyAdmin):
             None,
             {
                 "fields": (
-                    ("conversation", "state", "created_at"),
-                    ("trigger", "focus", "turn"),
+                    ("conversation", "state_explained", "created_at"),
+                    ("trigger_explained", "focus", "turn"),
                     ("messages_count", "first", "through"),
                     ("exact_tokens", "sent_messages", "saved"),
                     ("price",),
@@ -193,7 +133,7 @@ class CompactionAdmin(ReadOnlyAdmin):
             "How it was made",
             {
                 "fields": (
-                    ("model", "engine", "reason"),
+                    ("model", "engine_explained", "reason"),
                     ("prompt_version", "previous", "replaces"),
                     ("took", "started_at", "finished_at"),
                     ("worker_pid", "lease_expires"),
@@ -237,6 +177,19 @@ class CompactionAdmin(ReadOnlyAdmin):
         state = describe_state(row, row.conversation)
         return format_html('<span class="state {}">{}</span>', state, state)
 
+    @admin.display(description="Status")
+    def state_explained(self, row: Compaction) -> SafeString:
+        state = describe_state(row, row.conversation)
+        return words.explain(state, words.STATES, f"state {state}")
+
+    @admin.display(description="Trigger")
+    def trigger_explained(self, row: Compaction) -> SafeString:
+        return words.explain(row.trigger, words.TRIGGERS)
+
+    @admin.display(description="Engine")
+    def engine_explained(self, row: Compaction) -> SafeString:
+        return words.explain(row.engine, words.ENGINES)
+
     @admin.display(description="Messages", ordering="messages")
     def messages_count(self, row: Compaction) -> str:
         return f"{row.messages:,}"
@@ -259,7 +212,7 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Compaction) -> str:
-        return format_time(row.created_at)
+        return format_moment(row.created_at)
 
     @admin.display(description="Tokens before → after")
     def exact_tokens(self, row: Compaction) -> str:
@@ -273,12 +226,14 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Engine reason")
     def reason(self, row: Compaction) -> str:
-        words = REASON_WORDS.get(row.engine_reason, row.engine_reason)
+        why = REASON_WORDS.get(row.engine_reason, row.engine_reason)
         compared = row.audit.get("dollars") or {}
-        prices = ", ".join(
-            f"{engine} {format_money(dollars)}" for engine, dollars in compared.items()
-        )
-        return f"{words} ({prices})" if prices else words
+        prices = [f"{engine} {format_money(dollars)}" for engine, dollars in compared.items()]
+        return f"{why} Estimated: {', '.join(prices)}." if prices else why
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        extra = {"word_groups": words.list_words(), **(extra_context or {})}
+        return super().changelist_view(request, extra)
 
     # --- One compaction ---------------------------------------------------------------------------
 

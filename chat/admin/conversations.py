@@ -14,12 +14,12 @@ from chat.admin.base import (
     NarrowChangeList,
     OwnerFilter,
     ReadOnlyAdmin,
-    format_time,
     list_url,
     render_summary_html,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_row
 from chat.html.figures import format_money, format_tokens
+from chat.html.moments import format_moment
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
 from chat.queries.conversation import load_state, load_states
@@ -153,7 +153,7 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Updated", ordering="updated_at")
     def updated(self, row: Conversation) -> str:
-        return format_time(row.updated_at)
+        return format_moment(row.updated_at)
 
     # --- One conversation -------------------------------------------------------------------------
 

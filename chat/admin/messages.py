@@ -16,12 +16,12 @@ from chat.admin.base import (
     ReadOnlyAdmin,
     admin_link,
     format_seconds,
-    format_time,
     list_facts,
     with_previews,
 )
 from chat.html.figures import format_cost
 from chat.html.message import render_message
+from chat.html.moments import format_moment
 from chat.models import Message, Turn
 
 MAX_BLOCKS = 20_000  # characters of a message's JSON
@@ -88,7 +88,7 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Message) -> str:
-        return format_time(row.created_at)
+        return format_moment(row.created_at)
 
     @admin.display(description="Text")
     def start(self, row: Any) -> str:
@@ -159,7 +159,7 @@ class TurnAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Lease expires", ordering="lease_expires")
     def lease(self, row: Turn) -> str:
-        return format_time(row.lease_expires)
+        return format_moment(row.lease_expires)
 
     @admin.display(description="Error")
     def error_code(self, row: Turn) -> str:
@@ -175,7 +175,7 @@ class TurnAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, row: Turn) -> str:
-        return format_time(row.created_at)
+        return format_moment(row.created_at)
 
     @admin.display(description="Duration")
     def duration(self, row: Turn) -> str:

@@ -7,7 +7,8 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from chat.admin.base import OwnerFilter, ReadOnlyAdmin, format_time, list_url
+from chat.admin.base import OwnerFilter, ReadOnlyAdmin, list_url
+from chat.html.moments import format_moment
 from chat.models import Conversation, Project
 
 
@@ -51,7 +52,7 @@ class ProjectAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Changed", ordering="changed_at")
     def changed(self, row: Project) -> str:
-        return format_time(row.changed_at)
+        return format_moment(row.changed_at)
 
     # --- One project ------------------------------------------------------------------------------
 

@@ -10,10 +10,9 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 
 from agent.errors import AgentError
+from chat.html.moments import format_moment
 from chat.models import Provider
 from chat.services import providers
 
@@ -101,7 +100,7 @@ class ProviderAdmin(admin.ModelAdmin):
     def key(self, row: Provider) -> str:
         if not row.key_set_at:
             return "–"
-        return f"…{row.key_end}, since {date_format(localtime(row.key_set_at), 'DATETIME_FORMAT')}"
+        return f"…{row.key_end}, since {format_moment(row.key_set_at)}"
 
     @admin.display(description="Models")
     def models(self, row: Provider) -> str:

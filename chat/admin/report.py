@@ -11,7 +11,15 @@ from accounts.models import User
 from chat.admin.base import list_url
 from chat.html.figures import format_money
 from chat.models import Compaction, Conversation, Turn
-from chat.queries.site import SLOW_SECONDS, Day, Span, load_days, load_spans
+from chat.queries.site import (
+    SLOW_SECONDS,
+    Day,
+    Span,
+    Spending,
+    load_days,
+    load_spans,
+    load_spending,
+)
 
 SEEN = ("chat.view_conversation", "chat.view_turn", "chat.view_compaction")
 BAR = 60  # units of the SVG that the worst day's bar is wide
@@ -29,6 +37,7 @@ def site_report(user: User) -> dict[str, Any]:
     return {
         "spans": [_describe_span(span) for span in load_spans()],
         "days": [_describe_day(day, worst) for day in days if day.faults],
+        "spending": _describe_spending(load_spending()),
         "days_count": len(days),
         "slow": SLOW_SECONDS,
         "bar": BAR,
@@ -44,6 +53,17 @@ def _describe_span(span: Span) -> dict[str, Any]:
     }
 
 
+def _describe_spending(spending: Spending) -> dict[str, Any]:
+    return {
+        "months": [formats.date_format(start, "M Y") for start in spending.months],
+        "others": spending.others,
+        "people": [
+            (name, list_url(Conversation, owner=name), [format_money(each) for each in dollars])
+            for name, dollars in spending.people
+        ],
+    }
+
+
 def _describe_day(day: Day, worst: int) -> dict[str, Any]:
     """The counts with the addresses of their lists, and the parts of the bar."""
     counts = [
@@ -55,7 +75,7 @@ def _describe_day(day: Day, worst: int) -> dict[str, Any]:
     for kind, count, _ in counts:
         parts.append((kind, x, BAR * count / worst))
         x += BAR * count / worst
-    date = formats.date_format(timezone.localdate(day.start), "D j M")
+    date = formats.date_format(timezone.localdate(day.start), "D j M Y")
     return {"date": date, "counts": [(count, url) for _, count, url in counts], "parts": parts}
 
 

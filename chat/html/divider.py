@@ -9,15 +9,16 @@ from django.core.cache import cache
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
+from django.utils.translation import get_language, gettext
 
 from agent.compaction.chapters import BETWEEN, Chapter
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Trigger
 from agent.compaction.statements import list_statements
 from agent.context.summary import INDEX_HEADING, LEFT_OUT, Summary
+from chat.html.compaction_words import explain_compaction, is_stopgap, name_trigger
 from chat.html.content_blocks import Part, render_source
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
@@ -65,6 +66,7 @@ def render_divider(compaction: Compaction) -> str:
             "now": compaction.messages_after,
             "trigger": name_trigger(compaction),
             "note": note,
+            "again": is_stopgap(compaction),
             "parts": parts,
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
@@ -72,104 +74,6 @@ def render_divider(compaction: Compaction) -> str:
     )
     cache.set(key, html, CACHE_SECONDS)
     return html
-
-
-TRIGGER_WORDS = {
-    Trigger.AUTO: gettext_lazy("automatic"),
-    Trigger.MANUAL: gettext_lazy("on request"),
-    Trigger.PREPARED: gettext_lazy("prepared in the background"),
-    Trigger.IDLE: gettext_lazy("prepared during a pause"),
-    Trigger.OVERFLOW: gettext_lazy("the model’s window was full"),
-    Trigger.ITERATIONS: gettext_lazy("after many tool calls"),
-    Trigger.MESSAGES: gettext_lazy("after many messages"),
-    Trigger.TOOL: gettext_lazy("asked for by the assistant"),
-    Trigger.MODEL_SWITCH: gettext_lazy("to fit the other model"),
-    Trigger.EDIT: gettext_lazy("edited by you"),
-    Trigger.REBUILT: gettext_lazy("a chapter written again"),
-    Trigger.REWRITE: gettext_lazy("written again by an administrator"),
-}
-
-
-def name_trigger(compaction: Compaction) -> str:
-    """How a compaction came about, in words."""
-    return str(TRIGGER_WORDS[Trigger(compaction.trigger)])
-
-
-def explain_compaction(compaction: Compaction) -> str:
-    """Where a summary was not written the usual way, how and why, what no model has read, and what
-    was left out of it; else ""."""
-    explain = (_explain_way, _explain_unread, _explain_cut, _explain_left)
-    return " ".join(filter(None, (each(compaction) for each in explain)))
-
-
-def _explain_unread(compaction: Compaction) -> str:
-    messages = compaction.audit.get("unread_messages") or 0
-    if not messages:
-        return ""
-    tokens = format_tokens(compaction.audit.get("unread_tokens") or 0)
-    if compaction.engine == Engine.EXTRACT:
-        text = ngettext(
-            "No model has read its {messages} message ({tokens} tokens); search has it.",
-            "No model has read its {messages} messages ({tokens} tokens); search has them.",
-            messages,
-        )
-    else:
-        text = ngettext(
-            "{messages} very long message was read without its middle ({tokens} tokens); search "
-            "has it.",
-            "{messages} very long messages were read without their middle ({tokens} tokens); "
-            "search has them.",
-            messages,
-        )
-    return text.format(messages=messages, tokens=tokens)
-
-
-def _explain_cut(compaction: Compaction) -> str:
-    """What a hard limit threw away."""
-    number = len(compaction.audit.get("cut") or ())
-    if not number:
-        return ""
-    return ngettext(
-        "{number} statement was left out: the summary was longer than its limit.",
-        "{number} statements were left out: the summary was longer than its limit.",
-        number,
-    ).format(number=number)
-
-
-def _explain_left(compaction: Compaction) -> str:
-    """What a merge took out of the record."""
-    number = len(compaction.audit.get("left") or ())
-    if not number:
-        return ""
-    return ngettext(
-        "{number} earlier statement is no longer sent to the model, because the summary had become "
-        "too long; its chapter below still has it, and search has its messages.",
-        "{number} earlier statements are no longer sent to the model, because the summary had "
-        "become too long; their chapters below still have them, and search has their messages.",
-        number,
-    ).format(number=number)
-
-
-def _explain_way(compaction: Compaction) -> str:
-    by_rule = compaction.engine == Engine.EXTRACT
-    if by_rule and compaction.engine_reason == Reason.BY_SETTING:
-        return gettext("Written by rule, as the settings say.")
-    failures = compaction.audit.get("failures") or []
-    if not failures:
-        return ""
-    if by_rule:
-        return gettext("Written by rule, because no model could: {cause}").format(
-            cause=gettext(failures[-1]["cause"])
-        )
-    if compaction.engine == Engine.WITHOUT_OVERSIZED:
-        return gettext(
-            "Very long messages were read only in part: all of them would not have fitted."
-        )
-    if compaction.engine == Engine.CHUNKS:
-        return gettext("Read in several parts: all at once would not have fitted.")
-    return gettext("Written at the second attempt. The first failed: {cause}").format(
-        cause=gettext(failures[0]["cause"])
-    )
 
 
 def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Part]:
@@ -230,11 +134,31 @@ def _chapter(text: str) -> Part:
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
     return {
         "kind": "chapter",
-        "range": gettext("Messages #{first} to #{last}").format(**numbers) if covered else "",
+        "range": _name_range(**numbers) if covered else "",
         "headline": read_headline(said),
         "html": _summary_html(said),
         **numbers,
     }
+
+
+def list_chapters(compaction: Compaction) -> list[Part]:
+    """The chapters of a version without their text: `range` in words, `headline`, `began` and
+    `ended`."""
+    chapters: list[Part] = [
+        {
+            "range": _name_range(each["first"], each["through"]),
+            "first": each["first"],
+            "last": each["through"],
+            "headline": read_headline(str(each.get("text", ""))),
+        }
+        for each in compaction.chapters
+    ]
+    _add_times(compaction, chapters)
+    return chapters
+
+
+def _name_range(first: int, last: int) -> str:
+    return gettext("Messages #{first} to #{last}").format(first=first, last=last)
 
 
 def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:

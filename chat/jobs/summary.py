@@ -12,10 +12,9 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.job import Job, WrittenSummary
-from agent.compaction.ladder import describe_error
 from agent.compaction.policy import BACKGROUND, Trigger
-from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context
@@ -61,11 +60,14 @@ def _write_claimed(task: compaction_jobs.SummaryTask) -> bool:
     except Unwanted:
         log.info("compaction was ended elsewhere", compaction=compaction_id)
     except (AgentError, SummaryRejected) as error:
-        compactions.fail(compaction_id, describe_error(error))
+        failures = list_failures(error)
+        compactions.fail(compaction_id, failures[-1].cause, failures=failures)
     except Exception:
         compactions.fail(
             compaction_id,
-            gettext_noop("Something went wrong in Everlong; the log has the details."),
+            gettext_noop(
+                "Something went wrong in Everlong; the log has the details. Nothing was lost."
+            ),
         )
         raise
     else:
@@ -129,7 +131,7 @@ def _job(task: compaction_jobs.SummaryTask) -> Job:
         edited=task.edited,
         progress=lambda text: in_db(compaction_jobs.report_progress, compaction, text),
         read=lambda ids: in_db(attachments.read_files, ids),
-        waited_for=lambda: in_db(compaction_jobs.is_waited_for, compaction.pk),
+        waited_for=lambda: in_db(compaction_jobs.takes_extract, compaction.pk),
         time_up=Deadline(compaction, seconds).pass_by if seconds else None,
     )
 

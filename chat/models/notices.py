@@ -38,7 +38,9 @@ WORDS = {
         "Automatic compaction is paused for a few minutes because it failed or happened too often. "
         "/compact works at any time."
     ),
-    Notice.SERVERS_LEFT_OUT: gettext_lazy("Left out because not available now: {about}."),
+    Notice.SERVERS_LEFT_OUT: gettext_lazy(
+        "The answer was written without these servers, which are not available now: {about}."
+    ),
     Notice.UNSTORED: gettext_lazy(
         "{about} The answer is kept in memory and stored as soon as that is possible."
     ),

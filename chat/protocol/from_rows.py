@@ -7,7 +7,8 @@ from django.utils.translation import gettext
 
 from agent.messages import Block
 from chat.errors import translate_error
-from chat.html.divider import explain_compaction, name_trigger, render_divider
+from chat.html.compaction_words import explain_compaction, explain_failure, name_trigger
+from chat.html.divider import render_divider
 from chat.html.message import render_message, whole_row_url
 from chat.html.questions import render_proposal
 from chat.html.summarised import list_summarised
@@ -111,7 +112,7 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
         conversation_id=str(compaction.conversation_id),
         compaction_id=compaction.pk,
         success=success,
-        error=gettext(compaction.error),
+        error="" if success else explain_failure(compaction),
         cancelled=compaction.status == Compaction.Status.CANCELLED,
         tokens_before=compaction.tokens_before,
         tokens_after=compaction.tokens_after,

@@ -7,13 +7,16 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models.functions import TruncDate, TruncMonth
 from django.utils import timezone
 
+from accounts.models import User
 from chat.models import Compaction, Conversation, Message, Turn
 
 SPANS = (1, 7, 30)  # days, today included
 FAULT_DAYS = 14
+MONTHS = 3
+MOST_PEOPLE = 50
 # Half of what somebody waits for at most, by default.
 SLOW_SECONDS = 30
 FAILED_COMPACTION = Q(status=Compaction.Status.FAILED)
@@ -31,6 +34,16 @@ class Span:
     since: datetime
     dollars: float
     people: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """US dollars by person, a number for each of `months` (when they began, this one first), and
+    how many people are not listed. Of conversations that still exist."""
+
+    months: Sequence[datetime]
+    people: Sequence[tuple[str, Sequence[float]]]
+    others: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,34 @@ def load_spans() -> list[Span]:
         Span(days, start, (answers[days] or 0.0) + (compactions[days] or 0.0), people[days])
         for days, start in since.items()
     ]
+
+
+def load_spending() -> Spending:
+    """What answers and compactions of this month and the two before have cost, by the owner of
+    the conversation that they belong to, most of this month first. In three queries."""
+    starts = _list_months()
+    spent: dict[int, list[float]] = {}
+    for rows in Message.objects.filter(cost__gt=0), Compaction.objects.filter(cost__gt=0):
+        recent = rows.filter(created_at__gte=starts[-1]).order_by()
+        by_month = recent.values(owner=F("conversation__owner"), month=TruncMonth("created_at"))
+        for row in by_month.annotate(dollars=Sum("cost")):
+            sums = spent.setdefault(row["owner"], [0.0] * MONTHS)
+            sums[starts.index(row["month"])] += row["dollars"]
+    listed = sorted(spent, key=lambda owner: spent[owner], reverse=True)[:MOST_PEOPLE]
+    names = dict(User.objects.filter(pk__in=listed).values_list("pk", "username"))
+    return Spending(
+        starts, [(names[owner], spent[owner]) for owner in listed], len(spent) - len(listed)
+    )
+
+
+def _list_months() -> list[datetime]:
+    """The first midnights of this month and of those before, by the site's clock."""
+    first = timezone.localdate().replace(day=1)
+    months = []
+    for _ in range(MONTHS):
+        months.append(timezone.make_aware(datetime.combine(first, datetime.min.time())))
+        first = (first - timedelta(days=1)).replace(day=1)
+    return months
 
 
 def load_days() -> list[Day]:

@@ -101,6 +101,13 @@ def is_waited_for(compaction_id: int) -> bool:
     return Compaction.objects.filter(pk=compaction_id, turn__isnull=False).exists()
 
 
+def takes_extract(compaction_id: int) -> bool:
+    """Whether a summary by rule is better than none: where somebody waits, and has none yet of
+    these messages."""
+    rows = Compaction.objects.exclude(trigger=Compaction.Trigger.REWRITE)
+    return rows.filter(pk=compaction_id, turn__isnull=False).exists()
+
+
 def report_progress(compaction: Compaction, text: str) -> None:
     """Show a step of a compaction in the page; a preparation stays in the background."""
     if is_waited_for(compaction.pk):

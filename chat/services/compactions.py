@@ -6,7 +6,8 @@ comes first decides. The hooks get one beginning and one end for each compaction
 for those that a turn waits for, and for prepared ones when they are swapped in.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from agent.compaction.failures import Failure
 from agent.compaction.plan import Plan, list_verbatim
 from agent.compaction.policy import Trigger
 from agent.compaction.skills import SKILLS
@@ -239,17 +241,24 @@ def _describe_begin(compaction: Compaction) -> dict[str, Any]:
 
 
 def fail(
-    compaction_id: int, error: str, *, cancelled: bool = False, abandoned: bool = False
+    compaction_id: int,
+    error: str,
+    *,
+    cancelled: bool = False,
+    abandoned: bool = False,
+    failures: Sequence[Failure] = (),
 ) -> bool:
-    """End a running compaction without a summary; False where it had ended already, and for one
-    that looked `abandoned`, where its lease has been extended after all."""
+    """End a running compaction without a summary, after what its worker has tried; False where it
+    had ended already, and for one that looked `abandoned`, where its lease has been extended after
+    all."""
     with transaction.atomic():
         # Locked, so that no turn adopts it between this check and the end.
         compaction = Compaction.objects.select_for_update().filter(pk=compaction_id).first()
         if compaction is None or (abandoned and compaction.lease_expires >= timezone.now()):
             return False
         status = Compaction.Status.CANCELLED if cancelled else Compaction.Status.FAILED
-        if not end(compaction, status, error=error):
+        audit = {"failures": [asdict(each) for each in failures]} if failures else {}
+        if not end(compaction, status, error=error, audit=audit):
             return False
         announce_end(compaction)
         # After the commit: whoever ends a turn has its rows, and others lock in another order.

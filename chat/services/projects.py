@@ -230,10 +230,10 @@ def add_file(project: Project, name: str, data: bytes) -> Attachment:
         raise Refused(
             RefusalCode.TOO_MANY_FILES,
             ngettext(
-                "A project has at most {count} file. Remove it first.",
-                "A project has at most {count} files. Remove one first.",
+                "{name} was not added: a project has at most {count} file. Remove it first.",
+                "{name} was not added: a project has at most {count} files. Remove one first.",
                 MAX_FILES,
-            ).format(count=MAX_FILES),
+            ).format(name=name, count=MAX_FILES),
         )
     room = find_room(project)
     if not room.fits(found.tokens):

@@ -1,19 +1,21 @@
-"""A summary that an administrator has written again: it waits beside the current one until somebody
-has compared the two and decided."""
+"""A summary that is written again: for an administrator it waits beside the current one until
+somebody has compared the two and decided, for its owner it takes the place of one that no model
+wrote."""
 
 from django.db import transaction
 from django.utils.translation import gettext
 
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Engine, Trigger
 from chat.errors import RefusalCode, Refused
-from chat.models import Compaction, Conversation
+from chat.models import Compaction, Conversation, Turn
 from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit
 from chat.queries import summaries
 from chat.queries.conversation import load_state
 from chat.services import asking, compactions
 from chat.services.conversations import refuse_if_busy
-from chat.services.summaries import lock_current
+from chat.services.summaries import CompactionTurn, lock_current
+from chat.services.turns import begin_turn
 
 _Status = Compaction.Status
 
@@ -31,19 +33,43 @@ def begin_rewrite(compaction_id: int, *, by: int | None = None) -> int:
         writer = compactions.choose_writer(conversation)
         asking.permit(by or conversation.owner_id, writer)
         compactions.discard_preparations(conversation)  # one is written at a time
-        state = load_state(conversation.pk)
-        planned = summaries.plan_rewrite(state, old)
-        # The new version is measured against the context without the old one.
-        freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
-        return compactions.begin(
-            state,
-            planned,
-            Trigger.REWRITE,
-            turn_id=None,
-            previous=summaries.find_written(old).previous,
-            focus=old.focus,
-            tokens_before=state.used + freed,
-        ).pk
+        return _begin(old, conversation).pk
+
+
+def open_rewrite_turn(compaction_id: int, *, owner: str) -> CompactionTurn:
+    """Have a summary that was written by rule, because no model could, written by the model: a turn
+    like `/compact`, and what comes of it takes the place of the other at once. If no model can this
+    time either, nothing changes.
+
+    Refused for other summaries, for versions that are not current, while a turn runs, and above the
+    limits.
+    """
+    with transaction.atomic():
+        old, conversation = lock_current(compaction_id)
+        if old.engine != Engine.EXTRACT:
+            raise Refused(
+                RefusalCode.NOT_CURRENT,
+                gettext("Only a summary that was written by rule can be tried again."),
+            )
+        asking.permit(None, compactions.choose_writer(conversation))  # `begin_turn` counts
+        turn = begin_turn(conversation, Turn.Kind.COMPACT, owner)
+        return CompactionTurn(turn, _begin(old, conversation, turn.pk).pk)
+
+
+def _begin(old: Compaction, conversation: Conversation, turn_id: int | None = None) -> Compaction:
+    state = load_state(conversation.pk)
+    planned = summaries.plan_rewrite(state, old)
+    # The new version is measured against the context without the old one.
+    freed = sum(state.limits.factor.apply(message.tokens) for message in planned.summarise)
+    return compactions.begin(
+        state,
+        planned,
+        Trigger.REWRITE,
+        turn_id=turn_id,
+        previous=summaries.find_written(old).previous,
+        focus=old.focus,
+        tokens_before=state.used + freed,
+    )
 
 
 def use_rewrite(compaction_id: int) -> None:

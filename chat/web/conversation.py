@@ -15,6 +15,7 @@ from django_htmx.http import trigger_client_event
 from accounts.models import User
 from chat.db import in_db
 from chat.errors import Refused
+from chat.html.moments import describe_dates
 from chat.live.admission import Sender
 from chat.live.runner import runner
 from chat.models import Project, Turn
@@ -54,6 +55,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "demo": settings.DEMO,
         "tools_offered": settings.TOOLS,
         "script_texts": load_script_texts,
+        "dates": describe_dates,
         "most_bytes": MAX_BYTES,
         "most_characters": settings.MAX_MESSAGE_CHARACTERS,
     }

@@ -1,5 +1,6 @@
 """HTTP: the pages of projects, and the dialog that moves a conversation into one."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -88,7 +89,11 @@ def project(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, row: Project, *, form: ProjectForm | None = None, error: str = ""
+    request: HttpRequest,
+    row: Project,
+    *,
+    form: ProjectForm | None = None,
+    errors: Sequence[str] = (),
 ) -> HttpResponse:
     room = find_room(row)
     files = [
@@ -111,9 +116,9 @@ def _page(
         "most": memories.MAX_CHARACTERS,
         "conversations": members[:SHOWN],
         "shown": SHOWN if len(members) > SHOWN else 0,
-        "error": error,
+        "errors": errors,
     }
-    failed = error or (form and form.errors)
+    failed = errors or (form and form.errors)
     return render(request, "chat/projects/project.html", context, status=422 if failed else 200)
 
 
@@ -159,7 +164,7 @@ def project_files(request: HttpRequest, pk: UUID) -> HttpResponse:
             projects.add_file(row, upload.name or "", upload.read(MAX_BYTES + 1))
         except Refused as refusal:
             told.append(refusal.message)
-    return _page(request, row, error=" ".join(told)) if told else redirect(f"{_url(row)}#files")
+    return _page(request, row, errors=told) if told else redirect(f"{_url(row)}#files")
 
 
 @login_required

@@ -7,22 +7,25 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy, ngettext
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.judge import LONGEST
 from agent.compaction.policy import Extent
 from agent.messages import sanitise_text
+from chat.db import in_db
 from chat.errors import RefusalCode, Refused
-from chat.html.divider import render_divider
+from chat.html.divider import list_chapters, render_divider
 from chat.html.engines import ENGINE_WORDS
 from chat.html.figures import format_price, format_tokens
+from chat.live.admission import Sender
+from chat.live.runner import runner
 from chat.models import Compaction, Conversation
 from chat.queries.preview import Preview, preview_compactions
 from chat.queries.sources import propose_sources
-from chat.services import summaries
-from chat.web.access import find_conversation
+from chat.services import rewrites, summaries
+from chat.web.access import find_conversation, load_user, refusal_response
 from chat.web.forms import CompactForm, SummaryForm
 
 EXTENT_WORDS = {
@@ -98,12 +101,7 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         "conversation": row.conversation,
         "version": row,
         "first": row.chapters[0]["first"] if row.chapters else row.first.number,
-        "chapters": [
-            gettext("Messages #{first} to #{last}").format(
-                first=each["first"], last=each["through"]
-            )
-            for each in row.chapters
-        ],
+        "chapters": list_chapters(row),
     }
     if request.method == "GET":
         return render(request, "chat/dialogs/summary_edit.html", context)
@@ -115,6 +113,19 @@ def summary_edit(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
         else:
             return _edited(request, saved)
     return render(request, "chat/dialogs/summary_edit.html", context, status=422)
+
+
+@login_required
+@require_POST
+async def summary_again(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """Have the model write a summary that was written by rule."""
+    user = await load_user(request)
+    row = await in_db(find_version, request, pk, version)
+    try:
+        await runner.begin(Sender(user.pk), rewrites.open_rewrite_turn, row.pk, owner=runner.owner)
+    except Refused as refusal:
+        return refusal_response(refusal, 409, explain_refusal(refusal))
+    return HttpResponse(status=204)
 
 
 @login_required

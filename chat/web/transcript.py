@@ -127,13 +127,13 @@ def _page(
     if summarised is None:
         summarised = _list_summarised(conversation)
     return {
-        "items": _items(conversation, messages, summarised),
+        "items": render_items(conversation, messages, summarised),
         "earlier_url": f"{url}?before={messages[0].position}" if earlier and messages else None,
         "later_url": f"{url}?after={messages[-1].position}" if later and messages else None,
     }
 
 
-def _items(
+def render_items(
     conversation: Conversation, messages: Sequence[Message], summarised: list[Summarised]
 ) -> list[Item]:
     """Messages, each with the divider of the compaction that reaches to it."""
@@ -144,9 +144,11 @@ def _items(
     for message in messages:
         html = render_message(message, among.get(message.pk), facts)
         marked = mark_summarised(html, message.number, summarised)
-        items.append({"kind": "message", "html": marked})
+        items.append({"kind": "message", "number": message.number, "html": marked})
         if compaction := dividers.get(message.pk):
-            items.append({"kind": "divider", "html": render_divider(compaction)})
+            items.append(
+                {"kind": "divider", "number": message.number, "html": render_divider(compaction)}
+            )
     return items
 
 

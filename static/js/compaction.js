@@ -38,6 +38,12 @@ export class Compaction {
     return this.send({ type: "compact", focus, extent });
   };
 
+  /** What failed once more: a summary that was by rule is asked for where that is told. */
+  #again({ trigger }) {
+    if (trigger === "rewrite") $$("[data-action=summary-again]").at(-1)?.click();
+    else this.#ask();
+  }
+
   /** From `CompressionStarted`, or a snapshot's `compaction` with `elapsed` seconds. */
   started(frame) {
     if (this.#running === frame.compaction_id) return;
@@ -137,7 +143,9 @@ export class Compaction {
       gettext("Compacted {before} → {after} tokens, {earlier} → {now} messages ({why})", sizes),
       divider && " · ",
       divider && button(gettext("View summary"), { className: "link", onclick }),
-      frame.note ? quiet(frame.note) : null,
+      frame.note
+        ? quiet(frame.note, " ", $("[data-action=summary-again]", divider)?.cloneNode(true) ?? "")
+        : null,
     ).className = "outcome";
   }
 
@@ -149,14 +157,14 @@ export class Compaction {
     };
     const row = this.#show(
       this.liveRows,
-      make("strong", {}, gettext("Couldn't compact. Nothing was lost.")),
+      make("strong", {}, gettext("The conversation was not compacted.")),
       make(
         "span",
         { className: "row-buttons" },
-        button(gettext("Try again"), { onclick: this.#ask }),
+        button(gettext("Try again"), { onclick: () => this.#again(frame) }),
         button(gettext("Continue without"), { className: "button small ghost", onclick: goOn }),
       ),
-      quiet(frame.error || gettext("The reason is not known.")),
+      quiet(frame.error || gettext("The reason is not known. Nothing was lost.")),
     );
     row.className = "failed";
     row.setAttribute("role", "alert");

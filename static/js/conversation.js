@@ -6,6 +6,7 @@ import { Compaction } from "./compaction.js";
 import { Composer } from "./composer.js";
 import { forgetConnection, isOffline, serverAnswers, showConnection } from "./connection.js";
 import { startCountdowns } from "./countdowns.js";
+import { copyCleanly } from "./copying.js";
 import { $, refocus } from "./dom.js";
 import { handle } from "./events.js";
 import { Gauge } from "./gauge.js";
@@ -120,6 +121,7 @@ export class Conversation {
   #listen() {
     const { signal } = this;
     startCountdowns(this.transcript.log, signal);
+    copyCleanly(this.transcript.log);
     startShortcuts({
       signal,
       onSearch: makePalette(this.#commands(), signal),
@@ -127,6 +129,7 @@ export class Conversation {
       onHome: () => this.transcript.toTop(),
       onEnd: () => this.transcript.toBottom(),
       onOutline: () => this.outline.toggle(),
+      onPrint: () => this.#printAll(),
     });
     const on = (type, work) => document.addEventListener(type, work, { signal });
     on("submit", (event) => {
@@ -153,6 +156,7 @@ export class Conversation {
       await this.#retry(button.dataset.url);
       button.disabled = false;
     },
+    "summary-again": (button) => this.#retry(button.dataset.url),
     "compact-retry": (button) => {
       if (this.compaction.compact()) this.retryUrl = button.dataset.url;
       else this.#notConnected();
@@ -192,6 +196,13 @@ export class Conversation {
     if (!this.isAnswering()) return false;
     if (!this.#send({ type: "turn.stop" })) this.#notConnected();
     return true;
+  }
+
+  /** On a page of its own, where this one holds only a part; else the browser prints this one. */
+  #printAll() {
+    const isPart = Boolean($("#earlier, #later"));
+    if (isPart && !open(this.page.printUrl)) location.assign(this.page.printUrl);
+    return isPart;
   }
 
   async #retry(url) {

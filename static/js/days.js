@@ -2,6 +2,7 @@
 
 import { $, $$, make } from "./dom.js";
 import { gettext } from "./gettext.js";
+import { formatDay } from "./moments.js";
 
 const today = () => new Date().toDateString();
 
@@ -48,6 +49,5 @@ function nameOf(date) {
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
   if (date.toDateString() === today()) return gettext("Today");
   if (date.toDateString() === yesterday.toDateString()) return gettext("Yesterday");
-  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-  return date.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year });
+  return formatDay(date);
 }

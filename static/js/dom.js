@@ -37,28 +37,3 @@ export function refocus() {
 export function announce(text) {
   $("#status").textContent = text;
 }
-
-// To make one takes a browser as long as to lay out a message.
-const formats = Object.fromEntries(
-  Object.entries({
-    day: { dateStyle: "medium" },
-    hour: { timeStyle: "short" },
-    both: { dateStyle: "medium", timeStyle: "short" },
-    whole: { dateStyle: "full", timeStyle: "short" },
-  }).map(([name, style]) => [name, new Intl.DateTimeFormat([], style)]),
-);
-
-/** Show times in the reader's zone. */
-export function localiseTimes(root = document) {
-  for (const node of $$("time[datetime]:not([title])", root)) {
-    const date = new Date(node.dateTime);
-    if (Number.isNaN(date.getTime())) continue;
-    if (node.dataset.until) {
-      node.textContent = node.title = formats.day.formatRange(date, new Date(node.dataset.until));
-      continue;
-    }
-    const sameDay = date.toDateString() === new Date().toDateString();
-    node.textContent = formats[sameDay ? "hour" : "both"].format(date);
-    node.title = formats.whole.format(date);
-  }
-}

@@ -16,8 +16,8 @@ export const waits = (usage) => usage.automatic === false || usage.held;
 /** When the summary that is prepared comes into use. */
 export const readiness = (usage) =>
   usage.ratio >= (usage.trigger ?? TRIGGER)
-    ? gettext("A summary is ready and swaps in with your next message")
-    : gettext("A summary is ready and swaps in at {trigger} %", { trigger: triggerOf(usage) });
+    ? gettext("A summary is ready and swaps in with your next message.")
+    : gettext("A summary is ready and swaps in at {trigger} %.", { trigger: triggerOf(usage) });
 
 /** Red only where something will be lost, and calm where nobody will even have to wait. */
 export function levelOf(usage) {
@@ -89,8 +89,8 @@ export class Gauge {
     const level = levelOf(usage);
     const state = {
       neutral: usage.ready && !waits(usage) ? readiness(usage) : "",
-      amber: waits(usage) ? "" : gettext("Compacts at {trigger} %", { trigger: triggerOf(usage) }),
-      red: gettext("Nearly full: the oldest messages will be left out"),
+      amber: waits(usage) ? "" : gettext("Compacts at {trigger} %.", { trigger: triggerOf(usage) }),
+      red: gettext("Nearly full: the oldest messages will be left out."),
     }[level];
     this.button.dataset.level = level;
     this.button.ariaLabel = `${gettext("Context {percent} % full.", { percent })} ${state}`.trim();

@@ -22,7 +22,7 @@ function plan(usage) {
     );
   if (usage.held)
     return gettext("Since the revert, automatic compaction waits until the window is full.");
-  if (usage.ready) return `${readiness(usage)}.`;
+  if (usage.ready) return readiness(usage);
   return gettext("Compacts at {trigger} %.", { trigger: triggerOf(usage) });
 }
 

@@ -10,8 +10,8 @@ const filled = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => val
 export const gettext = (text, values = {}) => filled(texts[text] ?? text, values);
 
 /** `ngettext("{count} result", "{count} results", count)`: the form that the language has for a number. */
-export function ngettext(one, many, count) {
+export function ngettext(one, many, count, values = {}) {
   // Told of the first 200; above, the last two digits decide.
   const form = plurals[count < plurals.length ? count : 100 + (count % 100)];
-  return filled(texts[one]?.[form] || (count === 1 ? one : many), { count });
+  return filled(texts[one]?.[form] || (count === 1 ? one : many), { ...values, count });
 }

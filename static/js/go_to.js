@@ -3,6 +3,7 @@
 import { $ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { request } from "./http.js";
+import { formatDay } from "./moments.js";
 import { showNotice } from "./notice.js";
 import { closeOutside } from "./shell.js";
 
@@ -74,7 +75,7 @@ export class GoTo {
     const seconds = Math.max(0, date.getTime() / 1000);
     const response = await request(`${this.url}since/${seconds}/`).catch(() => null);
     if (response?.ok) return { number: Number(await response.text()), problem: "" };
-    const day = date.toLocaleDateString([], { dateStyle: "long" });
+    const day = formatDay(date);
     return {
       problem:
         response?.status === 404

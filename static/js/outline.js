@@ -1,9 +1,10 @@
 // The outline: chapters and one's own messages beside the transcript, on narrow screens over it. It comes on
 // demand, see openers.js.
 
-import { $, $$, localiseTimes } from "./dom.js";
+import { $, $$ } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { request } from "./http.js";
+import { localiseTimes } from "./moments.js";
 import { showNotice } from "./notice.js";
 import { OUTLINE } from "./openers.js";
 import { closeOutside } from "./shell.js";

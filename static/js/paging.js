@@ -1,8 +1,9 @@
 // Which part of a long conversation is on the page: at most MOST messages around where the reader is.
 
-import { $, $$, localiseTimes, make } from "./dom.js";
+import { $, $$, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { request } from "./http.js";
+import { localiseTimes } from "./moments.js";
 
 const MOST = 150; // messages in the document
 const MARGIN = "600px"; // from the edge at which more is loaded

@@ -2,9 +2,10 @@
 
 import { placeBeside } from "./beside.js";
 import { CITATIONS, peeks } from "./citations.js";
-import { $, localiseTimes, make } from "./dom.js";
+import { $, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { request } from "./http.js";
+import { localiseTimes } from "./moments.js";
 
 const WAIT = 400; // ms that a number is pointed at
 const LINGER = 250; // ms to come from the number to what is shown, or back

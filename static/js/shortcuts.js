@@ -47,7 +47,7 @@ async function goToEnd(go, index) {
 
 /**
  * `onSearch()` opens the palette. `onStop()` stops an answer; whether one was running. `onHome()`, `onEnd()` show the
- * ends of a conversation, `onOutline()` its outline.
+ * ends of a conversation, `onOutline()` its outline. `onPrint()` prints what this page does not hold; whether there is any.
  */
 export function startShortcuts({
   onSearch,
@@ -55,6 +55,7 @@ export function startShortcuts({
   onHome,
   onEnd,
   onOutline,
+  onPrint,
   signal,
 }) {
   const press = (event) => {
@@ -69,6 +70,7 @@ export function startShortcuts({
       else if (control && !event.shiftKey && key === "b") toggleSidebar();
       else if (event.altKey && (key === "arrowup" || key === "arrowdown"))
         step(key === "arrowup" ? -1 : 1);
+      else if (control && key === "p" && onPrint) return onPrint();
       else if (key === "escape") return meansAnswer(event.target) && onStop();
       else if (key === "home" && onHome && meansConversation(event)) goToEnd(onHome, 0);
       else if (key === "end" && onEnd && meansConversation(event)) goToEnd(onEnd, -1);

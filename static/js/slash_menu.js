@@ -128,6 +128,9 @@ export class SlashMenu {
     this.menu.replaceChildren(
       ...shown.map((command, index) => this.#option(command, index === this.#selected)),
     );
+    // As high as there is room for above the message box.
+    this.menu.style.maxHeight = `${this.menu.parentNode.getBoundingClientRect().top - 16}px`;
+    $("[aria-selected=true]", this.menu)?.scrollIntoView({ block: "nearest" });
     if (shown.length)
       this.textarea.setAttribute("aria-activedescendant", `slash-${shown[this.#selected].name}`);
     else this.textarea.removeAttribute("aria-activedescendant");

@@ -76,8 +76,8 @@ function makeSection(chapter, after) {
 /** The list of what the text area holds. */
 function draw(form) {
   const list = $("#statements");
-  const labels = [...form.querySelectorAll(".chapter-label")].map(
-    (each) => each.content.textContent,
+  const labels = [...form.querySelectorAll(".chapter-label")].map((each) =>
+    each.content.cloneNode(true),
   );
   const texts = $("[name=text]", form).value.replaceAll("\r\n", "\n").split("\n");
   const last = texts.filter((text) => text === BREAK).length;
@@ -85,7 +85,9 @@ function draw(form) {
   const begin = () => {
     const number = list.childElementCount;
     chapter = Object.assign(make("details"), { open: number === last });
-    chapter.append(make("summary", last + 1 === labels.length ? labels[number] : number + 1));
+    const summary = make("summary");
+    summary.append(last + 1 === labels.length ? labels[number] : number + 1);
+    chapter.append(summary);
     list.append(chapter);
     section = makeSection(chapter, lines.at(-1));
   };

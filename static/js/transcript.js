@@ -2,9 +2,10 @@
 
 import { undressed } from "./blocks.js";
 import { Days } from "./days.js";
-import { $, $$, announce, focusOn, localiseTimes, make, parse, refocus } from "./dom.js";
+import { $, $$, announce, focusOn, make, parse, refocus } from "./dom.js";
 import { gettext } from "./gettext.js";
 import { drawLiveArticle, settleLiveArticle } from "./live_article.js";
+import { localiseTimes } from "./moments.js";
 import { become } from "./morph.js";
 import { showNotice } from "./notice.js";
 import { atTail, Paging } from "./paging.js";

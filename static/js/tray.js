@@ -68,20 +68,12 @@ export class Tray {
       refused.push(make("p", {}, words));
       showNotice(make("div", {}, ...refused));
     };
-    if (list.length > room) {
-      refuse(
-        ngettext(
-          "At most {count} file can go with one message.",
-          "At most {count} files can go with one message.",
-          MOST,
-        ),
-      );
-    }
+    if (list.length > room) refuse(tooMany(list.slice(room)));
     await Promise.all(list.slice(0, room).map((source) => this.#upload(source, refuse)));
   }
 
   async #upload(source, refuse) {
-    const file = { id: null, name: source.name || "image.png", kind: "", tokens: 0, url: "" };
+    const file = { id: null, name: nameOf(source), kind: "", tokens: 0, url: "" };
     const most = Number(this.form.dataset.mostBytes);
     if (source.size > most) return refuse(tooBig(file.name, source.size, most));
     this.#files.push(file);
@@ -124,6 +116,20 @@ function chip(file, onRemove) {
     make("span", { className: "quiet" }, about),
     make("button", { type: "button", className: "icon-button", ariaLabel, onclick: onRemove }, "✕"),
     file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null,
+  );
+}
+
+/** What is pasted may have no name. */
+const nameOf = (source) => source.name || "image.png";
+
+/** Which files stay out, and that the others do not. */
+function tooMany(left) {
+  const list = new Intl.ListFormat(document.documentElement.lang);
+  return ngettext(
+    "{names} was not added: a message takes at most {most} files. The others are kept.",
+    "{count} files were not added: a message takes at most {most} files. The others are kept. Left out: {names}.",
+    left.length,
+    { names: list.format(left.map(nameOf)), most: MOST },
   );
 }
 

@@ -35,7 +35,7 @@ def test_a_prepared_summary_calms_the_gauge_and_swaps_in_with_the_next_message(
     gauge.click()
     expect(page.locator("#gauge-hint")).to_contain_text(f"{READY} with your next message.")
     page.reload()
-    expect(gauge).to_have_attribute("title", f"{READY} with your next message")
+    expect(gauge).to_have_attribute("title", f"{READY} with your next message.")
     gauge.click()
     expect(page.locator("#gauge-hint")).to_contain_text(f"{READY} with your next message.")
     scripted.script.reply("Here.", when=is_chat)

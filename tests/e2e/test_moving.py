@@ -94,7 +94,7 @@ def check_days(page: Page, hours_ahead: int) -> None:
         if before is None or day(before).date() != day(number).date()
     ]
     expected = {
-        str(number): names.get(day(number).date(), f"{day(number):%A, %B} {day(number).day}")
+        str(number): names.get(day(number).date(), f"{day(number).day} {day(number):%b %Y}")
         for number in firsts
     }
     assert page.locator("#transcript").evaluate(HEADINGS) == expected
@@ -146,7 +146,7 @@ def test_a_day_begins_with_what_is_written_and_keeps_its_name_when_its_first_mes
     url = page.locator("#chat").get_attribute("data-messages-url")
     page.evaluate(DELETE, f"{url}{first.get_attribute('data-message-id')}/delete/")
     expect(page.locator("h3.day + #message-10")).to_be_attached()
-    expect(page.locator("h3.day", has_text="August 2")).to_have_count(1)
+    expect(page.locator("h3.day", has_text="2 Aug 2026")).to_have_count(1)
     assert abs(reading.evaluate(TOP) - before) < 2
 
 
@@ -183,13 +183,13 @@ def test_one_goes_to_a_number_or_a_day_from_the_menu(
     go_to("2026-02-30")
     expect(dialog).to_contain_text("“2026-02-30” is neither")
     go_to("2026-10-12")
-    expect(dialog).to_contain_text("Nothing was written here on October 12, 2026 or later.")
+    expect(dialog).to_contain_text("Nothing was written here on 12 Oct 2026 or later.")
     go_to("2026-08-21")
     expect(dialog).to_be_hidden()
     # Its night began in Greenwich on the day before.
     expect(page.locator("#message-157")).to_be_focused()
     expect(page.locator("#message-157")).to_have_class(re.compile("found"))
-    expect(page.locator("h3.day", has_text="August 21")).to_be_in_viewport()
+    expect(page.locator("h3.day", has_text="21 Aug 2026")).to_be_in_viewport()
     go_to("#12")
     expect(page.locator("#message-12")).to_be_focused()
     expect(page.locator("#message-12")).to_be_in_viewport()

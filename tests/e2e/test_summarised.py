@@ -13,6 +13,15 @@ from tests.e2e.conftest import SUMMARY, SecondWindow, Talk, composer, say
 pytestmark = pytest.mark.e2e
 
 ANSWER = "The answer has some words. " * 20
+# px between the line at the side of a message and that of the one before.
+GAPS = """nodes => {
+    const lines = nodes.map((node) => {
+        const {top, bottom} = node.getBoundingClientRect();
+        const line = getComputedStyle(node, "::before");
+        return [top + parseFloat(line.top), bottom - parseFloat(line.bottom)];
+    });
+    return lines.slice(1).map(([top], index) => top - lines[index][1]);
+}"""
 NUMBERS = "nodes => nodes.map(node => Number(node.dataset.number))"
 
 
@@ -82,4 +91,7 @@ def test_a_line_is_drawn_at_their_side_and_one_above_names_the_chapter(
     assert abs(box["y"] - scroller["y"]) < 1
     assert box["height"] < 32
     assert has_line(chat.locator("#message-2"))
+    gaps = chat.locator("article[data-summarised]").evaluate_all(GAPS)
+    assert gaps
+    assert max(gaps) <= 0, "the line at their side is one"
     assert not has_line(chat.locator("article").last)

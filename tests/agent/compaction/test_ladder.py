@@ -10,13 +10,13 @@ import pytest
 from agent.compaction.chapters import Chapter, list_standing, render_summary
 from agent.compaction.choice import MOST_REJECTED, choose
 from agent.compaction.extract import NOTE
+from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin, PinState
 from agent.compaction.plan import apply_compaction
 from agent.compaction.policy import Engine, Policy, Reason
 from agent.compaction.skills import HEADINGS, INSTRUCTIONS
-from agent.compaction.write import SummaryRejected
 from agent.context.assemble import Context, assemble, measure
 from agent.context.request import ReplySettings
 from agent.context.summary import Summary

@@ -9,8 +9,9 @@ import pytest
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import GOALS
+from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.job import Job, WrittenSummary
-from agent.compaction.ladder import describe_error, summarise
+from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
 from agent.compaction.policy import ChapterForm, Policy
 from agent.compaction.requests import (
@@ -25,7 +26,7 @@ from agent.compaction.requests import (
 )
 from agent.compaction.skills import FULL, HEADINGS, INSTRUCTIONS, SKILLS
 from agent.compaction.verify import FACTS
-from agent.compaction.write import SummaryRejected, verify
+from agent.compaction.write import verify
 from agent.context.assemble import Context
 from agent.context.pruning import HEAD, TAIL, preview_text
 from agent.context.summary import CURRENT_WORK
@@ -347,7 +348,7 @@ def test_a_summary_may_be_as_long_as_what_it_replaces() -> None:
     ],
 )
 def test_a_failure_is_described_in_one_sentence(error: Any, words: str) -> None:
-    assert describe_error(error) == words
+    assert [failure.cause for failure in list_failures(error)] == [words]
 
 
 async def test_nothing_to_read_is_no_summary(server: DemoServer, client: Client) -> None:

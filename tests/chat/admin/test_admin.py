@@ -14,14 +14,16 @@ from django.http import HttpResponse
 from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import WrittenSummary
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Engine, Reason, Trigger
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
+from chat.admin.compaction_filters import STATES, WRITTEN
 from chat.db import in_db
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
@@ -33,6 +35,7 @@ from demo.mind.models import ListedModel
 from tests.chat.factories import (
     MODEL,
     add_messages,
+    change_messages,
     hand_in,
     make_compaction,
     make_conversation,
@@ -168,7 +171,41 @@ def test_the_start_page_tells_what_was_spent_and_what_failed_with_links_to_it(
     report = page[page.index('id="site-report"') : page.index('id="content-main"')]
     links = [unescape(link) for link in re.findall(r'href="(.*?)"', report)]
     shown = [list(staff.get(link).context["cl"].result_list) for link in links]
-    assert shown == [[conversation]] * 3 + [[turn], [slow]]
+    assert shown == [[conversation]] * 4 + [[turn], [slow]]
+
+
+def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> None:
+    ada, ben = (make_conversation(owner=make_user(name), messages=4) for name in ("ada", "ben"))
+    now = timezone.localtime()
+    last_month = now.replace(day=1) - timedelta(days=1)
+    long_ago = now - timedelta(days=150)
+    change_messages(ada.messages.filter(number=2), cost=1.25)
+    change_messages(ada.messages.filter(number=4), cost=2.0, created_at=last_month)
+    change_messages(ben.messages.filter(number=2), cost=4.5)
+    change_messages(ben.messages.filter(number=4), cost=99.0, created_at=long_ago)
+    Compaction.objects.filter(pk=make_compaction(ada, through=2).pk).update(cost=0.5)
+    page = " ".join(html(staff.get(reverse("admin:index"))).split())
+    table = page[page.index('id="report-people"') : page.index('id="report-faults"')]
+    assert f"{now:%b %Y}" in table
+    cells = re.findall(r"(?:<a [^>]*>|<td[^>]*>)([^<]+)<", table)
+    assert cells == ["ben", "$4.50", "$0", "$0", "ada", "$1.75", "$2.00", "$0"]
+
+
+def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> None:
+    row = make_compaction(make_conversation(messages=4), engine="chunks", trigger="overflow")
+    page = " ".join(html(staff.get(page_url(row))).split())
+    for words in (
+        "It is sent with every request.",
+        "The model’s server said that the prompt was too long.",
+        "A model read the older messages as several texts",
+    ):
+        assert words in page
+    listed = html(staff.get(reverse("admin:chat_compaction_changelist")))
+    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in Trigger), *WRITTEN}
+
+
+def words_of(page: str) -> list[str]:
+    return re.findall(r"<dt>([^<]+)</dt>", page[page.index('class="word-list"') :])
 
 
 def test_the_start_page_of_a_quiet_site_says_so(staff: Client) -> None:
@@ -555,7 +592,7 @@ def test_rerun_asks_first_and_says_what_each_would_read_and_cost(staff: Client) 
     assert "Write the summary again?" in page
     assert page.count("It is not the current summary and cannot be written again.") == 1
     (dollars,) = re.findall(
-        r"tokens; price: ≈ \$(\d\.\d+), up to \$\d\.\d+\. The older messages are read", page
+        r"tokens, for ≈ \$(\d\.\d+), up to \$\d\.\d+\. The older messages are read", page
     )
     assert float(dollars) > 0
     assert set(Compaction.objects.all()) == {first, second}
@@ -564,7 +601,7 @@ def test_rerun_asks_first_and_says_what_each_would_read_and_cost(staff: Client) 
 def test_rerun_of_a_model_without_prices_says_that_its_price_is_unknown(staff: Client) -> None:
     make_profile(input_price=0, output_price=0, cache_read_price=0, cache_write_price=0)
     compaction = make_compaction(make_conversation(messages=["word " * 400] * 8))
-    assert "tokens; price: unknown." in html(ask(staff, "rerun", compaction))
+    assert "tokens, at a price that is not known." in html(ask(staff, "rerun", compaction))
 
 
 @pytest.fixture

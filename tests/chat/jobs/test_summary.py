@@ -22,7 +22,9 @@ from agent.messages import Usage
 from agent.model.reply import Reply
 from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
-from chat.html.divider import explain_compaction, render_divider
+from chat.errors import Refused
+from chat.html.compaction_words import explain_compaction, explain_failure
+from chat.html.divider import render_divider
 from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
 from chat.queries import model_server as llm
@@ -143,6 +145,60 @@ def test_a_summary_of_what_has_changed_is_charged(
     assert cost == total > 0
 
 
+# --- Another try ----------------------------------------------------------------------------------
+
+
+def by_rule(talk: Conversation, model_server: DemoServer) -> Compaction:
+    """The current summary, which no model has written, and no turn that runs."""
+    values = PLAIN | {"extract_on_failure": True}
+    Conversation.objects.filter(pk=talk.pk).update(compaction_settings=values)
+    model_server.script.error(401, when=is_summary)
+    pk = opened(talk)
+    work(pk)
+    end_turns(talk)
+    written = Compaction.objects.get(pk=pk)
+    assert (written.status, written.engine) == (Status.COMPLETED, Engine.EXTRACT)
+    return written
+
+
+def end_turns(talk: Conversation) -> None:
+    talk.turns.update(status=Turn.Status.COMPLETED, finished_at=timezone.now())
+
+
+def test_a_summary_by_rule_is_tried_again_by_the_model_and_replaced(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    rule = by_rule(talk, model_server)
+    model_server.script.reply(SUMMARY, when=is_summary)
+    turn, pk = rewrites.open_rewrite_turn(rule.pk, owner=OWNER)
+    assert turn.kind == Turn.Kind.COMPACT
+    work(pk)
+    end_turns(talk)
+    talk.refresh_from_db()
+    again = Compaction.objects.get(pk=pk)
+    assert talk.compaction == again
+    assert again.engine != Engine.EXTRACT
+    assert (again.first, again.through) == (rule.first, rule.through)
+    with pytest.raises(Refused):
+        rewrites.open_rewrite_turn(pk, owner=OWNER)
+
+
+def test_another_try_that_fails_leaves_the_summary_and_says_why(
+    talk: Conversation, model_server: DemoServer
+) -> None:
+    rule = by_rule(talk, model_server)
+    model_server.script.error(401, when=is_summary)
+    pk = rewrites.open_rewrite_turn(rule.pk, owner=OWNER).compaction_id
+    work(pk)
+    talk.refresh_from_db()
+    assert talk.compaction == rule
+    failed = Compaction.objects.get(pk=pk)
+    assert failed.status == Status.FAILED
+    assert explain_failure(failed) == (
+        "No summary could be written because the API key was not accepted. Nothing was lost."
+    )
+
+
 # --- The deadline ---------------------------------------------------------------------------------
 
 
@@ -171,7 +227,7 @@ def test_a_model_that_takes_too_long_is_not_waited_for(
     compaction = Compaction.objects.get(pk=pk)
     assert (compaction.status, compaction.engine) == (Status.COMPLETED, Engine.EXTRACT)
     assert compaction.engine_reason == Reason.TIME_UP
-    assert "The time" in explain_compaction(compaction)
+    assert "longer than anybody should wait" in explain_compaction(compaction)
 
 
 def test_a_server_that_does_not_count_in_time_is_not_waited_for(

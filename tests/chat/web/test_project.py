@@ -196,6 +196,17 @@ def test_files_are_added_as_far_as_they_fit(client: Client, project: Project) ->
     assert client.post(f"{page}files/").status_code == 422
 
 
+def test_each_file_that_stays_out_is_named_on_a_line(client: Client, project: Project) -> None:
+    for number in range(projects.MAX_FILES - 1):
+        projects.add_file(project, f"{number}.txt", b"Wind.")
+    uploads = [SimpleUploadedFile(f"late-{n}.txt", b"Wind.") for n in range(4)]
+    response = client.post(f"{project.get_absolute_url()}files/", {"file": uploads})
+    html = response.content.decode()
+    assert project.files.filter(name="late-0.txt").exists()
+    told = re.findall(r"<li>(late-\d\.txt) was not added: a project has at most 20 files\.", html)
+    assert told == ["late-1.txt", "late-2.txt", "late-3.txt"]
+
+
 def test_facts_are_kept_where_they_are_said(
     client: Client, conversation: Conversation, project: Project
 ) -> None:
