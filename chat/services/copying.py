@@ -58,10 +58,8 @@ def copy_database(
             _check_target()
             with transaction.atomic(SOURCE), transaction.atomic(TARGET):
                 return _copy_all(report)
-        except (DatabaseError, ValueError) as error:  # ValueError: a text that psycopg refuses
-            raise CannotCopy(
-                f"The target has not taken the rows, and stays empty: {error}"
-            ) from error
+        except DatabaseError as error:
+            raise CannotCopy(f"A database cannot be used, so nothing is copied: {error}") from error
 
 
 def list_tables() -> list[Table]:
@@ -112,19 +110,22 @@ def _copy_all(report: Report) -> dict[str, int]:
         _rows(apps.get_model(label), TARGET).all().delete()
     copied = {}
     for table in tables:
-        copied[table._meta.db_table] = _copy_rows(table)
-        report(table._meta.db_table, copied[table._meta.db_table])
+        name = table._meta.db_table
+        try:
+            copied[name] = _copy_rows(table)
+        except (DatabaseError, ValueError) as error:  # ValueError: a text that psycopg refuses
+            raise CannotCopy(f"{name} cannot be copied, so nothing is: {error}") from error
+        report(name, copied[name])
     connection = connections[TARGET]
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), tables):
             cursor.execute(statement)
     connection.check_constraints()
     for table in tables:
-        there = _rows(table, TARGET).count()
-        if there != copied[table._meta.db_table]:
+        name, there = table._meta.db_table, _rows(table, TARGET).count()
+        if there != copied[name]:
             raise CannotCopy(
-                f"{table._meta.db_table} has {there} rows instead of "
-                f"{copied[table._meta.db_table]}, so nothing was kept."
+                f"{name} has {there} rows instead of {copied[name]}, so nothing is kept."
             )
     return copied
 
