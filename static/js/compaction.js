@@ -1,6 +1,6 @@
 // The lock while a conversation is compacted, and what became of it.
 
-import { $, announce, make } from "./dom.js";
+import { $, $$, announce, make } from "./dom.js";
 import { tokens } from "./figures.js";
 import { gettext } from "./gettext.js";
 

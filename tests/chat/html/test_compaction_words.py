@@ -174,8 +174,8 @@ def test_each_error_of_the_model_ends_a_compaction_in_a_sentence(code: ErrorCode
 @pytest.mark.parametrize(
     "words",
     [
-        compactions.SERVER_STOPPED,
-        compactions.WORKER_STOPPED,
+        compactions.GIVEN_UP,
+        compactions.UNHEARD,
         compactions.NOT_TAKEN_UP,
         compactions.NO_QUEUE,
         compactions.CANCELLED,
