@@ -31,8 +31,8 @@ LARGEST_REPLY = 100_000_000
 # Counts and lists of models have some kB, the list of a large router 1 MB.
 LARGEST_ANSWER = 8_000_000
 PROXY_WANTED = gettext_noop(
-    "The model's server cannot be asked through it: that takes a proxy of http:// or https://. An "
-    "administrator has to name one, or the server in NO_PROXY, and to restart Everlong."
+    "The model's server cannot be asked through its proxy: that takes one of http:// or https://. "
+    "An administrator has to name one, or the server in NO_PROXY, and to restart Everlong."
 )
 
 
@@ -101,4 +101,4 @@ def require_sendable(api_key: str, url: httpx2.URL, proxy: Proxy | None) -> None
             ),
         )
     if proxy and proxy.fault:
-        raise AgentError(ErrorCode.SERVER_UNREACHABLE, f"{proxy.fault}. {PROXY_WANTED}")
+        raise AgentError(ErrorCode.SERVER_UNREACHABLE, PROXY_WANTED, said=f"{proxy.fault}.")

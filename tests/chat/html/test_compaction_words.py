@@ -116,10 +116,10 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
     (
         Engine.SERIALISED,
         "not cached",
-        [Failure.of("merge", DOWN)],
-        {},
-        "The older chapters were not merged, because the model’s server failed (“500 Internal "
-        "server error”).",
+        [],
+        {"left": ["- Old.", "- Older."]},
+        "2 earlier statements are no longer sent to the model, because the summary had become too "
+        "long; their chapters below still have them, and search has their messages.",
     ),
 ]
 
