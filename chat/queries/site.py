@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import TruncDate, TruncMonth
 from django.utils import timezone
 
@@ -77,9 +77,11 @@ def load_spending() -> Spending:
     the conversation that they belong to, most of this month first. In three queries."""
     starts = _list_months()
     spent: dict[int, list[float]] = {}
+    # Looked up row by row: for a join, PostgreSQL reads the conversations of the whole site.
+    owner = Subquery(Conversation.objects.filter(pk=OuterRef("conversation_id")).values("owner"))
     for rows in Message.objects.filter(cost__gt=0), Compaction.objects.filter(cost__gt=0):
         recent = rows.filter(created_at__gte=starts[-1]).order_by()
-        by_month = recent.values(owner=F("conversation__owner"), month=TruncMonth("created_at"))
+        by_month = recent.values(owner=owner, month=TruncMonth("created_at"))
         for row in by_month.annotate(dollars=Sum("cost")):
             sums = spent.setdefault(row["owner"], [0.0] * MONTHS)
             sums[starts.index(row["month"])] += row["dollars"]

@@ -25,8 +25,11 @@ NOW = datetime(2026, 9, 20, 10, tzinfo=UTC)  # for the browser: the morning afte
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 # By the messages before which they stand.
-HEADINGS = """log => Object.fromEntries([...log.querySelectorAll("h3.day")].map(
-    heading => [heading.nextElementSibling.dataset.number, heading.textContent]))"""
+# The numbers of the messages, and the headings of days by the number of the message below.
+SHOWN = """log => [
+    [...log.querySelectorAll(":scope > article")].map(node => Number(node.dataset.number)),
+    Object.fromEntries([...log.querySelectorAll("h3.day")].map(
+        heading => [heading.nextElementSibling.dataset.number, heading.textContent]))]"""
 NUMBERS = "nodes => nodes.map(node => Number(node.dataset.number))"
 TOP = "node => node.getBoundingClientRect().top"
 DELETE = """url => fetch(url, {method: "POST", headers: {
@@ -87,7 +90,8 @@ def check_days(page: Page, hours_ahead: int) -> None:
 
     today = NOW + timedelta(hours=hours_ahead)
     names = {today.date(): "Today", (today - timedelta(days=1)).date(): "Yesterday"}
-    shown = numbers(page)
+    # At one moment: more messages may come at any other.
+    shown, headings = page.locator("#transcript").evaluate(SHOWN)
     firsts = [
         number
         for before, number in zip([None, *shown], shown, strict=False)
@@ -97,7 +101,7 @@ def check_days(page: Page, hours_ahead: int) -> None:
         str(number): names.get(day(number).date(), f"{day(number).day} {day(number):%b %Y}")
         for number in firsts
     }
-    assert page.locator("#transcript").evaluate(HEADINGS) == expected
+    assert headings == expected
 
 
 def test_each_day_has_its_name_by_the_readers_clock_wherever_the_page_is(

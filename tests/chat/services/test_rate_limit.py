@@ -50,6 +50,7 @@ FRAMES: dict[str, dict[str, Any]] = {
     "CancelCompaction": {"type": "compact.cancel"},
     "DecideCall": {"type": "tool.decide", "turn_id": 1, "id": "toolu_1", "decision": "deny"},
     "Sync": {"type": "sync"},
+    "Ping": {"type": "ping"},
 }
 
 
