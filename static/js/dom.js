@@ -3,6 +3,10 @@
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+/** The links of the list, and the id of the conversation that one leads to. */
+export const LISTED = "a[id^=chat-]";
+export const listedId = (link) => link.id.slice("chat-".length);
+
 /** `make("p", {className: "x", onclick}, "text", node…)`; null children are left out. */
 export function make(tag, properties = {}, ...children) {
   const node = Object.assign(document.createElement(tag), properties);

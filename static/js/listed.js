@@ -1,7 +1,7 @@
 // What is done to conversations of the list: each one's menu, and what can be undone for some seconds.
 
 import { placeBeside } from "./beside.js";
-import { $, announce, hasKeyboard, make, refocus } from "./dom.js";
+import { $, announce, hasKeyboard, LISTED, listedId, make, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { post, refusal } from "./http.js";
 import { load } from "./on_demand.js";
@@ -165,7 +165,7 @@ function startItemMenu() {
     if (change === "title") openDialog(`${link.pathname}rename/`);
     else if (change === "select") selectSeveral(link);
     else if (change === "project") openDialog(`${link.pathname}move/`);
-    else changeListed([link.dataset.conversationId], change, value);
+    else changeListed([listedId(link)], change, value);
   });
 }
 
@@ -182,7 +182,7 @@ function moveSeveral(ids, done) {
 /** A long press begins to select, where there is no mouse to open the menu with. */
 function startLongPress() {
   $("#sidebar-list").addEventListener("contextmenu", (event) => {
-    const link = event.pointerType === "touch" && event.target.closest("a[data-conversation-id]");
+    const link = event.pointerType === "touch" && event.target.closest(LISTED);
     if (!link) return;
     event.preventDefault();
     selectSeveral(link);

@@ -1,6 +1,6 @@
 // Several conversations of the list at once: chosen with check boxes, then moved, archived or deleted together.
 
-import { $, $$, announce, make } from "./dom.js";
+import { $, $$, announce, LISTED, listedId, make } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 
 let selection = null; // the one that goes on
@@ -61,12 +61,12 @@ class Selection {
     );
   }
 
-  #links = () => $$("a[data-conversation-id]", this.list).filter((link) => link.checkVisibility());
+  #links = () => $$(LISTED, this.list).filter((link) => link.checkVisibility());
 
   /** A check box for each that is listed; what is listed no more is not chosen. */
   #draw() {
-    const links = $$("a[data-conversation-id]", this.list);
-    const listed = new Set(links.map(({ dataset }) => dataset.conversationId));
+    const links = $$(LISTED, this.list);
+    const listed = new Set(links.map(listedId));
     for (const id of this.#ids) if (!listed.has(id)) this.#ids.delete(id);
     for (const link of links) {
       let box = $("input", link.parentNode);
@@ -74,7 +74,7 @@ class Selection {
         const ariaLabel = gettext("Select {title}", { title: link.textContent });
         link.before((box = make("input", { type: "checkbox", ariaLabel })));
       }
-      box.checked = this.#ids.has(link.dataset.conversationId);
+      box.checked = this.#ids.has(listedId(link));
     }
     const count = this.#ids.size;
     this.told.textContent = ngettext("{count} selected", "{count} selected", count);
@@ -96,24 +96,24 @@ class Selection {
 
   /** Choose one or not; with `range` all between it and the one before. */
   toggle(link, range = false) {
-    const id = link.dataset.conversationId;
+    const id = listedId(link);
     const links = this.#links();
-    const from = links.findIndex(({ dataset }) => dataset.conversationId === this.#anchor);
+    const from = links.findIndex((each) => listedId(each) === this.#anchor);
     const ends = [range && from >= 0 ? from : links.indexOf(link), links.indexOf(link)];
     const on = !this.#ids.has(id);
     for (const each of links.slice(Math.min(...ends), Math.max(...ends) + 1))
-      this.#ids[on ? "add" : "delete"](each.dataset.conversationId);
+      this.#ids[on ? "add" : "delete"](listedId(each));
     this.#anchor = id;
     this.#draw();
   }
 
   #selectAll() {
-    this.#links().forEach(({ dataset }) => this.#ids.add(dataset.conversationId));
+    for (const link of this.#links()) this.#ids.add(listedId(link));
     this.#draw();
   }
 
   #click(event) {
-    const link = $("a[data-conversation-id]", event.target.closest("li") ?? make("i"));
+    const link = $(LISTED, event.target.closest("li") ?? make("i"));
     if (!link || event.target.closest("button")) return;
     if (link.contains(event.target)) event.preventDefault();
     this.toggle(link, event.shiftKey);

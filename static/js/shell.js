@@ -1,6 +1,6 @@
 // Everything around the conversation: sidebar, menus, dialogs, theme.
 
-import { $, $$, announce, refocus } from "./dom.js";
+import { $, $$, announce, LISTED, listedId, refocus } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 import { isSignIn, outOfDate, tooLarge } from "./http.js";
 import { hideNotice, showNotice } from "./notice.js";
@@ -122,8 +122,8 @@ const shownId = () => $("#chat").dataset.conversationId ?? "";
 /** Mark in the list what is shown. */
 export function markCurrent() {
   const id = shownId();
-  for (const link of $$("#sidebar-list a[data-conversation-id]")) {
-    if (link.dataset.conversationId === id) link.setAttribute("aria-current", "page");
+  for (const link of $$(`#sidebar-list ${LISTED}`)) {
+    if (listedId(link) === id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }
@@ -187,6 +187,10 @@ function startSidebar() {
   // A search hit, perhaps in this conversation.
   sidebar.addEventListener("click", ({ target }) => {
     if (target.closest("a[href*='#message-']")) closeDrawer();
+  });
+  // The whole of a title that is cut: with each link it would make the list heavier.
+  sidebar.addEventListener("pointerover", ({ target }) => {
+    if (target.matches(LISTED)) target.title = target.textContent;
   });
   narrow.addEventListener("change", closeDrawer);
   keepPresses();

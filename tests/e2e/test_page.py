@@ -104,7 +104,7 @@ def test_several_conversations_are_archived_or_moved_together_and_brought_back(
     tab.get_by_role("button", name="No project").click()
     expect(tab.locator("#undo")).to_contain_text("3 conversations moved.")
     of_project = tab.locator("[data-project]", has=tab.locator(".project-toggle", has_text="Road"))
-    listed = of_project.locator("[data-conversation-id]")
+    listed = of_project.locator("[id^=chat-]")
     expect(listed).to_have_count(0)
     tab.locator("#undo").get_by_role("button", name="Undo").click()
     expect(listed).to_have_count(2)
