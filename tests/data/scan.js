@@ -12,7 +12,7 @@
   const attributes = new Set(
     ("class href rel target type checked disabled start id aria-label aria-hidden title datetime " +
       "data-message-id data-number data-position data-role data-status data-action " +
-      "data-compaction-id data-after data-url data-code data-local data-call data-label " +
+      "data-compaction-id data-after data-url data-code data-form data-call data-label " +
       "data-summarised data-model data-chapter data-until role open tabindex dir aria-pressed aria-expanded").split(" "),
   );
   const drawing = new Set("viewbox x y width height rx d".split(" "));
