@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from agent.masking import mask
+from agent.wire.masking import mask
 
 
 def gettext_noop(text: str) -> str:

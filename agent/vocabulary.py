@@ -17,8 +17,8 @@ from pathlib import Path
 
 import tiktoken
 
-from agent.masking import mask
-from agent.proxies import Proxies
+from agent.wire.masking import mask
+from agent.wire.proxies import Proxies
 
 ENCODING = "cl100k_base"
 # Address and hash as in tiktoken_ext/openai_public.py of tiktoken 0.14.

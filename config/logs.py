@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from agent.masking import mask
+from agent.wire.masking import mask
 
 # Of each line, ours and those of Django, Celery, daphne and asyncio.
 SHARED: list[Processor] = [

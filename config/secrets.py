@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.core.exceptions import ImproperlyConfigured
 
-from agent.masking import remember
+from agent.wire.masking import remember
 from config.variables import Variables
 
 

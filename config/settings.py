@@ -15,7 +15,7 @@ import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from agent.proxies import Proxies
+from agent.wire.proxies import Proxies
 from config import environment, logs
 from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart

@@ -31,8 +31,8 @@ from agent.engine import (
 from agent.messages import Block, Message, Role
 from agent.model.client import Client, require_end
 from agent.model.reply import Reply
-from agent.proxies import Proxies
 from agent.tokens import Factor, Limits, Model, TokenCounter
+from agent.wire.proxies import Proxies
 
 
 @dataclass

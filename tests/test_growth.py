@@ -28,12 +28,12 @@ from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
 from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
-from agent.masking import mask
 from agent.messages import Message, plain_text, sanitise_text
 from agent.model import api_errors, overflow
 from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
 from agent.search import excerpts, lexical, values
+from agent.wire.masking import mask
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream

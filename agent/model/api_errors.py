@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import httpx2
 
-from agent.bounded import Packed, TooMuch
 from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode, gettext_noop
-from agent.masking import mask
 from agent.model.overflow import MOST_READ, is_too_long, read_share_taken
 from agent.model.reply import Event
-from agent.proxies import Proxy
+from agent.wire.bounded import Packed, TooMuch
+from agent.wire.masking import mask
+from agent.wire.proxies import Proxy
 
 if TYPE_CHECKING:
     import anthropic

@@ -20,7 +20,6 @@ import httpx2
 from agent.attachments import Read, fill_in_files, list_file_ids_in
 from agent.context.request import ReplySettings, Request, encode_body
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.masking import remember
 from agent.model.api_errors import stream_error, translate_errors
 from agent.model.connections import ConnectionsAhead, leave_unread
 from agent.model.listing import ModelInfo, read_list
@@ -29,7 +28,8 @@ from agent.model.reply import Event, Reply, split_into_events
 from agent.model.sdk import ANTHROPIC, make_sdk, require_sendable
 from agent.model.sse import EventDecoder
 from agent.model.unreported import OpenCall, Spent
-from agent.proxies import NONE, Proxies
+from agent.wire.masking import remember
+from agent.wire.proxies import NONE, Proxies
 
 # A count only replaces an estimate: not worth a long wait.
 COUNT_SECONDS = 10.0

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import aiohttp
 import httpx2
 
-from agent.bounded import PLAIN, bound
 from agent.errors import AgentError, ErrorCode, gettext_noop
-from agent.proxies import Proxy
+from agent.wire.bounded import PLAIN, bound
+from agent.wire.proxies import Proxy
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from agent.bounded import PLAIN, bound
 from agent.errors import ToolError
-from agent.masking import mask, remember
 from agent.messages import Block
-from agent.proxies import NONE, Proxies, Proxy
+from agent.wire.bounded import PLAIN, bound
+from agent.wire.masking import mask, remember
+from agent.wire.proxies import NONE, Proxies, Proxy
 
 if TYPE_CHECKING:
     from mcp import Client

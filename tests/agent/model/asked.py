@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.model.client import Client
-from agent.proxies import NONE, Proxies
+from agent.wire.proxies import NONE, Proxies
 
 Answers = Callable[[bytes], bytes | Iterator[bytes]]
 

@@ -7,8 +7,8 @@ import pytest
 
 from agent.context.assemble import assemble
 from agent.errors import AgentError
-from agent.masking import MASK
 from agent.model.reply import read_outcome
+from agent.wire.masking import MASK
 from tests.agent.conversations import context, user
 from tests.agent.model.asked import answer, asked, connected
 

@@ -14,7 +14,7 @@ from agent.errors import AgentError, ErrorCode
 from agent.model import client as client_module
 from agent.model.client import Client
 from agent.model.reply import Reply
-from agent.proxies import Proxies
+from agent.wire.proxies import Proxies
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, encode_event, stream_events
 from tests.agent.conversations import context, text, user
 from tests.agent.model.asked import Asked, answer, asked, connected

@@ -6,8 +6,8 @@ import zlib
 import pytest
 
 from agent.errors import ToolError
-from agent.proxies import NONE, Proxies
 from agent.tools import mcp
+from agent.wire.proxies import NONE, Proxies
 from tests.agent.model.asked import answer, asked
 
 KEY = "library/key+that=no-pattern/knows"

@@ -13,7 +13,7 @@ from agent.context.request import ReplySettings, Request
 from agent.errors import AgentError
 from agent.messages import Message
 from agent.model.rules import find_violations
-from agent.proxies import Proxies
+from agent.wire.proxies import Proxies
 from chat.queries import model_server
 from chat.queries.providers import Endpoint
 from tests.agent.conversations import TOOLS, exchanges, histories, turns

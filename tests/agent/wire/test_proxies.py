@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.proxies import Proxies
+from agent.wire.proxies import Proxies
 
 NAMED = {"HTTP_PROXY": "http://plain:3128", "HTTPS_PROXY": "secure:3129"}
 

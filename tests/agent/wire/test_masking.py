@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
-from agent import masking
 from agent.errors import AgentError, ErrorCode, ToolError
-from agent.masking import MASK, mask, remember
+from agent.wire import masking
+from agent.wire.masking import MASK, mask, remember
 
 KEY = 'pk/live "7"+3<ab>cdefghij'
 

@@ -1,0 +1,1 @@
+"""What any server is asked through and may answer: proxies, limits, and no secrets."""
