@@ -7,7 +7,7 @@ from dataclasses import replace
 from agent.compaction.chapters import Chapter, Withheld, change_pins, unretire
 from agent.compaction.facts.words import find_content_words
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.statements import Statement, compose, edit_chapter, list_statements
 from agent.compaction.verify import FACTS, rests_on
 from agent.messages import Message, plain_text
 
@@ -108,14 +108,10 @@ def _give_back(chapter: Chapter, numbers: set[int]) -> Chapter:
         for said, told in chapter.withheld
     ]
     back = [each.said for each in still if not each.numbers]
-    if not still:
-        return chapter
-    return replace(
-        chapter,
-        text=chapter.text if chapter.gap else _add_own(chapter.text, back),
-        own=tuple(dict.fromkeys([*chapter.own, *back])),
-        withheld=tuple(each for each in still if each.numbers),
-    )
+    chapter = replace(chapter, withheld=tuple(each for each in still if each.numbers))
+    if chapter.gap:
+        return replace(chapter, own=tuple(dict.fromkeys([*chapter.own, *back])))
+    return edit_chapter(chapter, _add_own(chapter.text, back)) if back else chapter
 
 
 class _Telling:
