@@ -29,6 +29,13 @@ class Part(NamedTuple):
     text: str
 
 
+class Withheld(NamedTuple):
+    """What a person wrote of messages that are left out by now, and their numbers."""
+
+    said: str
+    numbers: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """A part of the conversation in the model's words, and the user's pins and values in it.
@@ -37,8 +44,8 @@ class Chapter:
     to come to it. A `gap` has lost its text, and is to be written again from the messages that
     count now. `left_out`: numbers of messages whose pins and values do not count, and which take
     no pin back, for as long as their user leaves them out of the context. `own`: the statements
-    that a person wrote or corrected. `parts`: what it was merged from, none where its text is still
-    all that was written.
+    that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
+    left out. `parts`: what it was merged from, none where its text is still all that was written.
     """
 
     text: str
@@ -51,6 +58,7 @@ class Chapter:
     gap: bool = False
     left_out: tuple[int, ...] = ()
     own: tuple[str, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
     parts: tuple[Part, ...] = ()
 
     @property
@@ -72,6 +80,7 @@ class Chapter:
             index=tuple(entry for chapter in chapters for entry in chapter.index),
             left_out=tuple(sorted(list_left_out(chapters))),
             own=tuple(each for chapter in chapters for each in chapter.own),
+            withheld=tuple(each for chapter in chapters for each in chapter.withheld),
             parts=tuple(part for chapter in chapters for part in chapter.written),
         )
 
@@ -89,6 +98,7 @@ class Chapter:
             data.get("gap", False),
             tuple(data.get("left_out", ())),
             tuple(data.get("own", ())),
+            tuple(Withheld(said, tuple(numbers)) for said, numbers in data.get("withheld", ())),
             tuple(Part(*part) for part in data.get("parts", ())),
         )
 
@@ -105,6 +115,7 @@ class Chapter:
             "gap": self.gap,
             "left_out": list(self.left_out),
             "own": list(self.own),
+            "withheld": [[each.said, list(each.numbers)] for each in self.withheld],
             "parts": [list(part) for part in self.parts],
         }
 

@@ -4,10 +4,10 @@ put back, and get it again. Pure; `chat.services.gaps` stores it."""
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agent.compaction.chapters import Chapter, change_pins, unretire
+from agent.compaction.chapters import Chapter, Withheld, change_pins, unretire
 from agent.compaction.facts.words import find_content_words
 from agent.compaction.pins import Pin, PinState
-from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.statements import Statement, compose, edit_chapter, list_statements
 from agent.compaction.verify import FACTS, rests_on
 from agent.messages import Message, plain_text
 
@@ -33,6 +33,8 @@ def forget_message(
 
 def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter:
     number = gone.number
+    told = (each for each in chapter.withheld if number not in each.numbers)
+    chapter = replace(chapter, withheld=tuple(told))
     covered = chapter.first <= number <= chapter.through
     if not covered and not _rests_on(chapter, gone):
         return chapter
@@ -56,16 +58,18 @@ def leave_out_messages(chapters: Sequence[Chapter], gone: Sequence[Message]) -> 
         if not covered and not _rests_on(chapter, *gone):
             return chapter
         left = tuple(sorted(covered.union(chapter.left_out)))
-        return replace(_empty(chapter, *gone), left_out=left)
+        return replace(_empty(chapter, *gone), left_out=left, withheld=_withhold(chapter, gone))
 
     return [leave_out(chapter) for chapter in chapters]
 
 
 def put_back_messages(chapters: Sequence[Chapter], numbers: set[int]) -> list[Chapter]:
     """The chapters after messages are put back: those of their range become gaps, because they were
-    written without them, and their pins and values count again."""
+    written without them, and their pins and values count again. So does what a person wrote of
+    them."""
 
     def put_back(chapter: Chapter) -> Chapter:
+        chapter = _give_back(chapter, numbers)
         if not _select_covered(chapter, numbers):
             return chapter
         still = tuple(each for each in chapter.left_out if each not in numbers)
@@ -81,13 +85,52 @@ def _select_covered(chapter: Chapter, numbers: Iterable[int]) -> set[int]:
 def _empty(chapter: Chapter, *gone: Message) -> Chapter:
     """A gap. What a person wrote in it comes back with its text, but nothing that has a word in
     common with messages that are gone: it may tell of them."""
-    words = find_content_words("\n".join(plain_text(message.blocks) for message in gone))
-    own = [
-        said
-        for said in chapter.own
-        if not rests_on(said, *gone) and words.isdisjoint(find_content_words(said))
+    telling = _Telling(gone)
+    own = tuple(said for said in chapter.own if not telling.find(said))
+    withheld = tuple(each for each in chapter.withheld if not telling.find(each.said))
+    return replace(chapter, text=GAP, gap=True, own=own, withheld=withheld, parts=())
+
+
+def _withhold(chapter: Chapter, gone: Sequence[Message]) -> tuple[Withheld, ...]:
+    """What a person wrote that waits for messages to be put back, with those of `gone`."""
+    telling = _Telling(gone)
+    waiting = [*chapter.withheld, *(Withheld(said, ()) for said in chapter.own)]
+    found = (
+        Withheld(said, tuple(sorted({*numbers, *telling.find(said)}))) for said, numbers in waiting
+    )
+    return tuple(each for each in found if each.numbers)
+
+
+def _give_back(chapter: Chapter, numbers: set[int]) -> Chapter:
+    """The chapter with what a person wrote of messages of which all are put back by now."""
+    still = [
+        Withheld(said, tuple(number for number in told if number not in numbers))
+        for said, told in chapter.withheld
     ]
-    return replace(chapter, text=GAP, gap=True, own=tuple(own), parts=())
+    back = [each.said for each in still if not each.numbers]
+    chapter = replace(chapter, withheld=tuple(each for each in still if each.numbers))
+    if chapter.gap:
+        return replace(chapter, own=tuple(dict.fromkeys([*chapter.own, *back])))
+    return edit_chapter(chapter, _add_own(chapter.text, back)) if back else chapter
+
+
+class _Telling:
+    """Finds the messages that a person's statement may tell of: it has a word in common with
+    them."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._words = [
+            (message, find_content_words(plain_text(message.blocks))) for message in messages
+        ]
+
+    def find(self, said: str) -> set[int]:
+        """Their numbers."""
+        words = find_content_words(said)
+        return {
+            message.number
+            for message, others in self._words
+            if rests_on(said, message) or not words.isdisjoint(others)
+        }
 
 
 def _rests_on(chapter: Chapter, *messages: Message) -> bool:

@@ -16,7 +16,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED, strip_citations
 from agent.compaction.judge import REPLACED
 from agent.compaction.newer import Line, find_replacement, split_current_work
-from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.statements import Statement, compose, find_wholes, list_statements
 from agent.compaction.verify import FACTS
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
@@ -65,12 +65,16 @@ _RANKS = {
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A statement of the chapter `of`, in the range `at`, with its tokens."""
+    """A statement of the chapter `of`, in the range `at`, with its tokens. `under`: the bullet that
+    it is a part of, with so many above it; `holds`: how many are parts of it."""
 
     said: Statement
     of: int
     at: int
     tokens: int
+    under: "_Entry | None" = None
+    depth: int = 0
+    holds: int = 0
     rank: Rank = Rank.PROSE
 
 
@@ -131,8 +135,12 @@ class _Record:
         if chapter.gap:
             self._sizes[at] += self._counter.count(chapter.text)
             return
-        for said in self._list_sent(of):
-            entry = _Entry(said, of, at, self._counter.count(said.text) + 1)
+        sent = self._list_sent(of)
+        entries = [_Entry(said, of, at, self._counter.count(said.text) + 1) for said in sent]
+        for entry, place in zip(entries, find_wholes(sent), strict=True):
+            if place is not None:
+                entry.under, entry.depth = entries[place], entries[place].depth + 1
+                entry.under.holds += 1
             self.entries.append(entry)
             self._count(entry, 1)
 
@@ -172,14 +180,20 @@ class _Record:
         self, goal: int, wanted: Callable[[_Entry], bool], *, floor: int = 0, least: int = 1
     ) -> None:
         """Take statements out until all have `goal` tokens, of the lowest rank the oldest first. A
-        range keeps `floor` tokens where it has them, and `least` statements."""
-        for entry in sorted(filter(wanted, self.entries), key=lambda e: (e.rank, e.at)):
+        range keeps `floor` tokens where it has them, and `least` statements. A bullet goes after
+        its parts, which without it would say something else."""
+        order = sorted(filter(wanted, self.entries), key=lambda e: (e.rank, e.at, -e.depth))
+        for entry in order:
             if self._sizes.total() <= goal:
                 break
             rest = self._sizes[entry.at] - entry.tokens
+            if entry.holds and entry.rank > Rank.REPLACED:
+                continue
             if rest >= floor and self._counts[entry.at] > least:
                 self._count(entry, -1)
                 self._removed.append(entry)
+                if entry.under:
+                    entry.under.holds -= 1
         gone = set(map(id, self._removed))
         self.entries = [entry for entry in self.entries if id(entry) not in gone]
 
@@ -256,6 +270,9 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
         else:
             entry.rank = _rank_by_kind(entry.said)
         said_later.add(words)
+    for entry in reversed(entries):
+        if entry.under and entry.under.rank > Rank.REPLACED:
+            entry.under.rank = max(entry.under.rank, entry.rank)
 
 
 def _rank_by_kind(said: Statement) -> Rank:

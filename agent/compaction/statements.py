@@ -29,6 +29,20 @@ def list_statements(text: str) -> list[Statement]:
     return [each for each in found if each.text.strip().casefold() not in ("none", "none.")]
 
 
+def find_wholes(statements: Sequence[Statement]) -> list[int | None]:
+    """For each the place of the one that it is a part of: the last before it in its section that is
+    indented less, as a bullet above others is. None where it stands by itself."""
+    wholes: list[int | None] = []
+    above: list[tuple[int, str, int]] = []  # indentation, heading and place
+    for place, each in enumerate(statements):
+        indent = len(each.text) - len(each.text.lstrip())
+        while above and (above[-1][0] >= indent or above[-1][1] != each.heading):
+            above.pop()
+        wholes.append(above[-1][2] if above else None)
+        above.append((indent, each.heading, place))
+    return wholes
+
+
 def compose(statements: Iterable[Statement]) -> str:
     """The reverse of `list_statements`: each heading once, where it comes first."""
     sections: dict[str, str] = {}

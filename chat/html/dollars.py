@@ -15,7 +15,8 @@ _PRICE = re.compile(r"\d[\d.,]*\s*(?:[kKmM]|bn|mo|mio|million|billion)?(?![\w^\\
 _TEXT = re.compile(r"\\[A-Za-z]+\s*(?:\{[^{}]*\})?|\{[^{}]*\}")
 _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]{2,}(?![A-Za-z(])")
 _CALL = re.compile(r"\([^()]*\)\Z")  # $(a), of shell and make
-_PROSE = re.compile(r" +[A-Za-z]{2,}[A-Za-z ]* +")  # $$ and $$
+# $$ and $$; $$; kill $$
+_PROSE = re.compile(r" +[A-Za-z]{2,}[A-Za-z ]* +|[;,)&'\"].*", re.S)
 _ENDS_OUTSIDE = re.compile(r"[^(\[\]\\]*\)")  # ($a)$
 
 
@@ -33,9 +34,14 @@ def find_formula(text: str, start: int) -> tuple[str, str, int] | None:
         return None
     if mark == "$" and not _may_be_formula(source, text[end : end + 1]):
         return None
-    if mark == "$$" and _PROSE.fullmatch(source):
+    if mark == "$$" and is_prose(source):
         return None
     return mark, source, end
+
+
+def is_prose(source: str) -> bool:
+    """Whether what stands between two `$$` is between two names of a process of the shell."""
+    return _PROSE.fullmatch(source) is not None
 
 
 def _may_be_formula(source: str, after: str) -> bool:

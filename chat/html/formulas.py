@@ -17,7 +17,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.texmath.index import make_block_func, make_inline_func, rules
 
-from chat.html.dollars import find_formula
+from chat.html.dollars import find_formula, is_prose
 
 log = structlog.get_logger(__name__)
 
@@ -114,6 +114,10 @@ def _dollars(state: StateInline, silent: bool) -> bool:
 
 def _near(rule: BlockRule) -> BlockRule:
     def near(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+        first, *rest = line.removeprefix("$$").split("$$", 1)
+        if rest and is_prose(first):
+            return False
         return rule(state, start, min(end, start + MAX_LINES), silent)
 
     return near

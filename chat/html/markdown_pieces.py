@@ -80,10 +80,11 @@ class Cutter:
         if self._fence:
             self._weight += self._weighed(line)
             if self._ends_fence(line, self._fence[0]):
+                quoted = self._fence[1]  # the quote may go on
                 self._fence = None
                 self._lines.append(line)
                 self._blank = False
-                if not self._held:
+                if not (self._held or quoted):
                     yield self._finish()
                 return
         elif blank:

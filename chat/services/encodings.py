@@ -47,6 +47,10 @@ DETECTED = {
 }
 JAPANESE = ("cp932", "euc_jp")
 NARROW = re.compile("[\uff66-\uff9f]")  # of Japanese: what other encodings' bytes look like in it
+# Two of its syllables stand side by side in nothing else that can be read as Japanese; but in what
+# has characters of misread texts or of typefaces of one's own, they say nothing.
+SYLLABLES = re.compile("[ぁ-んァ-ヶー]{2}")
+NOT_JAPANESE = re.compile("[\uff66-\uff9f\ue000-\uf8ff]")
 WESTERN_CODECS = {"cp1252": "windows-1252", "iso8859_15": "ISO-8859-15"}
 # Most letters of a text in Russian, Ukrainian, Bulgarian, Greek, Hebrew or Arabic; most letters
 # beyond ASCII in the languages of Central Europe and in Turkish; what no text in Chinese, Japanese
@@ -118,6 +122,9 @@ def _sixteen_bits(data: bytes) -> Decoded | None:
 
 
 def _eight_bits(data: bytes) -> Decoded:
+    read = _read(data, "cp932", DETECTED["cp932"])
+    if read and _is_japanese(read.text):
+        return read
     for codec, label in WESTERN_CODECS.items():
         if (found := _read(data, codec, label)) and _is_western(found.text):
             return found
@@ -139,6 +146,10 @@ def _eight_bits(data: bytes) -> Decoded:
     if _is_misread(read.text):
         raise Unsure
     return read
+
+
+def _is_japanese(text: str) -> bool:
+    return SYLLABLES.search(text) is not None and not NOT_JAPANESE.search(text)
 
 
 def _is_misread(text: str) -> bool:

@@ -15,6 +15,7 @@ from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
 from agent.compaction.plan import render_chapters
 from agent.compaction.policy import Engine, Extent, Reason, Trigger
+from agent.compaction.selection import keep_own_work
 from agent.compaction.statements import edit_chapter
 from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
@@ -198,10 +199,11 @@ def _edited(chapters: list[Chapter], text: str) -> list[Chapter]:
         if not any(chapter.parts for chapter in chapters):
             joined = replace(joined, parts=())  # all of it is in the editor
         parts, chapters = [text.replace(SEPARATOR, "\n\n")], [joined]
-    return [
+    *earlier, last = [
         chapter if part.strip() == chapter.text else edit_chapter(chapter, part.strip())
         for chapter, part in zip(chapters, parts, strict=True)
     ]
+    return [*map(keep_own_work, earlier), last]
 
 
 def revert(compaction_id: int) -> None:

@@ -104,6 +104,22 @@ def test_what_no_longer_holds_is_done_or_said_twice_goes_first() -> None:
     assert "- Mails go to disk C [#1]" in lines(made), "it only shares the message"
 
 
+def test_what_stands_under_a_bullet_never_stays_without_it() -> None:
+    def nested(number: int) -> str:
+        below = [f"  - Lamp {number}-{n} costs {n} € [#{number}]" for n in range(8)]
+        deep = [f"    - Room {number} has two [#{number}]"]
+        return section("Facts and values", "- Rejected:", *below, *deep, *facts(number, 8))
+
+    chapters = [chapter(n, nested(n)) for n in range(6)]
+    for tokens in range(measure(chapters), 0, -measure(chapters) // 20):
+        made, left = select(chapters, tokens)
+        assert len(lines(made)) + len(left) >= len(lines(chapters))
+        for each in made:
+            said = each.text.splitlines()
+            below = [n for n, line in enumerate(said) if line.startswith("  ")]
+            assert all(said[n - 1].startswith(("  ", "- Rejected:")) for n in below)
+
+
 def test_decisions_and_goals_outlive_values_plain_facts_and_prose() -> None:
     kinds = [
         "Overview",

@@ -34,6 +34,8 @@ def test_every_way_to_write_a_formula_gives_mathml(source: str) -> None:
         "We pay $30 a head (or 28$), $12k-$15k a year, $9/mo or 80$ a year.",
         "Under $1.5 million, or 2$; $20, say 18$.",
         "The process is $$ and its parent $$ too.",
+        "$$ and $$",
+        "$$, or as root $$; then:\n\ntrap 'kill $$' INT; sleep 9; rm /tmp/$$; kill $$",
         "See $HOME and `a$`, or ($USER)$ ls",
         "```\n$x$\n```",
     ],

@@ -49,6 +49,12 @@ def test_other_fences_end_as_ever(text: str, blocks: list[str]) -> None:
     assert list_blocks(text) == blocks
 
 
+def test_a_quote_goes_on_after_its_code() -> None:
+    text = "> ```\n> a = 1\n> ```\n> That is all.\n\nDone.\n\n"
+    live = "".join(piece.html for piece in MarkdownStream().feed(text))
+    assert live.count("<blockquote") == render_markdown(text).count("<blockquote") == 1
+
+
 LINES = ["```md", "```sh", "```", "~~~", "~~~~md", "a", "", "- b", "# c", "1"]
 
 

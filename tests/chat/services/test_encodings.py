@@ -58,6 +58,8 @@ def read(data: bytes) -> tuple[str, str]:
         ("שלום רב, אבקש לשלוח את החשבונית בהקדם האפשרי.", "cp1255", "windows-1255"),
         ("مرحبا، أرجو إرسال الفاتورة في أقرب وقت ممكن.", "cp1256", "windows-1256"),
         ("お世話になっております。請求書をお送りください。", "shift-jis", "Shift_JIS"),
+        ("x = 1\n" * 300 + "# メモ\n", "shift-jis", "Shift_JIS"),
+        ("ID,商品名,価格\n1,ペン,100\n2,紙,90\n", "shift-jis", "Shift_JIS"),
         ("您好，請把發票寄給我們，謝謝！", "big5", "Big5"),
         ("name,city\n张伟,北京\n", "gbk", "GB18030"),
         ("name,city\n鈴木,大阪です\n", "euc-jp", "EUC-JP"),

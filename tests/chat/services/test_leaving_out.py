@@ -327,6 +327,29 @@ def test_a_chapter_is_written_again_without_it_and_again_with_it(
     assert SECRET in (summed.compressed_context or "")
 
 
+def test_what_a_person_wrote_of_it_comes_back_with_it(
+    summed: Conversation, model_server: DemoServer
+) -> None:
+    current = summed.compaction
+    assert current is not None
+    mine = f"- The {SECRET} is a drum [#3]"
+    text = summaries.editable_text(current).replace(f"- Say {SECRET} [#3]", mine)
+    text = text.replace("- More [#7]", f"- Mine too, see [#3 #7]: {SECRET}")
+    summaries.edit_summary(current.pk, text)
+    change(summed, 3)
+    change(summed, 4)
+    rebuild(summed, model_server)
+    assert SECRET not in (summed.compressed_context or "")
+    change(summed, 4, back=True)
+    rebuild(summed, model_server)
+    assert SECRET not in (summed.compressed_context or "")
+    change(summed, 3, back=True)
+    assert "Mine too" in (summed.compressed_context or ""), "its chapter has a text of its own"
+    rebuild(summed, model_server)
+    assert mine in chapters(summed)[0].text.splitlines()
+    assert [(len(c.own), c.withheld) for c in chapters(summed)] == [(1, ()), (1, ())]
+
+
 def test_no_other_version_brings_it_back(summed: Conversation) -> None:
     change(summed, 3)
     current = summed.compaction
@@ -393,8 +416,16 @@ def test_a_prepared_summary_is_not_used(user: User) -> None:
     assert ready.status == Compaction.Status.CANCELLED
 
 
-def test_a_deletion_takes_away_what_was_kept_for_putting_back(summed: Conversation) -> None:
+def test_a_deletion_takes_away_what_was_kept_for_putting_back(
+    summed: Conversation, model_server: DemoServer
+) -> None:
+    current = summed.compaction
+    assert current is not None
+    text = summaries.editable_text(current).replace("- Say", "- Never say")
+    summaries.edit_summary(current.pk, text.replace("[#7]", f"[#3 #7]: {SECRET}"))
     change(summed, 3)
+    rebuild(summed, model_server)
+    assert [len(chapter.withheld) for chapter in chapters(summed)] == [1, 1]
     branches.delete_message(summed.owner, summed.pk, summed.messages.get(number=3).pk)
     stored = json.dumps(list(summed.compactions.values_list("chapters", "summary", "audit")))
     assert SECRET not in stored

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import User
 from agent.compaction.policy import Engine, Extent
-from agent.context.summary import SEPARATOR
+from agent.context.summary import CURRENT_WORK, SEPARATOR
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries import preview
@@ -160,6 +160,16 @@ def test_chapters_are_edited_one_by_one_or_become_one(long: Conversation) -> Non
     assert [(c["text"], c["first"]) for c in both.chapters] == [("First.", 1), ("Second.", 5)]
     merged = summaries.edit_summary(both.pk, "All.")
     assert [(c["text"], c["first"], c["through"]) for c in merged.chapters] == [("All.", 1, 8)]
+
+
+def test_what_is_written_under_the_current_work_of_an_earlier_chapter_is_sent_too(
+    long: Conversation,
+) -> None:
+    make_compaction(long, f"## Decisions\n- One\n\n{CURRENT_WORK}\n- Lift the jar", through=4)
+    two = make_compaction(long, "Two.", through=8)
+    text = summaries.editable_text(two)
+    new = summaries.edit_summary(two.pk, text.replace("the jar", "the jar with both hands"))
+    assert "Lift the jar with both hands" in new.summary
 
 
 def test_an_edit_can_be_reverted(long: Conversation) -> None:
