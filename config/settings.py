@@ -243,7 +243,7 @@ MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothi
 
 TOOLS = env.bool("TOOLS", True)  # offered to models that can call them
 MAX_TOOL_ROUNDS = env.int("MAX_TOOL_ROUNDS", 50)  # of one turn
-MAX_TOOL_CALLS = env.int("MAX_TOOL_CALLS", 64)  # of one reply
+MAX_TOOL_CALLS = env.int("MAX_TOOL_CALLS", 64, least=1)  # of one reply
 WEB_TOOLS_VERSION = env.str("WEB_TOOLS_VERSION", "20260318")
 WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
 MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request
