@@ -214,7 +214,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # --- Model ----------------------------------------------------------------------------------------
 
 ANTHROPIC_API_KEY = read_secret(env, "ANTHROPIC_API_KEY")
-ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", "").strip()
+ANTHROPIC_BASE_URL = env.address("ANTHROPIC_BASE_URL")
 PROXIES = Proxies.read(os.environ)  # HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY
 DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL)
 if DEMO and SCALED:
@@ -227,7 +227,7 @@ DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at 
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
-SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "").strip()  # its server, if it has one of its own
+SUMMARY_BASE_URL = env.address("SUMMARY_BASE_URL")  # its server, if it has one of its own
 SUMMARY_API_KEY = read_secret(env, "SUMMARY_API_KEY")
 if SUMMARY_BASE_URL and not SUMMARY_MODEL:
     raise ImproperlyConfigured(

@@ -154,6 +154,8 @@ def test_a_release_whose_files_are_older_than_the_set_up_is_set_up(checkout: Pat
         (lambda env: env.bool("X", True), "perhaps", "“perhaps”; it can be true or false"),
         (lambda env: env.str("X", "a", ("a", "b")), "c", "“c”; it can be one of: a, b"),
         (lambda env: env.numbers("X"), "model=many", "“model=many”; it can be pairs name=number"),
+        (lambda env: env.address("X"), "me:s3cret@localhost:8080/v1", "no address; it can be one"),
+        (lambda env: env.address("X"), "http:// x", "no address; it can be one such as http://"),
         (lambda env: env.database("X", "sqlite:///"), "oracle://s3cret@h/n", "not an address of"),
     ],
 )
