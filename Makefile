@@ -23,7 +23,12 @@ DATA_HOME := $(or $(word 1,$(FOUND)),var)
 DATABASE := $(word 2,$(FOUND))
 VOCABULARY := $(DATA_HOME)/tiktoken
 STATIC := $(DATA_HOME)/static/staticfiles.json
+COLLECTED := $(DATA_HOME)/.collected
 MIGRATED := $(DATA_HOME)/.migrated
+# Unpacked files keep the dates of their release, which may be older than what an older release has
+# made: a stamp holds the sum of what it was made from, and another sum makes it anew.
+sum = $(shell { echo $(sort $(1)); cat $(sort $(1)); } 2>/dev/null | cksum)
+outdated = $(if $(findstring $(call sum,$(1)),$(shell cat $(2) 2>/dev/null)),,FORCE)
 
 # A module is compiled when it is first imported, and Python must be allowed to keep the result.
 unexport PYTHONDONTWRITEBYTECODE
@@ -103,7 +108,7 @@ lock:  ## Write requirements/ from pyproject.toml (needs uv)
 	$(LOCK) --group setup -o requirements/uv.txt
 
 clean:  ## Remove the environment and caches; conversations and settings stay
-	rm -rf $(DATA_HOME)/static $(MIGRATED)
+	rm -rf $(DATA_HOME)/static $(COLLECTED) $(MIGRATED)
 	rm -rf .venv $(LLAMA) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -129,10 +134,11 @@ $(MADE):
 	$$python -m venv .venv
 	@touch $@
 
-$(INSTALLED): requirements/base.txt $(INSTALLER) $(MADE)
+LOCKED := requirements/base.txt $(INSTALLER)
+$(INSTALLED): $(LOCKED) $(MADE) $(call outdated,$(LOCKED),$(INSTALLED))
 	@echo "Installing what Everlong needs ..."
 	$(INSTALL) requirements/base.txt
-	@touch $@
+	@echo "$(call sum,$(LOCKED))" > $@
 
 $(DEV): requirements/dev.txt $(INSTALLED)
 	@echo "Installing what the tests need ..."
@@ -164,16 +170,18 @@ $(PEERS)/.installed: requirements/peers.txt | $(INSTALLED)
 		--require-hashes -r requirements/peers.txt
 	@touch $@
 
-COLLECTED := config/bundle.py config/storage.py config/typeface.py $(shell find static -type f -not -name '.*' 2>/dev/null)
-$(STATIC): $(INSTALLED) $(COLLECTED)
+STATIC_FILES := config/bundle.py config/storage.py config/typeface.py $(shell find static -type f -not -name '.*' 2>/dev/null)
+$(STATIC): $(INSTALLED) $(STATIC_FILES) $(call outdated,$(STATIC_FILES),$(COLLECTED))
 	@echo "Collecting static files ..."
 	@$(PY) manage.py collectstatic --noinput --verbosity 0
 	@touch $@
+	@echo "$(call sum,$(STATIC_FILES))" > $(COLLECTED)
 
 # The stamp says nothing about a database that was deleted or that DATABASE_URL names.
-$(MIGRATED): $(INSTALLED) $(wildcard */migrations/[0-9]*.py) $(if $(DATABASE),,FORCE)
+MIGRATIONS := $(wildcard */migrations/[0-9]*.py)
+$(MIGRATED): $(INSTALLED) $(MIGRATIONS) $(if $(DATABASE),$(call outdated,$(MIGRATIONS),$(MIGRATED)),FORCE)
 	@echo "Migrating the database ..."
 	@$(PY) manage.py migrate --noinput --verbosity 0
-	@touch $@
+	@echo "$(call sum,$(MIGRATIONS))" > $@
 
 FORCE:

@@ -104,14 +104,15 @@ def _read_value(line: re.Match[str]) -> str | None:
 
 
 def find_data_dir() -> Path:
-    """`DATA_DIR`, or `var`; a relative one counts from the checkout. Raises WrongSetting."""
+    """`DATA_DIR`, or `var`; a relative one counts from the checkout, and no shell has expanded the
+    "~" of one in `.env`. Raises WrongSetting."""
     given = os.environ.get("DATA_DIR", "var")
     if not given.strip():
         raise WrongSetting(
             "DATA_DIR is empty; it can be a directory, such as var or /srv/everlong. Set it, or "
             "remove it."
         )
-    path = Path(os.path.abspath(BASE_DIR / given))
+    path = Path(os.path.abspath(BASE_DIR / os.path.expanduser(given)))
     if path == BASE_DIR and not INSTALLED:
         raise WrongSetting(
             f"DATA_DIR is “{given}”, the checkout; it can be a directory of its own, such as var."

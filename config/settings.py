@@ -214,7 +214,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # --- Model ----------------------------------------------------------------------------------------
 
 ANTHROPIC_API_KEY = read_secret(env, "ANTHROPIC_API_KEY")
-ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", "").strip()
+ANTHROPIC_BASE_URL = env.address("ANTHROPIC_BASE_URL")
 PROXIES = Proxies.read(os.environ)  # HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY
 DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL)
 if DEMO and SCALED:
@@ -227,7 +227,7 @@ DEMO_TOKENS_PER_SECOND = env.float("DEMO_TOKENS_PER_SECOND", 80.0)  # 0: all at 
 DEFAULT_MODEL = env.str("DEFAULT_MODEL", "everlong-demo" if DEMO else "claude-sonnet-5-5")
 # The model that writes summaries and titles; empty: the conversation's own.
 SUMMARY_MODEL = env.str("SUMMARY_MODEL", "")
-SUMMARY_BASE_URL = env.str("SUMMARY_BASE_URL", "").strip()  # its server, if it has one of its own
+SUMMARY_BASE_URL = env.address("SUMMARY_BASE_URL")  # its server, if it has one of its own
 SUMMARY_API_KEY = read_secret(env, "SUMMARY_API_KEY")
 if SUMMARY_BASE_URL and not SUMMARY_MODEL:
     raise ImproperlyConfigured(
@@ -243,7 +243,7 @@ MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothi
 
 TOOLS = env.bool("TOOLS", True)  # offered to models that can call them
 MAX_TOOL_ROUNDS = env.int("MAX_TOOL_ROUNDS", 50)  # of one turn
-MAX_TOOL_CALLS = env.int("MAX_TOOL_CALLS", 64)  # of one reply
+MAX_TOOL_CALLS = env.int("MAX_TOOL_CALLS", 64, least=1)  # of one reply
 WEB_TOOLS_VERSION = env.str("WEB_TOOLS_VERSION", "20260318")
 WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
 MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request

@@ -1,6 +1,7 @@
 """The variables of the environment as values: what cannot be used is refused in words."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from math import inf
@@ -12,6 +13,7 @@ from environs import Env, EnvError
 DATABASE = (
     "an address such as postgres://user:password@host/name or sqlite:////srv/everlong.sqlite3"
 )
+ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s?#]*", re.I)
 
 # Types under names that the readers do not take away.
 Text = str
@@ -71,6 +73,15 @@ class Variables:
         if any(number < 1 for number in found.values()):
             raise wrong(name, possible)
         return found
+
+    def address(self, name: Text) -> Text:
+        """The address of a server, or "". The value is not shown: it may hold a password."""
+        value: Text = self._env.str(name, "").strip()
+        if value and not ADDRESS.fullmatch(value):
+            raise ImproperlyConfigured(
+                f"{name} is no address; it can be one such as http://127.0.0.1:8080."
+            )
+        return value
 
     def database(self, name: Text, default: Text) -> Database:
         """Django's settings of a database, from its address. The value is not shown: it may hold a

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import WrongSetting, parse_env
+from config.environment import WrongSetting, find_data_dir, parse_env
 from config.variables import Variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +90,14 @@ def test_make_works_in_any_data_directory(
     assert not (checkout / ".venv").exists()
 
 
+def test_a_home_directory_in_the_file_is_the_home_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DATA_DIR", "~/everlong data")
+    assert find_data_dir() == tmp_path / "everlong data"
+
+
 def test_make_touches_nothing_when_a_setting_is_wrong(checkout: Path) -> None:
     (checkout / "static").mkdir()
     for value, words in {" ": "empty; it can be a directory", ".": "“.”, the checkout;"}.items():
@@ -97,6 +105,42 @@ def test_make_touches_nothing_when_a_setting_is_wrong(checkout: Path) -> None:
         assert done.returncode
         assert f"DATA_DIR is {words}" in done.stderr
         assert (checkout / "static").exists()
+
+
+def test_a_release_whose_files_are_older_than_the_set_up_is_set_up(checkout: Path) -> None:
+    # A Python that notes what it is asked for.
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f'#!/bin/sh\ncase "$1" in config/*) exec {sys.executable} "$@";; esac\necho "$@" >> asked\n'
+    )
+    python.chmod(0o755)
+    (checkout / "var" / "static").mkdir(parents=True)
+    (checkout / "var" / "everlong.sqlite3").touch()
+    releases = {
+        "requirements/base.txt": ("a==1", "a==2"),
+        "requirements/install.py": ("", ""),
+        "requirements/uv.txt": ("", ""),
+        "static/page.css": ("old", "new"),
+        "chat/migrations/0001_first.py": ("", "pass"),
+        **{f"config/{name}.py": ("", "") for name in ("bundle", "storage", "typeface")},
+    }
+    for number in (0, 1):
+        for name, texts in releases.items():
+            path = checkout / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts[number])
+            os.utime(path, (10**9, 10**9))
+        (checkout / "asked").unlink(missing_ok=True)
+        for _ in range(2):  # the second time there is nothing to do
+            done = make(checkout, "setup")
+            assert done.returncode == 0, done.stderr
+        asked = (checkout / "asked").read_text().splitlines()
+        assert sorted(each for each in asked if "vocabulary" not in each) == [
+            "manage.py collectstatic --noinput --verbosity 0",
+            "manage.py migrate --noinput --verbosity 0",
+            "requirements/install.py requirements/base.txt",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +154,8 @@ def test_make_touches_nothing_when_a_setting_is_wrong(checkout: Path) -> None:
         (lambda env: env.bool("X", True), "perhaps", "“perhaps”; it can be true or false"),
         (lambda env: env.str("X", "a", ("a", "b")), "c", "“c”; it can be one of: a, b"),
         (lambda env: env.numbers("X"), "model=many", "“model=many”; it can be pairs name=number"),
+        (lambda env: env.address("X"), "me:s3cret@localhost:8080/v1", "no address; it can be one"),
+        (lambda env: env.address("X"), "http:// x", "no address; it can be one such as http://"),
         (lambda env: env.database("X", "sqlite:///"), "oracle://s3cret@h/n", "not an address of"),
     ],
 )
