@@ -186,6 +186,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "config.storage.StaticFilesStorage"},
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+# No other site loads them, so none is told that it may.
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 # --- Channels -------------------------------------------------------------------------------------
 

@@ -245,7 +245,8 @@ def composing(studio: Studio, page: Page) -> None:
         {"name": "worker.py", "mimeType": "text/x-python", "buffer": script},
     ]
     page.set_input_files("#file-input", files)
-    page.locator("#tray li").nth(1).get_by_text("tokens").wait_for()
+    uploaded = page.locator("#tray input[name=attachments]")
+    uploaded.nth(1).wait_for(state="attached")
     page.fill("#composer textarea", "What do you make of these?")
     studio.shoot(page, "14-files")
     studio.script.reply("A worker, and a picture of it.", when=is_chat)

@@ -77,6 +77,7 @@ export class Gauge {
     const room = innerWidth - this.panel.offsetWidth - MARGIN; // so that it does not leave on the left
     this.panel.style.right = `${Math.max(MARGIN, Math.min(room, innerWidth - box.right))}px`;
     this.panel.style.bottom = `${innerHeight - box.top + 8}px`;
+    this.panel.style.maxHeight = `${box.top - 8 - MARGIN}px`; // it scrolls, instead of leaving at the top
   }
 
   #draw(usage) {

@@ -150,13 +150,16 @@ def test_while_compacting_the_box_says_why_it_is_locked_and_how_far_it_is(
     talk: Talk, scripted: DemoServer
 ) -> None:
     tab = talk(*((f"Question {n}?", "The answer has some words. " * 60) for n in range(1, 5)))
-    tab.set_viewport_size({"width": 390, "height": 700})
+    tab.set_viewport_size({"width": 360, "height": 560})
     lock = tab.locator("#composer #composer-lock")
     expect(lock).to_be_hidden()
     gate = scripted.script.stall(SUMMARY[:40], then=SUMMARY[40:], when=is_summary)
     composer(tab).fill("A draft")
     tab.click("#gauge")
+    expect(tab.locator("#gauge-panel")).to_be_in_viewport(ratio=1)
     tab.click("#compact-now")
+    facts = tab.locator("#compact-form .facts:visible")
+    expect(facts).to_have_css("white-space", "normal")  # a long one is not cut off
     tab.click("#compact-form button[type=submit]")
     tab.locator("#transcript > article").first.scroll_into_view_if_needed()
     expect(lock).to_be_in_viewport(ratio=1)

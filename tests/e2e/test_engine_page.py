@@ -112,6 +112,11 @@ def test_edit_reports_and_revert_brings_the_version_before_back(
     find.click()
     statement.locator("[data-cite]").first.click()
     expect(area).to_have_value(re.compile(r"The words were counted \[#\d\]"))
+    size = chat.viewport_size
+    assert size
+    chat.set_viewport_size({"width": 360, "height": 560})
+    expect(chat.get_by_role("button", name="Save")).to_be_in_viewport(ratio=1)
+    chat.set_viewport_size(size)
     chat.get_by_role("button", name="Add a statement").first.click()
     chat.keyboard.type("It runs on db-prod-9.example.org [#1]")
     chat.get_by_role("button", name="Save").click()
