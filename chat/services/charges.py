@@ -19,11 +19,10 @@ UNBOOKED = "unbooked"  # a field of a compaction's usage that is not in the tota
 
 def add_up(spent: Spent) -> tuple[Usage, float]:
     """What calls have used so far, and its cost in US dollars; estimated for those whose server has
-    not reported it."""
-    models = {model for model, _ in spent} | {call.request.model for call in spent.open}
-    profiles = load_profiles(models)
-    calls = [*spent]
-    for call in spent.open:
+    not reported it. The calls may go on meanwhile, in another thread: they are listed once."""
+    calls, opened = [*spent], [*spent.open]
+    profiles = load_profiles({model for model, _ in calls} | {c.request.model for c in opened})
+    for call in opened:
         profile = profiles[call.request.model]
         factor = Factor(profile.token_factor, profile.token_samples)
         calls.append((profile.name, call.estimate(factor, get_counter())))

@@ -33,6 +33,7 @@ from chat.queries.conversation import load_state
 from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
 from chat.services import (
+    charges,
     compaction_jobs,
     compactions,
     preparations,
@@ -543,6 +544,23 @@ def test_what_a_killed_worker_had_spent_is_charged_and_once_only(talk: Conversat
     cost, total = books(talk, pk)
     assert cost == pytest.approx(total)
     assert (talk.input_tokens, talk.output_tokens) == (2_000, 50)
+
+
+def test_a_call_that_begins_while_a_heartbeat_adds_up_waits_for_the_next_one(
+    talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heartbeat runs in another thread than the calls: a preparation failed once for it."""
+    spent, load_profiles = Spent(), charges.load_profiles
+
+    def load_while_a_call_begins(names: set[str]) -> Any:
+        message = {"role": "user", "content": [{"type": "text", "text": "lorem ipsum"}]}
+        spent.open.append(OpenCall(Request(talk.model, 100, [], [message]), Reply()))
+        return load_profiles(names)
+
+    monkeypatch.setattr(charges, "load_profiles", load_while_a_call_begins)
+    assert charges.add_up(spent) == (Usage(), 0)
+    monkeypatch.undo()
+    assert charges.add_up(spent)[0].input_tokens > 0
 
 
 def test_a_title_that_breaks_off_is_charged(talk: Conversation, model_server: DemoServer) -> None:
