@@ -33,7 +33,7 @@ UNHEARD = AgentError(
     ),
     retryable=True,
 )
-SHORTEST_WAIT = 1.0  # seconds between two tries of a row that cannot be ended
+SHORTEST_WAIT = 0.5  # seconds between two tries of a row that cannot be ended
 
 
 def sweep() -> int:
