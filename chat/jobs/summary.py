@@ -158,7 +158,7 @@ class Deadline:
     async def _is_waited_for(self) -> bool:
         try:
             return await in_db(compaction_jobs.is_waited_for, self._compaction.pk)
-        except UNAVAILABLE:  # `_is_wanted` tells of it
+        except UNAVAILABLE:  # `_keep_spent` tells of it
             return False
 
     def _age(self) -> float:

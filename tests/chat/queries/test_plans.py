@@ -138,9 +138,11 @@ def nodes(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[Mapping[st
         yield from nodes(below, node["Node Type"])
 
 
-def send(conversation: Conversation) -> None:
-    row = Conversation.objects.get(pk=conversation.pk)
-    requests.send_message(row, "And now?", owner=OWNER, client_id="one")
+def send(user: User, conversation: Conversation) -> None:
+    """As somebody who writes, in a process that has nothing of it at hand."""
+    requests.send_message(
+        user, conversation.pk, text="And now?", client_id=None, expected_head=None, owner=OWNER
+    )
 
 
 def test_no_everyday_statement_reads_a_whole_table(client: Client) -> None:
@@ -148,11 +150,14 @@ def test_no_everyday_statement_reads_a_whole_table(client: Client) -> None:
     ada = make_user("ada", admin=True)
     long = fill(ada)
     client.force_login(ada)
+    short = make_conversation(ada, messages=2)
     one = Compaction.objects.filter(pk__gte=100_000).order_by("pk")[0]
     visits: dict[str, Callable[[], object]] = {
         "tail": lambda: load_state(long.pk),
         "sweep": sweep.sweep,
         "next sweep": sweep.seconds_to_next,
+        "send": lambda: send(ada, short),
+        "send into a long conversation": lambda: send(ada, long),
     } | {
         address: lambda address=address: client.get(address)
         for address in (
