@@ -94,21 +94,26 @@ class Talker:
         self._titled = False
         snapshot = self._wait_for(type="snapshot")
         self._titled = self._titled or snapshot["title"] != opening
-        if snapshot["turn"]:
-            self._wait_for(type="turn.finished")
+        if turn := snapshot["turn"]:
+            assert isinstance(turn, dict)
+            self._wait_for(type="turn.finished", turn_id=turn["turn_id"])
 
-    # The turn's beginning first: what is told of the one before may come after the snapshot.
+    # By the turn's number: the end of the turn before may be told after the snapshot, and after a
+    # message that was sent meanwhile.
 
     def say(self, text: str) -> None:
         name = uuid4().hex
         self._send(type="message.send", client_id=name, text=text)
         self._wait_for(type="message.created", client_id=name)
-        self._wait_for(type="turn.finished")
+        self._wait_for_turn("answer")
 
     def compact(self) -> None:
         self._send(type="compact")
-        self._wait_for(type="CompressionStarted")
-        self._wait_for(type="turn.finished")
+        self._wait_for_turn("compact")
+
+    def _wait_for_turn(self, kind: str) -> None:
+        begun = self._wait_for(type="turn.started", kind=kind)
+        self._wait_for(type="turn.finished", turn_id=begun["turn_id"])
 
     def wait_for_title(self) -> None:
         """It refreshes the list, which a walk may be about."""
@@ -118,7 +123,7 @@ class Talker:
     def _send(self, **frame: str) -> None:
         self._socket.send(json.dumps(frame))
 
-    def _wait_for(self, **fields: str) -> dict[str, object]:
+    def _wait_for(self, **fields: object) -> dict[str, object]:
         """The next event with these fields. No error may come before."""
         while True:
             event: dict[str, object] = json.loads(self._socket.recv(PATIENCE))
