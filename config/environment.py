@@ -33,9 +33,8 @@ LINE = re.compile(
 NOTHING = re.compile(r"[^\S\n]*(?:\#[^\n]*)?(?:\n|$)")
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 REFERENCE = re.compile(r"\$\{(?P<name>[^}:]*)(?::-(?P<default>[^}]*))?\}")
-PLAIN_PATH = re.compile(
-    r"[\w./][\w./+@-]*", re.A
-)  # in which make and the shell see no more than a name
+# In which make and the shell see no more than a name.
+PLAIN_PATH = re.compile(r"[\w./][\w./+@-]*", re.A)
 LINKS = BASE_DIR / ".venv"
 
 

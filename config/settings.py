@@ -238,7 +238,7 @@ if SUMMARY_BASE_URL and not SUMMARY_MODEL:
 # "name=window" pairs, for servers whose model list does not tell the context window.
 MODEL_WINDOWS = env.numbers("MODEL_WINDOWS")
 PROMPT_CACHING = env.bool("PROMPT_CACHING", True)
-MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0)  # seconds without a byte
+MODEL_TIMEOUT = env.float("MODEL_TIMEOUT", 120.0, least=1)  # seconds without a byte
 MODEL_RETRIES = env.int("MODEL_RETRIES", 2)  # of calls that have produced nothing yet
 
 # --- Tools ----------------------------------------------------------------------------------------
@@ -250,7 +250,8 @@ WEB_TOOLS_VERSION = env.str("WEB_TOOLS_VERSION", "20260318")
 WEB_TOOLS_USES = env.int("WEB_TOOLS_USES", 5)  # of each, in one request
 MEMORY_TOKENS = env.int("MEMORY_TOKENS", 1_000)  # of remembered facts in every request
 MCP_LIST_SECONDS = env.float("MCP_LIST_SECONDS", 300.0)  # how long a server's list of tools holds
-MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0)  # a turn does not wait longer for one
+# A turn does not wait longer for one.
+MCP_LIST_TIMEOUT = env.float("MCP_LIST_TIMEOUT", 3.0, least=0.1)
 MCP_ASK_SECONDS = env.float("MCP_ASK_SECONDS", 600.0)  # how long a call waits for the user
 MCP_DOWN_SECONDS = env.float("MCP_DOWN_SECONDS", 60.0)  # a dead server is not asked again sooner
 # The administrator names one of these for a server; no other variable can be sent anywhere.
@@ -266,7 +267,7 @@ COUNT_BY_PROBE = env.bool("COUNT_BY_PROBE", False)
 # Ask the server to keep a prefix for an hour where the user's pauses make that cheaper.
 CACHE_FOR_AN_HOUR = env.bool("CACHE_FOR_AN_HOUR", True)
 COMPACTION_PICKUP_SECONDS = env.float("COMPACTION_PICKUP_SECONDS", 10.0)
-LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0)
+LEASE_SECONDS = env.float("LEASE_SECONDS", 15.0, least=1)
 
 # --- Security -------------------------------------------------------------------------------------
 
@@ -331,16 +332,15 @@ CONTENT_SECURITY_POLICY = {
 
 MAX_CONNECTIONS = env.int("MAX_CONNECTIONS", 2_000)  # of one web process, websockets included
 CONNECTIONS_PER_ADDRESS = env.int("CONNECTIONS_PER_ADDRESS", 500)  # 0: no limit
-SOCKETS_PER_USER = env.int(
-    "SOCKETS_PER_USER", 50, least=1
-)  # open tabs of one person, in one web process
-HEADER_SECONDS = env.float("HEADER_SECONDS", 15.0)  # in which a request's header has to come
+# Open tabs of one person, in one web process.
+SOCKETS_PER_USER = env.int("SOCKETS_PER_USER", 50, least=1)
+# In which a request's header has to come.
+HEADER_SECONDS = env.float("HEADER_SECONDS", 15.0, least=1)
 IDLE_SECONDS = env.float("IDLE_SECONDS", 75.0)  # that a connection is kept for the next request
 BODY_GRACE_SECONDS = env.float("BODY_GRACE_SECONDS", 30.0)  # then a body needs the rate below
 BODY_BYTES_PER_SECOND = env.float("BODY_BYTES_PER_SECOND", 2_000.0)
-LARGE_BODIES = env.int(
-    "LARGE_BODIES", 4, least=1
-)  # bodies above 100 kB that are in memory at a time
+# Bodies above 100 kB that are in memory at a time.
+LARGE_BODIES = env.int("LARGE_BODIES", 4, least=1)
 
 # --- Logs and metrics -----------------------------------------------------------------------------
 

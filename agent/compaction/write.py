@@ -211,7 +211,7 @@ def verify(
     headings: Sequence[str] = HEADINGS,
 ) -> str:
     """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
-    or not smaller than what it replaces: the source, and in a merge the `previous` chapters."""
+    or not smaller than what it replaces: the source, and the `previous` records that it merges."""
     if reply.stop_reason == "refusal":
         raise Declined(gettext_noop("the model refused to summarise this part"))
     if any(block["type"] == "tool_use" for block in reply.blocks):

@@ -200,7 +200,7 @@ def _usage(conversation: Conversation) -> list[tuple[str, str]]:
         (
             "Cost",
             f"{format_money(conversation.cost)}, of that "
-            f"{format_money(conversation.compaction_cost)} for "
-            f"{conversation.compactions_completed:,} compactions",
+            f"{format_money(conversation.compaction_cost)} for compactions "
+            f"({conversation.compactions_completed:,})",
         ),
     ]

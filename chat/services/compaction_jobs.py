@@ -81,10 +81,10 @@ def _read_chapters(compaction: Compaction) -> list[Chapter]:
     return read_chapters(compaction.previous)
 
 
-def keep_spent(compaction_id: int, spent: Spent | None = None) -> bool:
+def keep_spent(compaction_id: int, spent: Spent) -> bool:
     """Keep what a running compaction has spent so far; False where it has been ended elsewhere."""
     _end_with_owner(compaction_id)
-    kept = charges.describe_unbooked(spent) if spent is not None else {}
+    kept = charges.describe_unbooked(spent)
     running = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.RUNNING)
     return bool(running.update(**kept)) if kept else running.exists()
 

@@ -67,13 +67,13 @@ def _begin(state: RequestState, trigger: Trigger, *, within: int = 0) -> int | N
         if (
             active.exclude(pk=within).exists()
             or not conversation.owner.is_active
-            or not asking.is_permitted(compactions.choose_writer(conversation))
             or not state.policy.enabled
             or state.policy.held
             or compactions.is_writing(conversation)
             or summaries.find_ready(conversation)
             or is_breaker_open(state, unseen=True)
             or is_over_budget(state)
+            or not asking.is_permitted(compactions.choose_writer(conversation))
         ):
             return None
         planned = summaries.plan_for(state, trigger)

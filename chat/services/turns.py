@@ -176,7 +176,7 @@ def void_thinking(turn_id: int) -> None:
     Conversation.objects.filter(turns=turn_id).update(meter_valid_from=F("next_number"))
 
 
-def checkpoint(turn_ids: Sequence[int], texts: Sequence[tuple[int, str] | Draft]) -> set[int]:
+def checkpoint(turn_ids: Sequence[int], texts: Sequence[Draft]) -> set[int]:
     """Store the text of the answers of the turns that a process runs, and what those have cost so
     far.
 
@@ -230,7 +230,7 @@ def _store_texts(rows: Sequence[_Checkpoint]) -> None:
 
 
 def _checkpoint_row(
-    message_id: int, text: str, estimate: Callable[[], dict[str, Any] | None] = lambda: None
+    message_id: int, text: str, estimate: Callable[[], dict[str, Any] | None]
 ) -> _Checkpoint:
     usage = estimate()
     stored = json.dumps(usage) if usage else None

@@ -2,8 +2,27 @@
 
 import { $, $$ } from "./dom.js";
 
-const OWN_WORDS =
-  ".actions, .day, .code-header, .block-tools, .fold, .divider-line, .divider-note, .divider-actions, .summary > summary, .summary:not([open]), .row > summary, .row:not([open]), .row-label, .card-actions, .turn-notice, .stopped, #earlier, #later, #compaction-row";
+const OWN_WORDS = [
+  ".actions",
+  ".day",
+  ".code-header",
+  ".block-tools",
+  ".fold",
+  ".divider-line",
+  ".divider-note",
+  ".divider-actions",
+  ".summary > summary",
+  ".summary:not([open])",
+  ".row > summary",
+  ".row:not([open])",
+  ".row-label",
+  ".card-actions",
+  ".turn-notice",
+  ".stopped",
+  "#earlier",
+  "#later",
+  "#compaction-row",
+].join();
 
 export function copyCleanly(log) {
   log.addEventListener("copy", (event) => {

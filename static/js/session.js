@@ -21,7 +21,7 @@ let looking = null;
 let timer = 0;
 
 /** The token of whatever changes something, as it is at this moment. */
-export const csrfToken = () => ((!isAgainstCookie || hasChanged()) && readCookie()) || told || "";
+const csrfToken = () => ((!isAgainstCookie || hasChanged()) && readCookie()) || told || "";
 
 /** The headers of each request: the token, and whose page asks. */
 export const ownHeaders = () => ({ "X-CSRFToken": csrfToken(), "X-Page-User": page.user });

@@ -179,3 +179,18 @@ def test_a_process_with_a_wrong_setting_ends_with_a_sentence(tmp_path: Path) -> 
         assert done.stderr == (
             "Everlong cannot start. PORT is “eighty”; it can be a whole number, from 1 to 65535.\n"
         )
+
+
+@pytest.mark.parametrize(
+    "name", ["LEASE_SECONDS", "MODEL_TIMEOUT", "HEADER_SECONDS", "MCP_LIST_TIMEOUT"]
+)
+def test_a_time_in_which_nothing_could_be_done_is_refused(tmp_path: Path, name: str) -> None:
+    environment = {**os.environ, "DATA_DIR": str(tmp_path), name: "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import config.settings"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert f"{name} is “0”; it can be a number, " in done.stderr

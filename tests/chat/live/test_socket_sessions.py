@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from agent.model.unreported import Spent
 from chat.db import in_db
 from chat.live import consumer
 from chat.models import Compaction, Message, Turn
@@ -198,9 +199,9 @@ def running_preparation(chat: Chat) -> Compaction:
 async def test_a_disabled_persons_preparation_ends_at_its_next_heartbeat(chat: Chat) -> None:
     await chat.start([long_text(n) for n in range(1, 7)])
     compaction = await in_db(running_preparation, chat)
-    assert await in_db(compaction_jobs.keep_spent, compaction.pk)
+    assert await in_db(compaction_jobs.keep_spent, compaction.pk, Spent())
     await in_db(disable_by_hand, chat)
-    assert not await in_db(compaction_jobs.keep_spent, compaction.pk)
+    assert not await in_db(compaction_jobs.keep_spent, compaction.pk, Spent())
     await in_db(compaction.refresh_from_db)
     assert compaction.status == Compaction.Status.CANCELLED
 

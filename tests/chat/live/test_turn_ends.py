@@ -270,7 +270,7 @@ def stale(conversation: Conversation, text: str = "So far") -> Turn:
     """A turn whose owner is gone, with a checkpoint."""
     turn = turns.begin_turn(conversation, Turn.Kind.ANSWER, OWNER)
     message = answer_row(turn)
-    turns.checkpoint([turn.pk], [(message.pk, text)])
+    turns.checkpoint([turn.pk], [(message.pk, text, lambda: None)])
     Turn.objects.filter(pk=turn.pk).update(lease_expires=timezone.now() - timedelta(seconds=1))
     return turn
 

@@ -196,11 +196,11 @@ def test_an_ended_compaction_cannot_be_claimed_and_is_not_wanted(
     conversation: Conversation,
 ) -> None:
     compaction = opened(conversation)
-    assert compaction_jobs.keep_spent(compaction.pk)
+    assert compaction_jobs.keep_spent(compaction.pk, Spent())
     assert compactions.fail(compaction.pk, "No.")
     assert compaction_jobs.claim(compaction.pk, PID) is None
-    assert not compaction_jobs.keep_spent(compaction.pk)
-    assert not compaction_jobs.keep_spent(10**9)
+    assert not compaction_jobs.keep_spent(compaction.pk, Spent())
+    assert not compaction_jobs.keep_spent(10**9, Spent())
 
 
 def test_nobody_taking_it_up_fails_it_only_when_the_time_is_over(
@@ -473,7 +473,7 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     turn = opening.turn
     message = requests.begin_answer(turn.pk).message
     assert message is not None
-    turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀")])
+    turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀", lambda: None)])
     heard = listen(conversation)
     assert sweep.sweep() == 0, "the lease still runs"
     expire()
@@ -522,7 +522,7 @@ def test_a_dead_web_process_takes_its_compaction_with_it(
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     sweep.sweep()
     assert [e["success"] for e in heard.events("CompressionCompleted")] == [False]
-    assert not compaction_jobs.keep_spent(job.compaction.pk), "the worker notices"
+    assert not compaction_jobs.keep_spent(job.compaction.pk, Spent()), "the worker notices"
     assert opened(conversation).status == Status.RUNNING
 
 

@@ -358,7 +358,7 @@ def test_a_checkpoint_keeps_text_and_tells_who_should_stop(
     message = requests.begin_answer(turn.pk).message
     assert message is not None
     lost = make_turn(make_conversation(owner=user))
-    assert turns.checkpoint([turn.pk], [(message.pk, "Half an ans")]) == set()
+    assert turns.checkpoint([turn.pk], [(message.pk, "Half an ans", lambda: None)]) == set()
     message.refresh_from_db()
     assert (message.text, message.status) == ("Half an ans", "streaming")
     turns.request_stop(turn.pk)
@@ -373,7 +373,8 @@ def test_a_text_that_cannot_be_stored_does_not_stop_the_checkpoints_of_others(
     begun = [post(each) for each in (conversation, *others)]
     messages = [requests.begin_answer(turn.pk).message for turn in begun if turn]
     ids = [message.pk for message in messages if message]
-    written = list(zip(ids, ("The first.", "\0" + "x" * 2_000, "The third."), strict=True))
+    texts = "The first.", "\0" + "x" * 2_000, "The third."
+    written = [(pk, text, lambda: None) for pk, text in zip(ids, texts, strict=True)]
     with unable_to_store(monkeypatch):
         turns.checkpoint([turn.pk for turn in begun if turn], written)
     assert [Message.objects.get(pk=pk).text for pk in ids] == ["The first.", "", "The third."]
@@ -398,7 +399,7 @@ def unable_to_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_late_checkpoint_does_not_overwrite_the_final_text(conversation: Conversation) -> None:
     turn = answered(conversation)
     message = Message.objects.get(turn=turn, role="assistant")
-    turns.checkpoint([turn.pk], [(message.pk, "Hi! How")])
+    turns.checkpoint([turn.pk], [(message.pk, "Hi! How", lambda: None)])
     message.refresh_from_db()
     assert message.text == "Hi! How can I help?"
 
