@@ -8,8 +8,8 @@ from agent.compaction.borne_out import Given
 
 _NUMBERED = re.compile(r"^\W{0,3}(\d{1,3})[.):]\W{0,2}\s+(?=\S)", re.M)
 _NUMBER = re.compile(r"#(\d{1,9})")
-_OPENING = "\"“”„«»‹「『`"
-_CLOSING = "\"“”»«›」』`"
+_OPENING = '"“”„«»‹「『`'
+_CLOSING = '"“”»«›」』`'
 # The messages that are named before a quote, up to its first mark.
 _NUMBERS = r"#\d{1,9}(?:[,; ]{1,2}#\d{1,9}){0,9}"
 _BEFORE_QUOTE = re.compile(

@@ -2,7 +2,6 @@
 on. The model mends each, or answers with the words of a message that bear it out. A tenth of what
 it costs to have the whole record written again, and sooner there."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf

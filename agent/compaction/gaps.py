@@ -88,9 +88,7 @@ def _empty(chapter: Chapter, *gone: Message) -> Chapter:
     telling = _Telling(gone)
     own = tuple(said for said in chapter.own if not telling.find(said))
     withheld = tuple(each for each in chapter.withheld if not telling.find(each.said))
-    return replace(
-        chapter, text=GAP, gap=True, own=own, withheld=withheld, parts=(), quotes=()
-    )
+    return replace(chapter, text=GAP, gap=True, own=own, withheld=withheld, parts=(), quotes=())
 
 
 def _withhold(chapter: Chapter, gone: Sequence[Message]) -> tuple[Withheld, ...]:
