@@ -6,7 +6,7 @@ that the quote lacks, or a quote that says the opposite.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -20,10 +20,19 @@ from agent.compaction.evidence import (
     remove_citations,
     strip_citations,
 )
+from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.names import find_names
-from agent.compaction.facts.words import CJK, clean, find_content_words, is_cjk
+from agent.compaction.facts.words import (
+    CJK,
+    STOP_WORDS,
+    clean,
+    find_content_words,
+    find_words,
+    is_cjk,
+)
 from agent.compaction.judge import (
     BULLET,
+    OPPOSITE,
     UNRELATED,
     Verdict,
     find_claims,
@@ -38,6 +47,8 @@ SHORTEST = 3  # words of a quote; a Chinese, Japanese or Korean character is hal
 LONGEST = 500  # characters of a quote
 MOST_QUOTES = 4  # for one statement
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
+STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
+_IDEOGRAPH = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")
 _TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
@@ -104,9 +115,7 @@ class GivenQuotes:
         )
         doubted = _leave_out_said(said, verdict, source, quoted.all)
         again = _judge(doubted, heading, quoted, words)
-        if again.supported or (again.wrong == UNRELATED and _is_about(doubted, quoted.all)):
-            return found
-        return []
+        return found if again.supported or _may_be_said(again.wrong, doubted, quoted.all) else []
 
     def _find_given(self, said: str, *, typed: bool) -> list[Found]:
         """The quotes that stand where they may, and are long enough or have a value of what is
@@ -216,12 +225,34 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
-def _is_about(said: str, quoted: Evidence) -> bool:
-    """Whether a quote has anything of a statement that is worded otherwise: a word, a name or a
-    value."""
-    body = clean(said)
-    names = (name for name, begins in find_names(body) if not begins)
-    return not quoted.words.isdisjoint(find_content_words(body)) or any(map(quoted.names, names))
+def _may_be_said(why: str, said: str, quoted: Evidence) -> bool:
+    """Whether a quote may say what a statement says in other words, though a rule doubts it even
+    then: with one word in common, or a denial in a word of its own, such as “refused”."""
+    body = clean(strip_citations(said))
+    if why == UNRELATED:
+        names = (name for name, begins in find_names(body) if not begins)
+        words = find_content_words(body)
+        return not quoted.words.isdisjoint(words) or any(map(quoted.names, names))
+    return why == OPPOSITE and _has_other_word(body, quoted.text)
+
+
+def _has_other_word(body: str, quoted: str) -> bool:
+    """Whether a statement has a content word that the quote has not, in any form, and that is not
+    a denial itself; of Chinese and Japanese a character that is no mark of grammar."""
+    if any(each not in quoted and not is_denied(each) for each in _IDEOGRAPH.findall(body)):
+        return True
+    text = quoted.casefold()
+    others = (word for word in find_words(body) if len(word) >= STEM_PART and not is_denied(word))
+    return any(
+        word not in STOP_WORDS and not any(part in text for part in _split_stems(word))
+        for word in others
+    )
+
+
+def _split_stems(word: str) -> Iterator[str]:
+    """The parts of a word of which its other forms have one."""
+    size = STEM_PART if word[0] < "\u0590" else STEM_PART - 1
+    return (word[at : at + size] for at in range(max(1, len(word) - size + 1)))
 
 
 def keep_standing(quotes: Iterable[Quote], *texts: str) -> tuple[Quote, ...]:
