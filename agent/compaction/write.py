@@ -108,7 +108,7 @@ async def write_checked_text(
         assert job.ask
         reply = await job.ask(correction.request)
         result.calls += 1
-        text, given = apply_correction(draft.written, correction, reply)
+        text, given = apply_correction(draft.written, correction.mistakes, reply)
         return check(text, draft.named, GivenQuotes(given, source))
 
     draft = await _write_in_form(write, form, result)
