@@ -46,6 +46,7 @@ from agent.messages import Message, plain_text
 SHORTEST = 3  # words of a quote; a Chinese, Japanese or Korean character is half a one
 LONGEST = 500  # characters of a quote
 MOST_QUOTES = 4  # for one statement
+AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
 _IDEOGRAPH = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")
@@ -113,9 +114,14 @@ class GivenQuotes:
                 for n, each in words.items()
             ]
         )
+        if not _is_about(said, verdict, source, quoted.all):
+            return []
         doubted = _leave_out_said(said, verdict, source, quoted.all)
         again = _judge(doubted, heading, quoted, words)
-        return found if again.supported or _may_be_said(again.wrong, doubted, quoted.all) else []
+        forgiven = again.wrong == UNRELATED or (
+            again.wrong == OPPOSITE and _has_other_word(doubted, quoted.all.text)
+        )
+        return found if again.supported or forgiven else []
 
     def _find_given(self, said: str, *, typed: bool) -> list[Found]:
         """The quotes that stand where they may, and are long enough or have a value of what is
@@ -225,20 +231,25 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
-def _may_be_said(why: str, said: str, quoted: Evidence) -> bool:
-    """Whether a quote may say what a statement says in other words, though a rule doubts it even
-    then: with one word in common, or a denial in a word of its own, such as “refused”."""
-    body = clean(strip_citations(said))
-    if why == UNRELATED:
+def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> bool:
+    """Whether quotes are about what a statement is about: they have a word or a name of it, and
+    where it is doubted for what the nearest sentence of its messages says, most words that it has
+    in common with that one."""
+    body = clean(strip_citations(BULLET.sub("", said, count=1)))
+    words = find_content_words(body)
+    shared = len(words & quoted.words)
+    if verdict.missing or verdict.wrong == UNRELATED:
         names = (name for name, begins in find_names(body) if not begins)
-        words = find_content_words(body)
-        return not quoted.words.isdisjoint(words) or any(map(quoted.names, names))
-    return why == OPPOSITE and _has_other_word(body, quoted.text)
+        return not words or shared > 0 or any(map(quoted.names, names))
+    nearest = max((len(words & each.words) for each in source.look_up(said).sentences), default=0)
+    return shared >= AS_NEAR * nearest
 
 
-def _has_other_word(body: str, quoted: str) -> bool:
-    """Whether a statement has a content word that the quote has not, in any form, and that is not
-    a denial itself; of Chinese and Japanese a character that is no mark of grammar."""
+def _has_other_word(said: str, quoted: str) -> bool:
+    """Whether a statement may deny, or affirm, in a word of its own, such as “refused”: it has a
+    content word that the quote has in no form, and that is not a denial itself. Of Chinese and
+    Japanese a character that is no mark of grammar."""
+    body = clean(strip_citations(said))
     if any(each not in quoted and not is_denied(each) for each in _IDEOGRAPH.findall(body)):
         return True
     text = quoted.casefold()
