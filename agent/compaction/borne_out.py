@@ -114,7 +114,9 @@ class GivenQuotes:
                 for n, each in words.items()
             ]
         )
-        if not _is_about(said, verdict, source, quoted.all):
+        if not (
+            _has_names(said, verdict, quoted.all) and _is_about(said, verdict, source, quoted.all)
+        ):
             return []
         doubted = _leave_out_said(said, verdict, source, quoted.all)
         again = _judge(doubted, heading, quoted, words)
@@ -229,6 +231,14 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     if not BULLET.match(said):
         return judge_sentence(said, quoted)
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
+
+
+def _has_names(said: str, verdict: Verdict, quoted: Evidence) -> bool:
+    """Whether quotes have the names that were doubted: which word is one, only the whole
+    conversation shows."""
+    values, exact = find_claims(clean(strip_citations(BULLET.sub("", said, count=1))))
+    claims = {*(value.text for value in values), *exact}
+    return all(each in claims or quoted.names(each) for each in verdict.missing)
 
 
 def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> bool:
