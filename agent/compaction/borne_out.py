@@ -121,7 +121,7 @@ class GivenQuotes:
         doubted = _leave_out_said(said, verdict, source, quoted.all)
         again = _judge(doubted, heading, quoted, words)
         forgiven = again.wrong == UNRELATED or (
-            again.wrong == OPPOSITE and _has_other_word(doubted, quoted.all.text)
+            again.wrong == OPPOSITE and _denies_in_its_words(doubted, quoted.all.text)
         )
         return found if again.supported or forgiven else []
 
@@ -255,18 +255,18 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     return shared >= AS_NEAR * nearest
 
 
-def _has_other_word(said: str, quoted: str) -> bool:
-    """Whether a statement may deny, or affirm, in a word of its own, such as “refused”: it has a
-    content word that the quote has in no form, and that is not a denial itself. Of Chinese and
-    Japanese a character that is no mark of grammar."""
+def _denies_in_its_words(said: str, quoted: str) -> bool:
+    """Whether a statement may deny in a word of its own, such as “refused”, what a quote denies by
+    a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
+    character that is no mark of grammar."""
     body = clean(strip_citations(said))
-    if any(each not in quoted and not is_denied(each) for each in _IDEOGRAPH.findall(body)):
-        return True
+    if is_denied(body):
+        return False
     text = quoted.casefold()
-    others = (word for word in find_words(body) if len(word) >= STEM_PART and not is_denied(word))
-    return any(
-        word not in STOP_WORDS and not any(part in text for part in _split_stems(word))
-        for word in others
+    words = (part for word in find_words(body) for part in re.split("['’]", word))
+    others = (word for word in words if len(word) >= STEM_PART and word not in STOP_WORDS)
+    return any(each not in text for each in _IDEOGRAPH.findall(body)) or any(
+        not any(part in text for part in _split_stems(word)) for word in others
     )
 
 
