@@ -1,8 +1,8 @@
 """What a rule doubts may be borne out by a quote: words of a message that the model gives for it.
 
 Code looks whether the words stand there, whole, and judges the statement once more with nothing but
-them as its source. So what is certain wins over a quote: a number, a unit, an identifier or a name
-that the quote lacks, or a quote that says the opposite.
+them and their sentences as its source. So what is certain wins over a quote: a number, a unit, an
+identifier or a name that the quote lacks, or a sentence that says the opposite.
 """
 
 import re
@@ -50,6 +50,8 @@ AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is do
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
 _IDEOGRAPH = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")
+# Not after a number: it may be a day.
+_STOP = re.compile(r"(?<=[^\d\s][.!?…])\s+|[。！？；।؟\n]+")
 _TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
@@ -71,10 +73,11 @@ class Quote(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Words in the message where they stand."""
+    """Words in the message where they stand, and the sentences there that they are of."""
 
     message: Message
     words: str
+    passage: str
 
 
 class GivenQuotes:
@@ -105,25 +108,32 @@ class GivenQuotes:
         found = [] if verdict.supported else self._find_given(said, typed=heading == GOALS)
         if not found:
             return []
-        words: dict[int, list[str]] = {}
-        for each in found:
-            words.setdefault(each.message.number, []).append(each.words)
-        quoted = Source(
-            [
-                replace(self._messages[n], blocks=[text_block("\n".join(each))], pasted=())
-                for n, each in words.items()
-            ]
-        )
-        if not (
-            _has_names(said, verdict, quoted.all) and _is_about(said, verdict, source, quoted.all)
-        ):
+        quoted, around = self._make_source(found), self._make_source(found, whole=True)
+        numbers = [each.message.number for each in found]
+        if not _is_about(said, verdict, source, around.all):
             return []
         doubted = _leave_out_said(said, verdict, source, quoted.all)
-        again = _judge(doubted, heading, quoted, words)
+        lacks = _judge(doubted, heading, quoted, numbers).missing
+        lacks = [*lacks, *_list_names_not_in(said, verdict, quoted.all)]
+        if not set(lacks).isdisjoint(verdict.missing):
+            return []
+        again = _judge(doubted, heading, around, numbers)
         forgiven = again.wrong == UNRELATED or (
-            again.wrong == OPPOSITE and _denies_in_its_words(doubted, quoted.all.text)
+            again.wrong == OPPOSITE and _denies_in_its_words(doubted, around.all.text)
         )
         return found if again.supported or forgiven else []
+
+    def _make_source(self, found: Sequence[Found], *, whole: bool = False) -> Source:
+        """What is quoted, or the `whole` sentences that it is of, as all that the messages say."""
+        texts: dict[int, list[str]] = {}
+        for message, words, passage in found:
+            texts.setdefault(message.number, []).append(passage if whole else words)
+        return Source(
+            [
+                replace(self._messages[n], blocks=[text_block("\n".join(each))], pasted=())
+                for n, each in texts.items()
+            ]
+        )
 
     def _find_given(self, said: str, *, typed: bool) -> list[Found]:
         """The quotes that stand where they may, and are long enough or have a value of what is
@@ -149,12 +159,12 @@ class GivenQuotes:
             return None
         named = [n for n in dict.fromkeys([*given.numbers, *cited]) if n in self._messages]
         for number in named:
-            if words := self._read(number, typed).find(wanted):
-                return Found(self._messages[number], words)
+            if found := self._read(number, typed).find(wanted):
+                return Found(self._messages[number], *found)
         places = (
-            Found(message, words)
+            Found(message, *found)
             for number, message in self._messages.items()
-            if (words := self._read(number, typed).find(wanted))
+            if (found := self._read(number, typed).find(wanted))
         )
         first, second = next(places, None), next(places, None)
         return first if second is None else None
@@ -190,11 +200,12 @@ class _Text:
         """In words, see `SHORTEST`."""
         return sum(0.5 if is_cjk(self._text[start]) else 1 for start, _ in self._places)
 
-    def find(self, tokens: str) -> str:
-        """The part of the text that has some words in a row, as it is written; "" for none."""
+    def find(self, tokens: str) -> tuple[str, str] | None:
+        """The part of the text that has some words in a row, as it is written, and the whole
+        sentences around it: a quote may begin after a “not”. None where they are not there."""
         at = self.tokens.find(tokens)
         if at < 0:
-            return ""
+            return None
         first = self.tokens.count(" ", 0, at)
         start, _ = self._places[first]
         _, end = self._places[first + tokens.count(" ") - 2]
@@ -202,7 +213,12 @@ class _Text:
             start -= 1
         while end < len(self._text) and _belongs_to_word(self._text[end]):
             end += 1
-        return " ".join(self._text[start:end].split())
+        begin = max(0, start - LONGEST)
+        for stop in _STOP.finditer(self._text, begin, start):
+            begin = stop.end()
+        after = _STOP.search(self._text, end, end + LONGEST)
+        passage = self._text[begin : after.start() if after else end + LONGEST]
+        return " ".join(self._text[start:end].split()), passage
 
 
 def _belongs_to_word(sign: str) -> bool:
@@ -233,12 +249,11 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
-def _has_names(said: str, verdict: Verdict, quoted: Evidence) -> bool:
-    """Whether quotes have the names that were doubted: which word is one, only the whole
-    conversation shows."""
+def _list_names_not_in(said: str, verdict: Verdict, quoted: Evidence) -> list[str]:
+    """The doubted names that quotes lack: what is a name, only the whole conversation shows."""
     values, exact = find_claims(clean(strip_citations(BULLET.sub("", said, count=1))))
     claims = {*(value.text for value in values), *exact}
-    return all(each in claims or quoted.names(each) for each in verdict.missing)
+    return [each for each in verdict.missing if each not in claims and not quoted.names(each)]
 
 
 def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> bool:

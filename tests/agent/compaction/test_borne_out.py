@@ -126,6 +126,10 @@ def test_a_wrong_number_is_mended_where_one_message_has_the_words() -> None:
 def test_what_is_certain_wins_over_a_quote() -> None:
     hall = Given((3,), "Anna does not rent the hall to the club")
     assert UNVERIFIED in borne_out("Anna does rent the hall to the club [#3]", hall)
+    after_not = Given((3,), "rent the hall to the club")
+    assert UNVERIFIED in borne_out("Anna does rent the hall to the club [#3]", after_not)
+    beside = Given((1,), "Eighty people came in spring")
+    assert UNVERIFIED in borne_out("In autumn 100 people came [#2]", beside)
     assert UNVERIFIED in borne_out(
         "The hall cost 1,250 EUR [#1]", Given((1,), "The hall cost $1,250")
     )
