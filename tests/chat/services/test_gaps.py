@@ -258,7 +258,8 @@ def test_a_merged_chapter_goes_as_one(user: User) -> None:
 
 @pytest.fixture
 def gapped(user: User) -> Conversation:
-    talk = make_conversation(owner=user, messages=12, compaction_settings=PLAIN)
+    texts = ["Lorem ipsum."] * 12
+    talk = make_conversation(owner=user, messages=texts, compaction_settings=PLAIN)
     make_compaction(talk, "First.", through=4)
     make_compaction(talk, "Second.", through=8)
     delete(talk, 2)
