@@ -13,7 +13,7 @@ from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.messages import Message as AgentMessage
 from agent.model.unreported import ESTIMATED
-from agent.tokens import LEARNING_WINDOW, Factor, is_output_believable
+from agent.tokens import Factor, is_output_believable
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -28,8 +28,6 @@ from chat.services.rows import save_row, update_row
 from chat.services.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
-
-LEAST_MOVE = 0.0005  # of a token factor that is stored: a hundredth of what estimates are off by
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +270,7 @@ def _learn(profile: ModelProfile, raw: RawTokens, reported: int) -> None:
     the commit: all conversations of the model share its row."""
     factor = Factor(profile.token_factor, profile.token_samples)
     learned = factor.learn(raw, reported)
-    settled = factor.samples >= LEARNING_WINDOW
-    if learned == factor or (settled and abs(learned.value - factor.value) < LEAST_MOVE):
+    if learned == factor:
         return
     profile.token_factor, profile.token_samples = learned.value, learned.samples
     if profile.pk is not None:
