@@ -132,8 +132,12 @@ def _tokens(value: Any) -> int:
 
 def is_server_tool(block: Block) -> bool:
     """Whether a block is the call or the result of a tool that the model's server runs."""
-    kind: str = block.get("type", "")
-    return kind == "server_tool_use" or kind.endswith("_tool_result")
+    return str(block.get("type", "")).endswith(("_tool_use", "_tool_result"))
+
+
+def is_call(block: Block) -> bool:
+    """Whether a block calls a tool, of ours or of the model's server."""
+    return str(block.get("type", "")).endswith("tool_use")
 
 
 def sanitise_text(text: str) -> str:

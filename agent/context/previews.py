@@ -91,7 +91,7 @@ def _preview(message: Message, limits: Limits) -> Message:
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
     counted = sum(map(_counted, message.blocks, sizes))
     longest = max(_longest(sizes, counted * limit // size), 2 * NOTE_BYTES)
-    served = any(block["type"] == "server_tool_use" for block in message.blocks)
+    served = any(is_server_tool(block) for block in message.blocks)
     blocks: list[Block] = []
     for block, (start, text), length in zip(message.blocks, texts, sizes, strict=True):
         if length > longest:

@@ -9,11 +9,12 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from agent.engine import learn_from_reply
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.messages import Message as AgentMessage
 from agent.model.unreported import ESTIMATED
-from agent.tokens import Factor, is_output_believable
+from agent.tokens import Factor
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -252,9 +253,7 @@ def _charge(
         swept = Usage.from_api(message.usage)
     before, message.cost = message.cost, profile.price(charged)
     written = AgentMessage(message.number, "assistant", ending.blocks, RawTokens(tokens))
-    factor = Factor(profile.token_factor, profile.token_samples)
-    if is_output_believable(usage.output_tokens, written, factor):
-        _learn(profile, ending.raw_prompt, usage.prompt)
+    _learn(profile, ending.raw_prompt, usage, written)
     added: dict[str, float] = {
         "input_tokens": charged.prompt - swept.prompt,
         "output_tokens": charged.output_tokens - swept.output_tokens,
@@ -265,11 +264,11 @@ def _charge(
     return added
 
 
-def _learn(profile: ModelProfile, raw: RawTokens, reported: int) -> None:
+def _learn(profile: ModelProfile, raw: RawTokens, usage: Usage, reply: AgentMessage) -> None:
     """Teach a model's token factor by one reply. It is stored where it has moved, and only after
     the commit: all conversations of the model share its row."""
     factor = Factor(profile.token_factor, profile.token_samples)
-    learned = factor.learn(raw, reported)
+    learned = learn_from_reply(factor, raw, usage, reply)
     if learned == factor:
         return
     profile.token_factor, profile.token_samples = learned.value, learned.samples
