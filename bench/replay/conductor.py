@@ -163,14 +163,18 @@ class Conductor:
     def _ask(self, reply: list[Block], *, stopped: bool) -> None:
         metered = self.metered
         context = trim_if_needed(metered, self.counter)
-        self.tally.trimmed += bool(context.omitted)
+        trimmed = context != metered.context
+        self.tally.trimmed += trimmed
         raw = self.limits.factor.raw(measure_sent(metered, context, self.counter))
         version = (self.tally.compactions, self._pruned_through, context.omitted)
         reported = self.api.answer(assemble(context), reply, version)
         usage = Usage.from_api(reported)
         thinking = reported.get("output_tokens_details", {}).get("thinking_tokens", 0)
         self._add("assistant", reply, thinking)
-        self._report = UsageReport(len(self.messages), usage, thinking, complete=not stopped)
+        if trimmed:
+            self._change_prefix()
+        else:
+            self._report = UsageReport(len(self.messages), usage, thinking, complete=not stopped)
         if not stopped:
             factor = learn_from_reply(self.limits.factor, raw, usage, self.messages[-1])
             self.limits = replace(self.limits, factor=factor)

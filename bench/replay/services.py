@@ -162,7 +162,7 @@ class ServicesReplay:
         from agent.model.unreported import mark
         from chat.models import Turn
         from chat.queries import model_server
-        from chat.services import preparations, requests
+        from chat.services import preparations, requests, turns
         from chat.services.endings import TurnOutcome
 
         if opening.compact:
@@ -173,6 +173,8 @@ class ServicesReplay:
         if within and (prepared := preparations.prepare_within(turn, state)):
             self._write(prepared)
         context = trim_if_needed(state.metered, counter)
+        if context != state.context:
+            turns.mark_trimmed(turn)
         raw = state.limits.factor.raw(measure_sent(state.metered, context, counter))
         version = (state.conversation.compaction_id, context.pruned_through, context.omitted)
         usage = self.api.answer(model_server.build_request(context), reply, version)
