@@ -47,6 +47,9 @@ HOUR_PREMIUM = 2 / 1.25 - 1
 # A factor that is settled moves by so much at least, a hundredth of what estimates are off by: all
 # conversations of a model share it, and each move is stored and measures them anew.
 LEAST_MOVE = 0.0005
+# Of the factor that something was cut by: between these it stays as it was cut. A preview of two
+# fifths of the budget has half of it at most then, and it costs little to have it smaller.
+FALLEN, RISEN = 0.5, 1.25
 # Below this, fixed overhead dominates the ratio.
 LEARNING_MINIMUM = 100
 # A report of less than this share of the estimate is not believed.
@@ -127,9 +130,12 @@ class Factor:
         """How many raw tokens fill so many real ones, rounded down."""
         return RawTokens(int(real / self.value))
 
-    def steady(self) -> "Factor":
-        """Rounded up to tenths, for what is cut to size and cached: it must not be cut elsewhere
-        with each reply that the factor learns from."""
+    def steady(self, before: float = 0.0) -> "Factor":
+        """For what is cut to size and cached: it must not be cut elsewhere with each reply that the
+        factor learns from. Rounded up to tenths; or the value that it was cut by `before`, while
+        the factor is near enough for it to fit."""
+        if before and FALLEN <= self.value / before <= RISEN:
+            return replace(self, value=before)
         return replace(self, value=math.ceil(self.value * 10) / 10)
 
     def learn(self, raw: RawTokens, reported: int) -> "Factor":

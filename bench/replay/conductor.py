@@ -18,6 +18,7 @@ from agent.compaction.job import Job
 from agent.compaction.policy import Engine, Policy, Trigger
 from agent.context.assemble import Context, assemble
 from agent.context.message_list import begin_within_turn
+from agent.context.previews import decide_cuts
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
@@ -161,6 +162,7 @@ class Conductor:
                     return None
 
     def _ask(self, reply: list[Block], *, stopped: bool) -> None:
+        self._mark_cut()
         metered = self.metered
         context = trim_if_needed(metered, self.counter)
         trimmed = context != metered.context
@@ -178,6 +180,13 @@ class Conductor:
         if not stopped:
             factor = learn_from_reply(self.limits.factor, raw, usage, self.messages[-1])
             self.limits = replace(self.limits, factor=factor)
+
+    def _mark_cut(self) -> None:
+        context = self.context
+        opening = [message for message in (context.first, context.prompt) if message]
+        for number, factor in decide_cuts([*opening, *context.messages], self.limits).items():
+            self.messages[number - 1] = replace(self.messages[number - 1], cut_factor=factor)
+        self._first = self._first and self.messages[0]
 
     def _follow_up(self) -> None:
         """After a reply: a summary for later, now or in a pause."""

@@ -135,9 +135,10 @@ def test_recorded_pauses_are_sent_back_whole(
 ) -> None:
     paused = [r for r in recordings if played[r.id].outcome is Outcome.RESEND]
     need(paused, "paused turn")
+    make_profile(context_window=WINDOW, tools=False)
+    user = make_user()
     for record in paused:
-        conversation = make_conversation(make_user(record.id[:30]))
-        make_profile(context_window=WINDOW, tools=False)
+        conversation = make_conversation(user)
         history = record.history or [
             {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
         ]
