@@ -18,10 +18,10 @@ SERVER_RESULTS = {
     "text_editor_code_execution_tool_result",
     "tool_search_tool_result",
 }
-USER_KINDS = {"image", "document", "search_result"}
+USER_KINDS = {"image", "document", "search_result", "container_upload"}
 # What no message of the assistant may hold: the user's blocks, and a compaction of the server's,
 # which needs a header that is never sent.
-NOT_FROM_MODEL = USER_KINDS | {"tool_result", "container_upload", "compaction"}
+NOT_FROM_MODEL = USER_KINDS | {"tool_result", "compaction"}
 
 
 def text_block(text: str) -> Block:
@@ -189,8 +189,8 @@ def _is_known(block: Block) -> bool:
     """Whether every request may carry the call or the result of a server's tool."""
     kind = block.get("type", "")
     if kind == "server_tool_use":
-        name = str(block.get("name"))
-        kind = "tool_search_tool_result" if name.startswith("tool_search") else f"{name}_tool_result"
+        name = str(block.get("name"))  # tool_search_tool_regex, for one
+        kind = f"{'tool_search' if name.startswith('tool_search') else name}_tool_result"
     return kind in SERVER_RESULTS
 
 

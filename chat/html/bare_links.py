@@ -17,9 +17,7 @@ _SCHEME = re.compile(r"(?<![A-Za-z0-9])https?$", re.I)
 _END = r"\s<>\[\]\\`\"|。，、；：！？）」』】》"
 _REST = re.compile(rf"://(?:(?:[^{_END}/?#@]*@)?\[[0-9a-f:.]+\])?[^{_END}]*", re.I)
 # A host that goes on behind a bracket is none. A note may follow: [1], [#12], [^a].
-_BROKEN = re.compile(
-    rf"://[^{_END}/?#]*(?:\](?=\w)|\[(?![^\[\]\s]*\][^\w\s]*(?:\s|\Z)))", re.I
-)
+_BROKEN = re.compile(rf"://[^{_END}/?#]*(?:\](?=\w)|\[(?![^\[\]\s]*\][^\w\s]*(?:\s|\Z)))", re.I)
 _LONGEST_SCHEME = len("https")
 
 

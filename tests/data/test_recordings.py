@@ -27,7 +27,6 @@ from chat.queries.model_server import get_counter
 from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 
-
 CODES = {
     401: ErrorCode.BAD_KEY,
     402: ErrorCode.NO_CREDIT,
@@ -46,9 +45,9 @@ def fails(record: Record) -> bool:
     reasons = {tag.partition(":")[2] for tag in record.tags if tag.startswith("stop_reason:")}
     if "refusal" in reasons or reasons - OUTCOMES.keys() or "sse:error_event" in record.tags:
         return True
-    return record.streamed and (
-        b"event: message_stop" not in record.body or blocks_left_open(record.body)
-    )
+    if not record.streamed:
+        return not record.is_message
+    return bool(b"event: message_stop" not in record.body or blocks_left_open(record.body))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -78,9 +78,7 @@ def body(made: Context, factor: float) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("made", LONG.values(), ids=LONG.keys())
 @pytest.mark.parametrize("first", WANDERING[:3])
-def test_the_bytes_stay_while_the_factor_wanders_across_tenths(
-    made: Context, first: float
-) -> None:
+def test_the_bytes_stay_while_the_factor_wanders_across_tenths(made: Context, first: float) -> None:
     limits = replace(LIMITS, factor=Factor(first, 50))
     before = body(made, first)
     made = remember(replace(made, limits=limits))
@@ -93,7 +91,7 @@ def test_what_is_cut_keeps_within_half_of_the_budget_and_is_measured_as_it_is() 
     made = remember(LONG["a message that is cut"])
     for factor in (FALLEN, 0.8, 1.0, 1.1, RISEN):
         limits = replace(LIMITS, factor=Factor(factor, 50))
-        [cut] = [m for m in body(made, factor)[0]["content"]]
+        [cut] = body(made, factor)[0]["content"]
         real = COUNTER.count(cut["text"]) * factor
         measured = count_sent_tokens(made.messages[0], limits)
         assert real <= measured <= RISEN * preview_limit(made.messages[0], limits)

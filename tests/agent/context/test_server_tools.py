@@ -36,7 +36,7 @@ FOUND = {
     "type": "tool_search_tool_search_result",
     "tool_references": [{"type": "tool_reference", "tool_name": "ferry_times"}],
 }
-PAGE = {"type": "web_search_result", "title": "Ferries", "url": "https://f.example", "page_age": "1"}
+PAGE = {"type": "web_search_result", "title": "Ferries", "url": "https://f.example"}
 CITED = {"type": "web_search_result_location", "url": "https://f.example", "encrypted_index": "Ei"}
 FROM_CODE = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
 ROUNDS: dict[str, list[Block]] = {

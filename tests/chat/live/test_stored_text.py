@@ -1,4 +1,4 @@
-"""What is stored of an answer as its text names the pages that it cites, however the answer ends."""
+"""The stored text of an answer names the pages that it cites, however the answer ends."""
 
 from collections.abc import Callable
 from datetime import timedelta
