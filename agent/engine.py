@@ -27,8 +27,8 @@ from agent.context.request import CACHE_SECONDS, find_long_pause
 from agent.context.shortening import shorten_turn
 from agent.context.summary import Summary
 from agent.errors import gettext_noop
-from agent.messages import Message, RealTokens, Usage
-from agent.tokens import Limits, TokenCounter, is_believable, is_output_believable
+from agent.messages import Message, RawTokens, RealTokens, Usage
+from agent.tokens import Factor, Limits, TokenCounter, is_believable, is_output_believable
 
 # Before the cache expires, so that a summary and its correction are there when it does. One that
 # comes later is used with all that was written meanwhile, and the cold turn writes the old prefix.
@@ -274,7 +274,21 @@ def trim_if_needed(
     return shorten_turn(trimmed, counter, step.most - missed)
 
 
+def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) -> RealTokens:
+    """The estimate of what `trim_if_needed` made of a context. A reply's reported prompt teaches
+    the factor by it."""
+    return metered.size.total if sent is metered.context else measure(sent, counter).total
+
+
 # --- After a reply --------------------------------------------------------------------------------
+
+
+def learn_from_reply(factor: Factor, raw: RawTokens, usage: Usage, reply: Message) -> Factor:
+    """The factor after a reply to a prompt of `raw` tokens: the same where its server reported
+    fewer tokens of output than the reply holds."""
+    if not is_output_believable(usage.output_tokens, reply, factor):
+        return factor
+    return factor.learn(raw, usage.prompt)
 
 
 def wants_preparation(used: int, limits: Limits, policy: Policy, messages: int = 0) -> bool:

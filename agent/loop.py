@@ -123,7 +123,8 @@ def make_last_request(request: Request) -> Request:
 def continue_request(request: Request, reply: Reply) -> Request:
     """The request again, with everything that the server has written so far, after `pause_turn`."""
     paused = {"role": "assistant", "content": reply.blocks}
-    return replace(request, messages=[*request.messages, paused])
+    container = reply.container or request.container
+    return replace(request, messages=[*request.messages, paused], container=container)
 
 
 async def run_calls(

@@ -44,7 +44,8 @@ class Message:
     """One message of the active branch; `tokens` is the raw count, before the model's factor.
     `pasted` are the parts of its text, in characters, that its author did not type; None:
     unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in
-    seconds of the clock; 0: unknown.
+    seconds of the clock; 0: unknown. `cut_factor`: the tokens of its model by which it was decided
+    how much of it is sent (`agent.context.previews.decide_cuts`); 0: not decided yet.
 
     What follows from its blocks is found out once: a process keeps the messages of its
     conversations, and every request looks at all of them."""
@@ -56,6 +57,7 @@ class Message:
     pasted: Sequence[tuple[int, int]] | None = None
     thinking: RealTokens = RealTokens(0)
     at: float = field(default=0.0, compare=False)
+    cut_factor: float = 0.0
 
     @cached_property
     def plain(self) -> ApiMessage | None:
@@ -132,8 +134,12 @@ def _tokens(value: Any) -> int:
 
 def is_server_tool(block: Block) -> bool:
     """Whether a block is the call or the result of a tool that the model's server runs."""
-    kind: str = block.get("type", "")
-    return kind == "server_tool_use" or kind.endswith("_tool_result")
+    return str(block.get("type", "")).endswith(("_tool_use", "_tool_result"))
+
+
+def is_call(block: Block) -> bool:
+    """Whether a block calls a tool, of ours or of the model's server."""
+    return str(block.get("type", "")).endswith("tool_use")
 
 
 def sanitise_text(text: str) -> str:

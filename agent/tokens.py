@@ -44,6 +44,12 @@ UNKNOWN_FACTOR = 1.5
 LEARNING_WINDOW = 20
 # To write to the prompt cache for an hour costs twice the input price; for five minutes 1.25 times.
 HOUR_PREMIUM = 2 / 1.25 - 1
+# A factor that is settled moves by so much at least, a hundredth of what estimates are off by: all
+# conversations of a model share it, and each move is stored and measures them anew.
+LEAST_MOVE = 0.0005
+# Of the factor that something was cut by: between these it stays as it was cut. A preview of two
+# fifths of the budget has half of it at most then, and it costs little to have it smaller.
+FALLEN, RISEN = 0.5, 1.25
 # Below this, fixed overhead dominates the ratio.
 LEARNING_MINIMUM = 100
 # A report of less than this share of the estimate is not believed.
@@ -124,13 +130,17 @@ class Factor:
         """How many raw tokens fill so many real ones, rounded down."""
         return RawTokens(int(real / self.value))
 
-    def steady(self) -> "Factor":
-        """Rounded up to tenths, for what is cut to size and cached: it must not be cut elsewhere
-        with each reply that the factor learns from."""
+    def steady(self, before: float = 0.0) -> "Factor":
+        """For what is cut to size and cached: it must not be cut elsewhere with each reply that the
+        factor learns from. Rounded up to tenths; or the value that it was cut by `before`, while
+        the factor is near enough for it to fit."""
+        if before and FALLEN <= self.value / before <= RISEN:
+            return replace(self, value=before)
         return replace(self, value=math.ceil(self.value * 10) / 10)
 
     def learn(self, raw: RawTokens, reported: int) -> "Factor":
-        """Move towards one reply's ratio: the mean at first, then a moving average.
+        """Move towards one reply's ratio: the mean at first, then a moving average, which stays
+        where it would move by less than `LEAST_MOVE`.
 
         Not from what is not believed. A ratio outside 0.5 to 4 does not come from a tokenizer: the
         server counted something else.
@@ -139,8 +149,10 @@ class Factor:
         if raw < LEARNING_MINIMUM or not believed or not 0.5 <= reported / raw <= 4:
             return self
         samples = self.samples + 1
-        step = 1 / min(samples, LEARNING_WINDOW)
-        return Factor(self.value + (reported / raw - self.value) * step, samples)
+        move = (reported / raw - self.value) / min(samples, LEARNING_WINDOW)
+        if samples > LEARNING_WINDOW and abs(move) < LEAST_MOVE:
+            return self
+        return Factor(self.value + move, samples)
 
 
 def is_believable(reported: int, estimate: RealTokens, factor: Factor) -> bool:

@@ -120,6 +120,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "dotted": repeated("a.1-"),
     "dotted words": repeated("a." * 99 + " "),
     "dashed words": repeated("a-" * 99 + " "),
+    "hosts in brackets": repeated("http://[::1 [a](http://a^b) https://c[d "),
     "addresses": repeated("https://a.b/c?d=e&f user@db-7.example.org:22 10.0.0.1:80 [::1]:8 "),
     "at signs": repeated("a@b."),
     "colons": repeated("a-b:"),

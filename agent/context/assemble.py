@@ -68,7 +68,9 @@ class Context:
     memory: str = ""  # what the model is told about the user, in every conversation
     project: str = ""  # what it is told in every conversation of a project
     files: Message | None = None  # the project's, sent before all other messages
-    thinking_from: int = 0  # thinking of older messages was written after another prompt
+    # What is older was written after another prompt: no thinking of that is sent, see
+    # `agent.context.history.build_api_messages`.
+    thinking_from: int = 0
     show_thinking: bool = False  # newer models hide it unless asked
     cache_ttl: Ttl = "5m"  # see `agent.context.request.choose_cache_ttl`
     reply: ReplySettings = ReplySettings()
@@ -212,7 +214,7 @@ def assemble(context: Context, *, continued: bool = False) -> Request:
     messages = build_api_messages(
         sent[len(first) :],
         declared,
-        thinking_from=context.thinking_from,
+        own_from=context.thinking_from,
         all_turns=context.keeps_thinking,
     )
     opening = build_api_messages([*files, *sent[: len(first)]], declared)

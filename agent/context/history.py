@@ -6,14 +6,11 @@ from typing import Any
 
 from agent.context.message_list import MessageList
 from agent.context.thinking import THINKING, drop_misplaced_thinking
-from agent.messages import ApiMessage, Block, Message, block_text, is_server_tool
+from agent.messages import ApiMessage, Block, Message, block_text, is_call, is_server_tool
 
 MISSING_RESULT = "The tool was interrupted and returned no result."
-# What an assistant message may carry back without a beta header; other content goes as text.
-ASSISTANT_KINDS = {
-    "text",
-    "tool_use",
-    "server_tool_use",
+# Results of the server's tools that every request may carry back, with their calls.
+SERVER_RESULTS = {
     "web_search_tool_result",
     "web_fetch_tool_result",
     "code_execution_tool_result",
@@ -21,7 +18,10 @@ ASSISTANT_KINDS = {
     "text_editor_code_execution_tool_result",
     "tool_search_tool_result",
 }
-USER_KINDS = {"image", "document", "search_result"}
+USER_KINDS = {"image", "document", "search_result", "container_upload"}
+# What no message of the assistant may hold: the user's blocks, and a compaction of the server's,
+# which needs a header that is never sent.
+NOT_FROM_MODEL = USER_KINDS | {"tool_result", "compaction"}
 
 
 def text_block(text: str) -> Block:
@@ -32,48 +32,55 @@ def build_api_messages(
     history: Sequence[Message],
     declared: set[str],
     *,
-    thinking_from: int = 0,
+    own_from: int = 0,
     all_turns: bool = False,
 ) -> list[dict[str, Any]]:
     """API messages for a history that may be broken: no empty blocks, roles merged, every tool
-    call answered next, undeclared tools as text. No thinking of messages numbered below
-    `thinking_from`, and unless that of `all_turns` is sent, none outside the running turn."""
+    call answered next, undeclared tools as text.
+
+    What the model wrote goes back as it came, kinds of blocks that nobody knows yet too, in the
+    running turn and in messages numbered `own_from` or higher: what is older may be from another
+    server or after another prompt, and of that goes what every request may hold, the rest as text.
+    No thinking of messages before `own_from`, and unless that of `all_turns` is sent, none outside
+    the running turn."""
     if all_turns:
-        return _convert(history, declared, thinking_from, all_turns=True)
-    messages = _convert(history, declared, thinking_from)
+        merged = merge_neighbours(_convert(history, declared, own_from, thinking_after=0))
+        return _pair(merge_neighbours(drop_misplaced_thinking(merged)))
+    running = _find_last_prompt(history)
+    messages = _pair(
+        merge_neighbours(_convert(history, declared, own_from, thinking_after=running))
+    )
     if not _may_think(messages):
-        messages = _convert(history, declared, None)
+        messages = _pair(
+            merge_neighbours(_convert(history, declared, own_from, thinking_after=len(history)))
+        )
     return messages
 
 
 def _convert(
-    history: Sequence[Message],
-    declared: set[str],
-    thinking_from: int | None,
-    *,
-    all_turns: bool = False,
+    history: Sequence[Message], declared: set[str], own_from: int, *, thinking_after: int
 ) -> list[dict[str, Any]]:
-    running = 0 if all_turns else _find_last_prompt(history)
+    """Each message as it is sent, if anything is; thinking only of those that stand after the index
+    `thinking_after`."""
+    running = _find_last_prompt(history)
+    own = [i > running or message.number >= own_from for i, message in enumerate(history)]
+    served = _find_served(history, own, declared)
     names: dict[str, str] = {}
-    served = _served(history)
     messages: list[dict[str, Any]] = []
     for index, message in enumerate(history):
         if message.plain:
             messages.append(message.plain)
             continue
-        keep = thinking_from is not None and index > running and message.number >= thinking_from
+        think = index > thinking_after and message.number >= own_from
         sent = [
             _as_text(block)
             if is_server_tool(block) and (index, at) not in served
-            else _sent_block(block, message.role, declared, names, keep)
+            else _sent_block(block, message.role, declared, names, think, own=own[index])
             for at, block in enumerate(message.blocks)
         ]
         if content := [block for block in sent if block]:
             messages.append({"role": message.role, "content": content})
-    merged = merge_neighbours(messages)
-    if all_turns:
-        merged = merge_neighbours(drop_misplaced_thinking(merged))
-    return _pair(merged)
+    return messages
 
 
 def _find_last_prompt(history: Sequence[Message]) -> int:
@@ -81,22 +88,39 @@ def _find_last_prompt(history: Sequence[Message]) -> int:
     return next((i for i in range(len(history) - 1, -1, -1) if history[i].is_prompt), 0)
 
 
-def _served(history: Sequence[Message]) -> set[tuple[int, int]]:
-    """Where calls of the server's tools stand that have their result after them, and where those
-    do: a stopped search has none, and the API takes neither without the other."""
+def _find_served(
+    history: Sequence[Message], own: Sequence[bool], declared: set[str]
+) -> set[tuple[int, int]]:
+    """Where calls of the server's tools, and their results, stand that go back as they are. The API
+    takes neither without the other: a search that was stopped has no result, and never will. But
+    while the server waits for results of ours, its own may be still to come."""
     waiting: dict[str, tuple[int, int]] = {}
     pairs: set[tuple[int, int]] = set()
     for index, message in enumerate(history):
         if message.plain or message.role == "user":
             continue
         for at, block in enumerate(message.blocks):
-            if block["type"] == "server_tool_use":
+            if not is_server_tool(block):
+                continue
+            if is_call(block):
                 waiting[block.get("id", "")] = (index, at)
-            elif is_server_tool(block) and (
-                call := waiting.pop(block.get("tool_use_id", ""), None)
-            ):
-                pairs |= {call, (index, at)}
-    return pairs
+            elif call := waiting.pop(block.get("tool_use_id", ""), None):
+                asked = history[call[0]].blocks[call[1]]
+                if (own[index] and own[call[0]]) or (_is_known(asked) and _is_known(block)):
+                    pairs |= {call, (index, at)}
+    open_round = _find_open_round(history, declared)
+    return pairs | {place for place in waiting.values() if place[0] == open_round}
+
+
+def _find_open_round(history: Sequence[Message], declared: set[str]) -> int | None:
+    """Where the calls stand whose results the history ends with; None where it ends otherwise."""
+    last = len(history) - 1
+    while last >= 0 and history[last].holds_tool_results and not history[last].is_prompt:
+        last -= 1
+    if not 0 <= last < len(history) - 1 or history[last].role == "user":
+        return None
+    calls = (block for block in history[last].blocks if block["type"] == "tool_use")
+    return last if any(block["name"] in declared for block in calls) else None
 
 
 def _may_think(messages: Sequence[dict[str, Any]]) -> bool:
@@ -121,9 +145,16 @@ def _may_think(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def _sent_block(
-    block: Block, role: str, declared: set[str], names: dict[str, str], thinking: bool
+    block: Block,
+    role: str,
+    declared: set[str],
+    names: dict[str, str],
+    thinking: bool,
+    *,
+    own: bool,
 ) -> Block | None:
-    """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names."""
+    """One block as it is sent back, or None. `names` maps the ids of undeclared calls to names.
+    `own`: its message is of this server's, after the prompt that is sent."""
     kind = block.get("type", "")
     from_model = role == "assistant"
     if kind == "text":
@@ -142,9 +173,11 @@ def _sent_block(
         if name or from_model:
             return _result_text(block, name or "a tool")
         return _without_empty_text(block)
-    if _sendable(block) if from_model else kind in USER_KINDS:
+    if not from_model:
+        return block if kind in USER_KINDS else _as_text(block)
+    if kind == "tool_use" or is_server_tool(block):
         return block
-    return _as_text(block)
+    return block if own and kind not in NOT_FROM_MODEL else _as_text(block)
 
 
 def _as_text(block: Block) -> Block | None:
@@ -152,12 +185,13 @@ def _as_text(block: Block) -> Block | None:
     return text_block(text) if text.strip() else None
 
 
-def _sendable(block: Block) -> bool:
-    """Whether an assistant's block can go back as it is; a server's tool only with its result."""
+def _is_known(block: Block) -> bool:
+    """Whether every request may carry the call or the result of a server's tool."""
     kind = block.get("type", "")
-    if kind == "server_tool_use" and not str(block.get("name")).startswith("tool_search"):
-        kind = f"{block.get('name')}_tool_result"
-    return kind in ASSISTANT_KINDS
+    if kind == "server_tool_use":
+        name = str(block.get("name"))  # tool_search_tool_regex, for one
+        kind = f"{'tool_search' if name.startswith('tool_search') else name}_tool_result"
+    return kind in SERVER_RESULTS
 
 
 def _call_text(block: Block) -> Block:

@@ -12,13 +12,15 @@ from agent.messages import ApiMessage, Message, RawTokens
 class Facts:
     """What is known of so many messages.
 
-    `tokens`: of all together, `largest`: of the largest one. `mixed`: where those stand that are
+    `tokens`: of all together, `largest`: of the largest one. `cut_factor`: the highest that one of
+    them was cut by, 0 for none. `mixed`: where those stand that are
     not text alone; `thoughtful`: those with thinking. `plain`: the first messages as the API takes
     them, as far as they are text alone and the roles take turns."""
 
     count: int = 0
     tokens: RawTokens = RawTokens(0)
     largest: RawTokens = RawTokens(0)
+    cut_factor: float = 0.0
     mixed: tuple[int, ...] = ()
     thoughtful: tuple[Message, ...] = ()
     plain: tuple[ApiMessage, ...] = ()
@@ -31,6 +33,7 @@ class Facts:
             self.count + len(messages),
             RawTokens(self.tokens + sum(counts)),
             max([self.largest, *counts]),
+            max([self.cut_factor, *(message.cut_factor for message in messages)]),
             (*self.mixed, *mixed),
             (*self.thoughtful, *(message for message in messages if message.thinking)),
             (*self.plain, *self._find_plain(messages)),

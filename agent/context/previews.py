@@ -1,6 +1,7 @@
 """Oversized messages are sent as previews: what they are cut down to, and how."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,13 +16,19 @@ NOTE_BYTES = 140
 BUDGET_SHARE = 0.4
 # As much as other agents let a tool return at once (Claude Code: 25,000).
 RESULT_TOKENS = 25_000
+# A factor hardly ever becomes so many times what it was.
+NEAR = 1.5
 # What a tool of ours fills of that: the rest is for headings, and for what bytes and tokens differ.
 FILLED = 0.85
 
 
 def count_sent_tokens(message: Message, limits: Limits) -> RealTokens:
-    """Real tokens of a message as it is sent: at most those of its preview."""
-    return RealTokens(min(limits.factor.apply(message.tokens), preview_limit(message, limits)))
+    """Real tokens of a message as it is sent: of one that is cut at most those of its preview."""
+    real, limit = limits.factor.apply(message.tokens), preview_limit(message, limits)
+    cutting = _find_cutting(message, limits)
+    if cutting.apply(message.tokens) <= limit:
+        return real
+    return RealTokens(min(real, math.ceil(limit * max(1.0, limits.factor.value / cutting.value))))
 
 
 def sum_sent_tokens(
@@ -30,7 +37,7 @@ def sum_sent_tokens(
     """`count_sent_tokens` of them all, and of those `beside` them. Where none is oversized they are
     rounded up once: it may be a token a message less."""
     facts = MessageList.of(messages).facts.go_on(beside)
-    if not _may_be_previewed(facts, limits, limits.factor):
+    if not _may_exceed(facts, limits, limits.factor.value):
         return limits.factor.apply(facts.tokens)
     return RealTokens(sum(count_sent_tokens(message, limits) for message in (*beside, *messages)))
 
@@ -38,19 +45,40 @@ def sum_sent_tokens(
 def find_previewed(messages: Sequence[Message], limits: Limits) -> list[int]:
     """Where those messages stand of which a request holds only a part, because they are
     oversized."""
-    factor = limits.factor.steady()
-    if not _may_be_previewed(MessageList.of(messages).facts, limits, factor):
+    facts = MessageList.of(messages).facts
+    if not _may_exceed(facts, limits, max(limits.factor.steady().value, facts.cut_factor)):
         return []
     return [
         index
         for index, message in enumerate(messages)
-        if factor.apply(message.tokens) > preview_limit(message, limits)
+        if _find_cutting(message, limits).apply(message.tokens) > preview_limit(message, limits)
     ]
 
 
-def _may_be_previewed(facts: Facts, limits: Limits, factor: Factor) -> bool:
+def decide_cuts(messages: Sequence[Message], limits: Limits) -> dict[int, float]:
+    """What is to be remembered of the messages of a request, by their numbers: the factors that
+    they are cut by, or not cut, in this request and in those that follow. Only of messages that
+    are so long that another factor would decide otherwise."""
+    reach = NEAR * limits.factor.value
+    if not _may_exceed(MessageList.of(messages).facts, limits, reach):
+        return {}
+    return {
+        message.number: factor
+        for message in messages
+        if message.tokens * reach > preview_limit(message, limits)
+        and (factor := _find_cutting(message, limits).value) != message.cut_factor
+    }
+
+
+def _find_cutting(message: Message, limits: Limits) -> Factor:
+    """What decides whether and where a message is cut. It stays until the message is summarised:
+    all that follows it in the request is cached behind it."""
+    return limits.factor.steady(message.cut_factor)
+
+
+def _may_exceed(facts: Facts, limits: Limits, factor: float) -> bool:
     """Whether any is above the smallest limit there is: mostly none is, and that is soon known."""
-    return factor.apply(facts.largest) > _smallest_limit(limits)
+    return facts.largest * factor > _smallest_limit(limits)
 
 
 def _smallest_limit(limits: Limits) -> int:
@@ -86,12 +114,13 @@ def _preview(message: Message, limits: Limits) -> Message:
     """An oversized message cut down to the limit: its longest texts as head and tail (a log's error
     stands at its end), attachments by their names, calls of the server's tools with their results
     as text, since neither may go without the other."""
-    limit, size = preview_limit(message, limits), limits.factor.steady().apply(message.tokens)
+    limit = preview_limit(message, limits)
+    size = _find_cutting(message, limits).apply(message.tokens)
     texts = locate_texts(message.blocks)
     sizes = [len(text.encode("utf-8", "replace")) for _, text in texts]
     counted = sum(map(_counted, message.blocks, sizes))
     longest = max(_longest(sizes, counted * limit // size), 2 * NOTE_BYTES)
-    served = any(block["type"] == "server_tool_use" for block in message.blocks)
+    served = any(is_server_tool(block) for block in message.blocks)
     blocks: list[Block] = []
     for block, (start, text), length in zip(message.blocks, texts, sizes, strict=True):
         if length > longest:

@@ -65,7 +65,7 @@ class Request:
     """One Messages API call. `once`: no later prompt begins like this one, or the server keeps
     none, so writing it to the prompt cache, a quarter dearer than reading it, would be
     wasted. `final`: the model may not call the tools, which stay declared so that the prompt
-    begins as before."""
+    begins as before. `container`: where the server's tools go on that it ran in this turn."""
 
     model: str
     max_tokens: int
@@ -79,6 +79,7 @@ class Request:
     show_thinking: bool = False
     cache_ttl: Ttl = "5m"
     reply: ReplySettings = ReplySettings()
+    container: str = ""
 
     @cached_property
     def data(self) -> bytes:
@@ -105,6 +106,8 @@ class Request:
             body["tools"] = list(self.tools)
             if self.final:
                 body["tool_choice"] = {"type": "none"}
+        if self.container:
+            body["container"] = self.container
         body |= self.reply.body(self.max_tokens, show_thinking=self.show_thinking)
         if self.once:
             return body

@@ -15,21 +15,9 @@ USER_BLOCKS = {
     "tool_result",
     "container_upload",
 }
-SERVER_RESULTS = {
-    "web_search_tool_result",
-    "web_fetch_tool_result",
-    "code_execution_tool_result",
-    "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result",
-    "tool_search_tool_result",
-}
-ASSISTANT_BLOCKS = {
-    "text",
-    "thinking",
-    "redacted_thinking",
-    "tool_use",
-    "server_tool_use",
-} | SERVER_RESULTS
+# What else a message of the assistant holds came from the server, and goes back as it came. A
+# compaction of the server's needs a header that is never sent.
+NOT_OF_ASSISTANT = (USER_BLOCKS - {"text"}) | {"compaction"}
 RESULT_BLOCKS = {"text", "image", "document", "search_result", "tool_reference"}
 THINKING = {"thinking", "redacted_thinking"}
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -100,11 +88,11 @@ def _content(place: str, role: str, content: Any, group: _Group) -> Iterator[str
         return
     if not content:
         yield f"{place}: content must not be empty"
-    known = USER_BLOCKS if role == "user" else ASSISTANT_BLOCKS
     for at, block in enumerate(content):
         where = f"{place}.content.{at}"
         kind = block.get("type") if isinstance(block, dict) else None
-        if kind not in known:
+        known = isinstance(kind, str) and kind != ""
+        if not known or (kind not in USER_BLOCKS if role == "user" else kind in NOT_OF_ASSISTANT):
             yield f"{where}: a {kind} block is not allowed in a message of the {role}"
             continue
         group.blocks.append((where, block))
@@ -185,17 +173,18 @@ def _server_pairing(groups: list[_Group]) -> Iterator[str]:
     open_calls: dict[str, str] = {}
     for group in groups:
         for place, block in group.blocks:
-            if block.get("type") == "server_tool_use":
+            kind = str(block.get("type"))
+            if kind.endswith("_tool_use"):
                 open_calls[str(block.get("id"))] = place
-            elif block.get("type") in SERVER_RESULTS:
+            elif kind.endswith("_tool_result"):
                 call_id = str(block.get("tool_use_id"))
                 if open_calls.pop(call_id, None) is None:
-                    yield f"{place}: {block['type']} without a server_tool_use: {call_id}"
+                    yield f"{place}: {kind} without the call of the server's tool: {call_id}"
     last = next((g for g in reversed(groups) if g.role == "assistant"), None)
     waiting = {place for place, _ in last.blocks} if last else set()
     for call_id, place in open_calls.items():
         if place not in waiting:
-            yield f"{place}: server_tool_use without its result: {call_id}"
+            yield f"{place}: a call of the server's tool without its result: {call_id}"
 
 
 def _results(group: _Group, called: set[str]) -> Iterator[str]:

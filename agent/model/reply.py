@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from agent.errors import DAMAGED, TOO_MUCH, AgentError, ErrorCode, gettext_noop
-from agent.messages import Block, Usage, continues_text, sanitise
+from agent.messages import Block, Usage, continues_text, sanitise, sanitise_text
 from agent.model.event_rules import (
     MOST_CITATIONS,
     check_block,
@@ -66,7 +66,7 @@ _WRITTEN = {"text": "text", "thinking": "thinking", "compaction": "content"}
 class Reply:
     """One reply, complete or so far. `usage` is that of its last call; `paused` that of the calls
     before it: which the server had paused, and whose blocks it begins with, or which were dropped
-    or repeated."""
+    or repeated. `container`: the id of the place where the server runs its tools, "" for none."""
 
     blocks: list[Block] = field(default_factory=list)
     stop_reason: str = ""
@@ -74,6 +74,7 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     raw_usage: dict[str, Any] = field(default_factory=dict)
     model: str = ""
+    container: str = ""
     complete: bool = False
     paused: Usage = field(default_factory=Usage)
     written: Written = field(default_factory=Written)  # by its last call
@@ -87,7 +88,8 @@ class Reply:
 
     def resume(self) -> "Reply":
         """The reply that continues this paused one."""
-        resumed = Reply(blocks=list(self.blocks), paused=self.paused + self.usage)
+        paused = self.paused + self.usage
+        resumed = Reply(blocks=list(self.blocks), container=self.container, paused=paused)
         resumed._written = self._written
         return resumed
 
@@ -148,6 +150,7 @@ class Reply:
         elif kind == "message_start":
             message = require_object(event, "message")
             self.model = read_optional_text(message, "model")
+            self._enter(message)
             self._add_usage(read_optional_object(message, "usage"))
         elif kind == "message_delta":
             delta = require_object(event, "delta")
@@ -155,6 +158,7 @@ class Reply:
             self.stop_details = (
                 require_storable(read_optional_object(delta, "stop_details")) or self.stop_details
             )
+            self._enter(delta)
             self._add_usage(read_optional_object(event, "usage"))
         elif kind == "message_stop":
             # A block that ran into the output limit may lack its own end.
@@ -237,6 +241,10 @@ class Reply:
             block["input"] = _tool_input(pieces or json.dumps(block.get("input") or {}))
         self.blocks[index] = sanitise(block)
 
+    def _enter(self, told: dict[str, Any]) -> None:
+        container = sanitise_text(read_optional_text(read_optional_object(told, "container"), "id"))
+        self.container = container or self.container
+
     def _add_usage(self, usage: dict[str, Any]) -> None:
         # Values of later events are cumulative and replace earlier ones.
         told = {k: v for k, v in require_storable(usage).items() if v is not None}
@@ -295,7 +303,7 @@ def split_into_events(message: dict[str, Any]) -> list[Event]:
             delta = {"type": f"{told}_delta", told: block.get(told, "")}
             events.append({"type": "content_block_delta", "delta": delta} | at)
         events.append({"type": "content_block_stop"} | at)
-    ended = {name: message.get(name) for name in ("stop_reason", "stop_details")}
+    ended = {name: message.get(name) for name in ("stop_reason", "stop_details", "container")}
     events.append({"type": "message_delta", "delta": ended, "usage": message.get("usage")})
     return [*events, {"type": "message_stop"}]
 

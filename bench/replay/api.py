@@ -1,15 +1,18 @@
 """The scripted Messages API in virtual time: usage by the prompt cache, dollars, and a record of
 what was wrong with the requests."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 from agent.context.request import Request
 from agent.messages import Block, Usage
 from agent.model.reply import Reply, fold_message
 from agent.model.rules import find_violations
+from agent.model.unreported import Spent
 from agent.tokens import Prices
 from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
@@ -92,21 +95,37 @@ class ScriptedApi:
 
 @dataclass
 class Caller:
-    """`agent.model.client.Client` for one summary that begins at virtual second `start`."""
+    """`agent.model.client.Client` for one summary that begins at virtual second `start`. What would
+    be answered after the second `deadline` never is. `spent` gets what each call cost."""
 
     api: ScriptedApi
     start: float
+    deadline: float = inf
+    spent: Spent = field(default_factory=Spent)
     calls: int = 0
+    late: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def ends(self) -> float:
-        """The virtual second of its last reply."""
+        """The virtual second of its last reply, or when it was given up."""
+        return self.deadline if self.late.is_set() else self._replied
+
+    @property
+    def _replied(self) -> float:
         return self.start + self.calls * self.api.call_seconds
 
     async def complete(self, request: Request) -> Reply:
-        reply = self.api.summarise(request, self.ends)
+        if self._replied + self.api.call_seconds > self.deadline:
+            self.late.set()
+            await asyncio.Event().wait()  # it is cancelled
+        reply = self.api.summarise(request, self._replied)
         self.calls += 1
+        self.spent.append((request.model, reply.usage))
         return reply
+
+    async def pass_deadline(self) -> None:
+        """Return when it has passed."""
+        await self.late.wait()
 
     async def count_tokens(self, request: Request) -> None:
         """None, as from servers without that address: the engine's estimate is what is tested."""

@@ -8,22 +8,22 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
-from agent.compaction.policy import Attempt, Engine, Policy, Trigger, find_breaker_end
-from agent.context.assemble import Context, assemble, measure
+from agent.compaction.policy import Engine, Policy, Trigger
+from agent.context.assemble import Context, assemble
 from agent.context.message_list import begin_within_turn
+from agent.context.previews import decide_cuts
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
     BreakerOpen,
     Compact,
-    CompactedContext,
     MeteredContext,
     Prune,
     Send,
@@ -32,6 +32,8 @@ from agent.engine import (
     UsageReport,
     compact,
     find_pause_to_use,
+    learn_from_reply,
+    measure_sent,
     meter,
     next_step,
     plan_next,
@@ -43,9 +45,9 @@ from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import ReplayExchange
 from bench.replay.lineage import Lineage
+from bench.replay.writings import EPOCH, Writing, Writings
 from demo.api import protocol
 
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
 
 
@@ -55,16 +57,6 @@ class RememberingCounter(TokenCounter):
     @lru_cache(maxsize=20_000)  # noqa: B019 - it lives as long as the benchmark
     def count(self, text: str) -> RawTokens:
         return super().count(text)
-
-
-@dataclass
-class Preparation:
-    """A summary that is being written until virtual second `ends`; None: it failed."""
-
-    trigger: Trigger
-    turn: int
-    ends: float
-    written: CompactedContext | None
 
 
 @dataclass
@@ -110,12 +102,13 @@ class Conductor:
         self.lineage = Lineage()
         self._first: Message | None = None
         self._pruned_through = 0
-        self._thinking_from = 0
+        self._prefix_from = 0  # number of the first message after what is sent now was sent
+        self._compressed_at = -inf
         self._report: UsageReport | None = None
-        self._preparation: Preparation | None = None
+        self._preparation: Writing | None = None
+        self._writings = Writings()
         self._pause_at: float | None = None
         self._pauses: list[float] = []  # before each of the user's messages but the first
-        self._attempts: list[tuple[float, bool, int]] = []  # (ended, failed, turn), newest first
         self._turns = 0
         self._written = 0  # raw tokens of all messages
 
@@ -127,85 +120,103 @@ class Conductor:
         if self._turns:
             self._pauses.append(gap)
         self._turns += 1
-        self._add("user", [protocol.text(exchange.user)])
+        self._add("user", [*exchange.files, protocol.text(exchange.user)])
         for number, round_ in enumerate(exchange.rounds):
             self._request(round_.call(str(len(self.messages))), within=number > 0)
             self.api.clock.now += ROUND_SECONDS
             self._settle()
             self._add("user", round_.result(self.messages[-1].blocks))
-        self._request([protocol.text(exchange.answer)], within=bool(exchange.rounds))
-        self._follow_up()
+        answer = [protocol.text(exchange.answer)]
+        self._request(answer, within=bool(exchange.rounds), stopped=exchange.stopped)
+        self._pause_at = None
+        if not exchange.stopped:
+            self._follow_up()
         spent, prices = self.api.spent, self.api.prices
         self.tally.dollars.append(spent.dollars(prices))
         self.tally.summary_dollars.append(prices.dollars(spent.summaries))
 
-    def _request(self, reply: list[Block], *, within: bool) -> None:
+    def _request(self, reply: list[Block], *, within: bool, stopped: bool = False) -> None:
         """One request, after all that is due before any: steps and, `within` a turn, a summary for
         a later one."""
         new = self.limits.factor.apply(self.messages[-1].tokens)
-        context = self._opening(large=new > self.limits.budget / 10)
-        if within and wants_preparation(self.metered.used, self.limits, self.policy):
-            self._begin(Trigger.PREPARED)
-        self._ask(context, reply)
+        self._make_room(large=new > self.limits.budget / 10)
+        if within:
+            self._prepare_if_near()
+        self._ask(reply, stopped=stopped)
 
-    def _opening(self, *, large: bool) -> Context:
-        """The engine's steps up to the context to send."""
+    def _make_room(self, *, large: bool) -> None:
+        """The engine's steps up to the one to send."""
         while True:
             match next_step(self.metered, self.policy, self, self.counter):
                 case Swap():
                     self._swap()
                 case Prune(pruning):
-                    self._pruned_through, self._report = pruning.through, None
+                    self._pruned_through = pruning.through
+                    self._change_prefix()
                 case Compact(trigger):
-                    self._compact_now(trigger, large=large)
-                    break
+                    return self._compact_now(trigger, large=large)
                 case BreakerOpen():
                     self.tally.resting += 1
-                    break
+                    return None
                 case Send() | Trim():
-                    break
-        context = trim_if_needed(self.metered, self.counter)
-        self.tally.trimmed += bool(context.omitted)
-        return context
+                    return None
 
-    def _ask(self, context: Context, reply: list[Block]) -> None:
-        size = measure(context, self.counter)
-        raw = sum(m.tokens for m in context.messages) + self.limits.factor.raw(size.fixed)
+    def _ask(self, reply: list[Block], *, stopped: bool) -> None:
+        self._mark_cut()
+        metered = self.metered
+        context = trim_if_needed(metered, self.counter)
+        trimmed = context != metered.context
+        self.tally.trimmed += trimmed
+        raw = self.limits.factor.raw(measure_sent(metered, context, self.counter))
         version = (self.tally.compactions, self._pruned_through, context.omitted)
         reported = self.api.answer(assemble(context), reply, version)
         usage = Usage.from_api(reported)
         thinking = reported.get("output_tokens_details", {}).get("thinking_tokens", 0)
         self._add("assistant", reply, thinking)
-        self._report = UsageReport(len(self.messages), usage, thinking)
-        self.limits = replace(
-            self.limits, factor=self.limits.factor.learn(RawTokens(raw), usage.prompt)
-        )
+        if trimmed:
+            self._change_prefix()
+        else:
+            self._report = UsageReport(len(self.messages), usage, thinking, complete=not stopped)
+        if not stopped:
+            factor = learn_from_reply(self.limits.factor, raw, usage, self.messages[-1])
+            self.limits = replace(self.limits, factor=factor)
+
+    def _mark_cut(self) -> None:
+        context = self.context
+        opening = [message for message in (context.first, context.prompt) if message]
+        for number, factor in decide_cuts([*opening, *context.messages], self.limits).items():
+            self.messages[number - 1] = replace(self.messages[number - 1], cut_factor=factor)
+        self._first = self._first and self.messages[0]
 
     def _follow_up(self) -> None:
-        """`preparing.prepare_if_due` and `preparing.pause_wanted`, after a reply."""
-        self._pause_at = None
-        used = self.metered.used
-        if wants_preparation(used, self.limits, self.policy) and self._begin(Trigger.PREPARED):
+        """After a reply: a summary for later, now or in a pause."""
+        if self._prepare_if_near():
             return
-        pauses, cached = self._pauses, self._cached_seconds
+        pauses, cached, used = self._pauses, self._cached_seconds, self.metered.used
         seconds = find_pause_to_use(used, self.limits, self.policy, pauses=pauses, cached=cached)
         if seconds is not None:
             self._pause_at = self.api.clock.now + seconds
+
+    def _prepare_if_near(self) -> bool:
+        metered = self.metered
+        messages = metered.context.tail_count
+        near = wants_preparation(metered.used, self.limits, self.policy, messages)
+        return near and self._begin(Trigger.PREPARED)
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes, until the user's next message."""
         later = self.api.clock.now + seconds
         if self._pause_at is not None and self._pause_at < later:
             self.api.clock.now = self._pause_at
+            self._settle()
             self._begin(Trigger.IDLE)
         self.api.clock.now = later
         self._settle()
 
     def _settle(self) -> None:
-        """A preparation that has failed by now is counted."""
+        """A preparation that has failed by now makes room for another."""
         done = self._preparation
         if done and done.written is None and done.ends <= self.api.clock.now:
-            self._attempts.insert(0, (done.ends, True, done.turn))
             self._preparation = None
 
     # --- The conversation as it is ----------------------------------------------------------------
@@ -222,7 +233,7 @@ class Conductor:
             messages=self.messages[self.through :],
             pruned_through=self._pruned_through,
             tools=self.tools,
-            thinking_from=self._thinking_from,
+            thinking_from=self._prefix_from,
             cache_ttl=choose_cache_ttl(
                 self._pauses,
                 self.limits.factor.apply(RawTokens(self._written)),
@@ -253,8 +264,9 @@ class Conductor:
 
     @property
     def rounds(self) -> int:
-        tail = self.messages[self.through :]
-        return sum(any(b["type"] == "tool_use" for b in m.blocks) for m in tail)
+        tail = zip(self.messages[self.through :], self.times[self.through :], strict=True)
+        since = [message for message, time in tail if time > self._compressed_at]
+        return sum(any(b["type"] == "tool_use" for b in m.blocks) for m in since)
 
     @property
     def warm(self) -> bool:
@@ -271,12 +283,7 @@ class Conductor:
         return self._preparation is not None and self._preparation.ends > self.api.clock.now
 
     def is_breaker_open(self) -> bool:
-        attempts = [
-            Attempt(EPOCH + timedelta(seconds=ended), failed, self._turns - turn)
-            for ended, failed, turn in self._attempts[: self.policy.breaker_failures]
-        ]
-        now = EPOCH + timedelta(seconds=self.api.clock.now)
-        return find_breaker_end(attempts, self.policy, now) is not None
+        return self._writings.is_breaker_open(self.policy, self.api.clock.now, self._turns)
 
     # --- Compaction -------------------------------------------------------------------------------
 
@@ -289,34 +296,46 @@ class Conductor:
     def _compact_now(self, trigger: Trigger, *, large: bool) -> None:
         """The turn waits: for the summary that is being written, or for a new one."""
         began = self.api.clock.now
-        prepared = self._preparation if self.is_writing() else self._write(trigger)
-        if prepared is None:
+        deadline = began + (self.policy.deadline_seconds or inf)
+        if self._preparation and self.is_writing():
+            writing = self._preparation
+            writing.waited_for = True
+            if writing.ends > deadline:
+                self._ask_for_summary(writing, Caller(self.api, deadline, deadline))
+        elif (job := self._make_job(trigger)) is None:
             return
-        self.api.clock.now = max(began, prepared.ends)
-        self.tally.locks.append(1000 * (self.api.clock.now - began))
+        else:
+            writing = self._write(job, trigger, deadline)
+        self.api.clock.now = writing.ends
+        self.tally.locks.append(1000 * (writing.ends - began))
         self.tally.blocking += not large
         self.tally.blocking_after_large += large
-        if prepared.written is None:
-            self._attempts.insert(0, (prepared.ends, True, prepared.turn))
+        if writing.written is None:
             self._preparation = None
-            return
-        self._commit(prepared)
+        else:
+            self._commit(writing)
 
     def _begin(self, trigger: Trigger) -> bool:
-        if not self.policy.enabled or self._preparation or self.is_breaker_open():
+        policy, now = self.policy, self.api.clock.now
+        if (
+            not policy.enabled
+            or policy.held
+            or self._preparation
+            or self._writings.is_breaker_open(policy, now, self._turns, unseen=True)
+            or self._writings.is_over_budget(policy, self.limits, now)
+        ):
             return False
-        self._preparation = self._write(trigger)
-        return self._preparation is not None
+        if job := self._make_job(trigger):
+            self._preparation = self._write(job, trigger)
+        return job is not None
 
-    def _write(self, trigger: Trigger) -> Preparation | None:
-        """`tasks.compact`: a new state of the summary, there when its calls have been answered."""
+    def _make_job(self, trigger: Trigger) -> Job | None:
         metered = self.metered
         planned = plan_next(metered, self.policy, trigger)
         if planned is None:
             return None
-        caller = Caller(self.api, self.api.clock.now)
         model = Model(self.model, self.limits, self.api.prices)
-        job = Job(
+        return Job(
             context=metered.context,
             plan=planned,
             chapters=self.chapters,
@@ -326,35 +345,59 @@ class Conductor:
             own=model,
             writer=model,
             warm=self.warm,
+        )
+
+    def _write(self, job: Job, trigger: Trigger, deadline: float | None = None) -> Writing:
+        """`chat.tasks.compact`: a new state of the summary, there when its calls have been
+        answered; with a deadline, a turn waits for it."""
+        now, waits = self.api.clock.now, deadline is not None
+        writing = Writing(job, trigger, self._turns, now, now, None, 0, waits)
+        self._writings.append(writing)
+        self._ask_for_summary(writing, Caller(self.api, now, deadline or inf))
+        return writing
+
+    def _ask_for_summary(self, writing: Writing, caller: Caller) -> None:
+        async def is_waited_for() -> bool:
+            return writing.waited_for
+
+        job = replace(
+            writing.job,
             ask=caller.complete,
             ask_own=caller.complete,
+            waited_for=is_waited_for,
+            time_up=caller.pass_deadline,
         )
-        written: CompactedContext | None = None
         try:
-            written = asyncio.run(compact(job))
-            self.tally.failures += map(str, written.result.failures)
+            writing.written = asyncio.run(compact(job))
+            self.tally.failures += map(str, writing.written.result.failures)
         except SummaryRejected as error:
             self.tally.failures.append(str(error))
-        return Preparation(trigger, self._turns, caller.ends, written)
+        writing.ends = caller.ends
+        writing.tokens += sum(usage.total for _, usage in caller.spent)
 
-    def _commit(self, prepared: Preparation) -> None:
-        assert prepared.written
-        result, context = prepared.written.result, prepared.written.context
+    def _commit(self, writing: Writing) -> None:
+        assert writing.written
+        result, context = writing.written.result, writing.written.context
         self.api.spent.sizes_before.append(self.metered.used)
         self.chapters = result.chapters
         self.summary, self.through = context.summary, context.summary_through
         self._first = self.messages[0] if self.policy.keep_first_message else None
-        self._report, self._preparation = None, None
-        self._thinking_from = len(self.messages) + 1  # the older was written after another prompt
-        self._attempts.insert(0, (prepared.ends, False, prepared.turn))
+        self._preparation, self._compressed_at = None, writing.ends
+        self._change_prefix()
         self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
         self.lineage.follow(self.chapters)
         self.api.spent.sizes_after.append(self.metered.used)
 
+    def _change_prefix(self) -> None:
+        """What was reported and thought so far was of another context."""
+        self._report, self._prefix_from = None, len(self.messages) + 1
+
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
         tokens = self.counter.count_blocks(blocks)
         number = len(self.messages) + 1
         self._written += tokens
-        self.messages.append(Message(number, role, blocks, tokens, thinking=RealTokens(thinking)))
+        at = EPOCH.timestamp() + self.api.clock.now
+        new = Message(number, role, blocks, tokens, thinking=RealTokens(thinking), at=at)
+        self.messages.append(new)
         self.times.append(self.api.clock.now)

@@ -52,11 +52,14 @@ class ReplayRound:
 
 @dataclass(frozen=True, slots=True)
 class ReplayExchange:
-    """What a user wrote, what was answered, and the rounds of tools in between."""
+    """What a user wrote beside `files`, what was answered, and the rounds of tools in between.
+    `stopped`: the user stopped the answer there."""
 
     user: str
     answer: str
     rounds: tuple[ReplayRound, ...] = ()
+    files: tuple[Block, ...] = ()
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

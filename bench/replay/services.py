@@ -1,47 +1,61 @@
 """The same turns through the product's own services, on a database and in virtual time.
 
-Slower by an order of magnitude than `bench.replay.conductor`, because each turn reads the
-conversation several times; so only some of the turns. Needs Django, set up on an empty database.
+Slower than `bench.replay.conductor`, because each turn reads the conversation several times; so
+only some of the turns. Needs Django, set up on an empty database.
 """
 
 import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from math import inf
 from typing import Any
 from unittest.mock import patch
 
 from asgiref.sync import async_to_sync
 
-from agent.messages import RawTokens
-from agent.model.unreported import Spent
+from agent.compaction.policy import Policy
+from agent.messages import Block, RawTokens, Usage
 from agent.tokens import Limits
 from bench.replay.api import Caller, ScriptedApi
-from bench.replay.conductor import EPOCH
+from bench.replay.conductor import ROUND_SECONDS
 from bench.replay.conversations import ReplayExchange
+from bench.replay.writings import EPOCH
+
+# What `chat.queries.conversation.policy_for` reads of the conversation's row.
+OF_THE_ROW = ("enabled", "keep_first_message", "held")
 
 
 @dataclass
-class Written:
+class Running:
     """A summary that the worker hands in at virtual second `ends`."""
 
-    ends: float
     task: Any
+    caller: Caller
     outcome: Any
+
+    @property
+    def ends(self) -> float:
+        return self.caller.ends
 
 
 @dataclass
 class ServicesReplay:
     """One conversation. `held`: milliseconds in which a turn opened that swapped a prepared summary
-    in, `held_cpu` what of it was computing; `opened`: of the other turns."""
+    in, `held_cpu` what of it was computing; `opened`: of the other turns. The clock is virtual, and
+    with it all that is decided by time."""
 
     api: ScriptedApi
     model: str
     limits: Limits
+    policy: Policy = Policy()
+    tools: Sequence[dict[str, Any]] = ()
     held: list[float] = field(default_factory=list)
     held_cpu: list[float] = field(default_factory=list)
     opened: list[float] = field(default_factory=list)
     blocking: int = 0
-    _running: Written | None = None
+    _running: Running | None = None
     _pause: tuple[float, int] | None = None
 
     def __post_init__(self) -> None:
@@ -52,146 +66,202 @@ class ServicesReplay:
         profile = load_profile(self.model)
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
         profile.token_factor, profile.token_samples = self.limits.factor.value, 0
-        profile.tools = False  # the replayed conversations use none
         profile.save()
         self._user = User.objects.create(username=f"replay{User.objects.count()}")
         self._id = Conversation.objects.create(
-            owner=self._user, model=self.model, title="Replay", context_budget=self.limits.budget
+            owner=self._user,
+            model=self.model,
+            title="Replay",
+            context_budget=self.limits.budget,
+            compaction_enabled=self.policy.enabled,
+            keep_first_message=self.policy.keep_first_message,
         ).pk
 
     def play(self, exchange: ReplayExchange, gap: float) -> None:
-        """A pause, a user's message and its answer, as `chat.live.runner` runs them."""
-        with (
-            patch("django.utils.timezone.now", self._now),
-            patch(
-                "chat.queries.model_server.new_client",
-                lambda endpoint, spent: Caller(self.api, self.api.clock.now),
-            ),
-            patch(
-                "django.conf.settings.MESSAGES_PER_MINUTE", 10**9
-            ),  # its clock is not the world's
-        ):
+        """A pause, a user's message, the tools' rounds and the answer, as `chat.live` runs them."""
+        with self._in_virtual_time():
             self._advance(gap)
             self._turn(exchange)
 
+    @contextmanager
+    def _in_virtual_time(self) -> Iterator[None]:
+        """The product with this replay's clock, tools and settings; its limits are for people."""
+        policy = {k: v for k, v in asdict(self.policy).items() if k not in OF_THE_ROW}
+        settings = {
+            "COMPACTION": policy | {"enabled": True},
+            "MESSAGES_PER_MINUTE": 10**9,
+            "MAX_MESSAGE_CHARACTERS": 10**9,
+        }
+        with ExitStack() as stack:
+            stack.enter_context(patch("django.utils.timezone.now", self._now))
+            tools = "chat.queries.conversation.declare_tools"
+            stack.enter_context(patch(tools, lambda *_, **__: list(self.tools)))
+            for name, value in settings.items():
+                stack.enter_context(patch(f"django.conf.settings.{name}", value))
+            yield
+
+    # --- One turn ---------------------------------------------------------------------------------
+
     def _turn(self, exchange: ReplayExchange) -> None:
         from chat.models import Turn
-        from chat.queries import model_server
-        from chat.services import endings, preparations, requests
+        from chat.services import endings, preparations, requests, rounds
 
-        before = self._version()
-        began, began_cpu = time.perf_counter(), time.thread_time()
-        opening = requests.send_message(
-            self._user,
-            self._id,
-            text=exchange.user,
-            client_id=None,
-            expected_head=None,
-            owner="bench",
+        opening = self._open(exchange)
+        turn = opening.turn.pk
+        for number, round_ in enumerate(exchange.rounds):
+            call = round_.call(str(2 * self.api.spent.requests + 1))
+            message, ending = self._answer(turn, opening, call, within=number > 0)
+            rounds.close_round(turn, ending)
+            self.api.clock.now += ROUND_SECONDS
+            self._hand_in_until(self.api.clock.now)
+            results = _list_results(call, round_.result(call))
+            calls = [each.call for each in results]
+            rounds.store_results(turn, message.pk, calls, results)
+            opening = requests.begin_answer(turn)
+        answer: list[Block] = [{"type": "text", "text": exchange.answer}]
+        _, ending = self._answer(
+            turn, opening, answer, within=bool(exchange.rounds), stopped=exchange.stopped
         )
-        assert opening is not None
-        turn = opening.turn
-        taken = 1000 * (time.perf_counter() - began)
-        cpu = 1000 * (time.thread_time() - began_cpu)
-        if opening.compact:
-            waited = self._compact(turn.pk, opening)
-            self.held.append(1000 * waited)
-            self.blocking += 1
-            opening = requests.begin_answer(turn.pk, may_compact=False)
-        else:
-            swapped = self._version() != before
-            (self.held if swapped else self.opened).append(taken)
-            if swapped:
-                self.held_cpu.append(cpu)
-        state = opening.state
-        raw: int = sum(m.tokens for m in state.context.messages)
-        raw += state.limits.factor.raw(state.size.fixed)
-        text_block = {"type": "text", "text": exchange.answer}
-        usage = self.api.answer(
-            model_server.build_request(state.context),
-            [text_block],
-            state.conversation.compaction_id,
-        )
-        ending = endings.TurnOutcome(
-            Turn.Status.COMPLETED,
-            blocks=[text_block],
-            stop_reason="end_turn",
-            usage=usage,
-            raw_prompt=RawTokens(raw),
-        )
-        after = endings.end_turn(turn.pk, ending)
+        after = endings.end_turn(turn, ending)
         assert after is not None
         self._pause = None
+        if ending.status != Turn.Status.COMPLETED:
+            return
         if prepared := preparations.prepare_if_due(after):
             self._write(prepared)
         elif pause := preparations.find_pause(after):
             head, seconds = pause
             self._pause = (self.api.clock.now + seconds, head)
 
-    def _compact(self, turn_id: int, opening: Any) -> float:
-        """Let the turn wait, as `chat.live.runner` does; virtual seconds."""
-        from chat.queries import summaries
-        from chat.services import compactions
+    def _open(self, exchange: ReplayExchange) -> Any:
+        """The turn's beginning, timed."""
+        from chat.services import requests, turns
+
+        prompt = turns.make_prompt(exchange.user, None, exchange.files, [])
+        before = self._version()
+        began, began_cpu = time.perf_counter(), time.thread_time()
+        opening = requests.send_prompt(
+            self._user, self._id, prompt, expected_head=None, owner="bench"
+        )
+        assert opening is not None
+        taken = 1000 * (time.perf_counter() - began)
+        cpu = 1000 * (time.thread_time() - began_cpu)
+        if not opening.compact:
+            swapped = self._version() != before
+            (self.held if swapped else self.opened).append(taken)
+            if swapped:
+                self.held_cpu.append(cpu)
+        return opening
+
+    def _answer(
+        self, turn: int, opening: Any, reply: list[Block], *, within: bool, stopped: bool = False
+    ) -> tuple[Any, Any]:
+        """One request and its reply, as `chat.live.answer` asks and ends it: the answer's row, and
+        what is to be stored of it."""
+        from agent.engine import measure_sent, trim_if_needed
+        from agent.model.unreported import mark
+        from chat.models import Turn
+        from chat.queries import model_server
+        from chat.services import preparations, requests, turns
+        from chat.services.endings import TurnOutcome
+
+        if opening.compact:
+            self.held.append(1000 * self._compact(turn, opening))
+            self.blocking += 1
+            opening = requests.begin_answer(turn, may_compact=False)
+        state, counter = opening.state, model_server.get_counter()
+        if within and (prepared := preparations.prepare_within(turn, state)):
+            self._write(prepared)
+        context = trim_if_needed(state.metered, counter)
+        if context != state.context:
+            turns.mark_trimmed(turn)
+        raw = state.limits.factor.raw(measure_sent(state.metered, context, counter))
+        version = (state.conversation.compaction_id, context.pruned_through, context.omitted)
+        usage = self.api.answer(model_server.build_request(context), reply, version)
+        if stopped:
+            written = mark(Usage.from_api(usage), prompt_known=True)
+            return opening.message, TurnOutcome(Turn.Status.CANCELLED, blocks=reply, usage=written)
+        ending = TurnOutcome(
+            Turn.Status.COMPLETED,
+            blocks=reply,
+            stop_reason="end_turn",
+            usage=usage,
+            raw_prompt=RawTokens(raw),
+        )
+        return opening.message, ending
+
+    # --- Compaction -------------------------------------------------------------------------------
+
+    def _compact(self, turn: int, opening: Any) -> float:
+        """Let the turn wait, as `chat.live.waiting` does; virtual seconds."""
+        from chat.live.waiting import find_or_begin
 
         began = self.api.clock.now
-        if running := summaries.find_running(opening.state.conversation):
-            compactions.adopt(running, turn_id)
-        elif planned := summaries.plan_for(opening.state, opening.compact):
-            compaction = compactions.begin(
-                opening.state,
-                planned,
-                opening.compact,
-                turn_id=turn_id,
-                previous=opening.state.conversation.compaction,
-            )
-            self._write(compaction.pk)
+        deadline = began + (self.policy.deadline_seconds or inf)
+        compaction, new = find_or_begin(turn, opening.state, opening.compact, opening.focus)
+        if compaction and new:
+            self._write(compaction.pk, deadline)
+        elif self._running and self._running.ends > deadline:
+            # What a worker has by then is an extract.
+            late = Caller(self.api, deadline, deadline, self._running.caller.spent)
+            self._ask(self._running, late)
         if self._running:
-            self._hand_in(max(began, self._running.ends))
+            self._hand_in_until(self._running.ends)
         return self.api.clock.now - began
 
-    def _write(self, compaction_id: int) -> None:
-        """`tasks.compact` in two halves: what it stores is stored when virtual time has come."""
-        from agent.compaction.failures import SummaryRejected
-        from agent.errors import AgentError
-        from chat.jobs.summary import ask_for_summary
+    def _write(self, compaction_id: int, deadline: float = inf) -> None:
+        """`chat.tasks.compact` in two halves: what it stores is stored when virtual time has
+        come."""
         from chat.services import compaction_jobs
 
         task = compaction_jobs.claim(compaction_id, 1)
         assert task is not None
-        calls = self.api.spent.summary_calls
-        outcome: Any
-        try:
-            outcome = async_to_sync(ask_for_summary)(task, Spent())
-        except (AgentError, SummaryRejected) as error:
-            outcome = error
-        seconds = self.api.call_seconds * (self.api.spent.summary_calls - calls)
-        self._running = Written(self.api.clock.now + seconds, task, outcome)
+        self._running = Running(task, Caller(self.api, self.api.clock.now, deadline), None)
+        self._ask(self._running, self._running.caller)
 
-    def _hand_in(self, at: float) -> None:
-        """What was written, at its virtual time."""
+    def _ask(self, running: Running, caller: Caller) -> None:
+        from agent.compaction.failures import SummaryRejected
+        from agent.errors import AgentError
+        from chat.jobs.summary import ask_for_summary
+
+        running.caller = caller
+        with (
+            patch("chat.queries.model_server.new_client", lambda endpoint, spent: caller),
+            patch("chat.jobs.summary.Deadline.pass_by", lambda _: caller.pass_deadline()),
+        ):
+            try:
+                running.outcome = async_to_sync(ask_for_summary)(running.task, caller.spent)
+            except (AgentError, SummaryRejected) as error:
+                running.outcome = error
+
+    def _hand_in_until(self, second: float) -> None:
+        """What was written, at its virtual time, if that has come by then."""
         from chat.services import compaction_jobs, compactions
 
-        done, self._running = self._running, None
-        assert done is not None
-        self.api.clock.now = at
+        done = self._running
+        if done is None or done.ends > second:
+            return
+        self._running, now = None, self.api.clock.now
+        self.api.clock.now = done.ends
+        compaction_jobs.charge_compaction(done.task.compaction, done.caller.spent)
         if isinstance(done.outcome, Exception):
             compactions.fail(done.task.compaction.pk, str(done.outcome))
-            return
-        compaction_jobs.complete(done.task, done.outcome)
+        else:
+            compaction_jobs.complete(done.task, done.outcome)
+        self.api.clock.now = max(now, done.ends)
 
     def _advance(self, seconds: float) -> None:
         """Virtual time passes: summaries end, a pause is used."""
         from chat.services import preparations
 
         later = self.api.clock.now + seconds
-        for _ in range(2):
-            if self._running and self._running.ends <= later:
-                self._hand_in(self._running.ends)
-            if self._pause and self._pause[0] < later:
-                self.api.clock.now, head = self._pause
-                self._pause = None
-                if prepared := preparations.prepare_in_pause(self._id, head):
-                    self._write(prepared)
+        if self._pause and self._pause[0] < later:
+            second, head = self._pause
+            self._hand_in_until(second)
+            self.api.clock.now, self._pause = second, None
+            if prepared := preparations.prepare_in_pause(self._id, head):
+                self._write(prepared)
+        self._hand_in_until(later)
         self.api.clock.now = later
 
     def _version(self) -> Any:
@@ -200,4 +270,15 @@ class ServicesReplay:
         return Conversation.objects.values_list("compaction_id", flat=True).get(pk=self._id)
 
     def _now(self) -> datetime:
-        return (EPOCH + timedelta(seconds=self.api.clock.now)).astimezone(UTC)
+        return EPOCH + timedelta(seconds=self.api.clock.now)
+
+
+def _list_results(calls: Sequence[Block], results: Sequence[Block]) -> list[Any]:
+    """The results of a reply's calls as the loop gives them."""
+    from agent.loop import CallResult
+
+    called = [block for block in calls if block["type"] == "tool_use"]
+    return [
+        CallResult(call, result["content"], False, 0.0)
+        for call, result in zip(called, results, strict=True)
+    ]

@@ -12,8 +12,12 @@ from markdown_it.rules_inline import StateInline
 # Where the inline parser has to stop for this rule.
 BEFORE = r":(?=//)"
 _SCHEME = re.compile(r"(?<![A-Za-z0-9])https?$", re.I)
-# Up to what cannot be in an address, or ends it where no spaces are written.
-_REST = re.compile(r"://[^\s<>\[\]\\`\"|。，、；：！？）」』】》]+")
+# Up to what cannot be in an address, or ends it where no spaces are written. An address of IPv6
+# stands in brackets; other brackets belong to the text.
+_END = r"\s<>\[\]\\`\"|。，、；：！？）」』】》"
+_REST = re.compile(rf"://(?:(?:[^{_END}/?#@]*@)?\[[0-9a-f:.]+\])?[^{_END}]*", re.I)
+# A host that goes on behind a bracket is none. A note may follow: [1], [#12], [^a].
+_BROKEN = re.compile(rf"://[^{_END}/?#]*(?:\](?=\w)|\[(?![^\[\]\s]*\][^\w\s]*(?:\s|\Z)))", re.I)
 _LONGEST_SCHEME = len("https")
 
 
@@ -30,12 +34,16 @@ def _link(state: StateInline, silent: bool) -> bool:
     if not (scheme and rest):
         return False
     end = _without_punctuation(rest[0])
-    if end == "://":
+    broken = _BROKEN.match(state.src, state.pos, state.posMax)
+    if end == "://" or (broken and broken.end() > state.pos + len(end)):
+        return False
+    href = state.md.normalizeLink(scheme[0] + end)
+    if not state.md.validateLink(href):
         return False
     if not silent:
         state.pending = state.pending[: -len(scheme[0])]
         opening = state.push("link_open", "a", 1)
-        opening.attrs = {"href": state.md.normalizeLink(scheme[0] + end)}
+        opening.attrs = {"href": href}
         opening.info = "auto"
         state.push("text", "", 0).content = scheme[0] + end
         state.push("link_close", "a", -1)

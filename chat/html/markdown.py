@@ -27,7 +27,7 @@ from chat.html.formulas import add_formulas
 from chat.html.markdown_fences import add_markdown_fences
 from chat.html.markdown_pieces import split_pieces
 from chat.html.render_budget import RenderBudget
-from chat.html.sanitiser import LINK_SCHEMES, clean_text, escape_in_parts, sanitise
+from chat.html.sanitiser import clean_text, escape_in_parts, sanitise, takes_address
 from chat.html.tasklists import add_tasklists
 
 MAX_INLINE = 8_000  # characters of one paragraph or cell; inline rules can be quadratic
@@ -160,11 +160,6 @@ def _mark_images(children: list[Token]) -> None:
             link.attrs |= {"class": "image-link", "data-label": gettext("Image: ")}
 
 
-def _allowed_link(url: str) -> bool:
-    scheme, colon, _ = url.partition(":")
-    return bool(colon) and scheme.strip().lower() in LINK_SCHEMES
-
-
 def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
@@ -177,7 +172,8 @@ def _make_markdown() -> MarkdownIt:
     markdown.inline.terminator_re = re.compile(r"[\n$&*<\[\]\\_`~]|" + bare_links.BEFORE)
     markdown.core.ruler.before("inline", "cap_inline", _cap_inline)
     markdown.core.ruler.push("adapt", _adapt)
-    markdown.validateLink = _allowed_link  # type: ignore[method-assign]
+    # What is no link stays as it was written, with its address.
+    markdown.validateLink = takes_address  # type: ignore[method-assign]
     return markdown
 
 

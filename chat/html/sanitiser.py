@@ -74,6 +74,12 @@ def sanitise(html: str) -> str:
     return _cleaner.clean(html)
 
 
+def takes_address(url: str) -> bool:
+    """Whether a link to an address passes: its scheme is allowed, and a browser could open it. Of
+    any other link the sanitiser would leave the words without the address."""
+    return "href=" in _cleaner.clean(f'<a href="{escape(url)}">')
+
+
 def as_string(value: Any) -> str:
     """What stands where a text belongs, as one: servers and imports may send anything."""
     return value if isinstance(value, str) else "" if value is None else str(value)

@@ -7,6 +7,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -14,9 +15,9 @@ from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from agent.compaction.policy import Trigger
-from agent.context.assemble import Context, convert_rounds_to_text, measure
+from agent.context.assemble import Context, convert_rounds_to_text
 from agent.context.request import Request
-from agent.engine import trim_if_needed
+from agent.engine import measure_sent, trim_if_needed
 from agent.errors import AgentError, ErrorCode
 from agent.loop import (
     CallResult,
@@ -67,6 +68,7 @@ class AnswerSteps:
         self._begun: AnswerStart | None = begun
         self._answers = answers
         self._raw_prompt = RawTokens(0)
+        self._container = ""
         self._listed = False
         self._overflows = 0  # compactions after the API had called a prompt too long
         self._most: int | None = None  # tokens that the API takes, where its window is smaller
@@ -195,11 +197,13 @@ class AnswerSteps:
         build = partial(model_server.build_request, context, final=final)
         live.factor = state.limits.factor
         # To wait for a thread would take longer than a short one takes.
-        sent = request = build() if tokens <= SHORT else await asyncio.to_thread(build)
+        request = build() if tokens <= SHORT else await asyncio.to_thread(build)
+        sent = request = replace(request, container=self._container) if self._container else request
         for _ in range(settings.MAX_TOOL_ROUNDS + 1):
             reply = live.reply
             await self._stream(sent, tokens)
             require_end(reply)
+            self._container = reply.container or self._container
             ended = read_outcome(reply)
             next_prompt = reply.usage.total  # what was read and written
             if ended is Outcome.RESEND and next_prompt + sent.max_tokens > state.limits.window:
@@ -220,8 +224,9 @@ class AnswerSteps:
         """The context, trimmed on whole turns and then within the running one where it would not
         fit the window, and its estimated tokens."""
         context = self._to_send(state)
+        tokens = measure_sent(state.metered, context, model_server.get_counter())
         if context is state.context:
-            return context, state.size.total
+            return context, tokens
         turn_id = self._live.turn_id
         if context != state.context:  # it may have got shorter by the first message alone
             notice = Notice.SHORTENED if context.shortened else Notice.TRIMMED
@@ -232,7 +237,6 @@ class AnswerSteps:
                 omitted=context.omitted,
                 shortened=context.shortened,
             )
-        tokens = measure(context, model_server.get_counter()).total
         if tokens > state.limits.prompt_limit:
             raise AgentError(
                 ErrorCode.TOO_LONG,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from agent.messages import Block, RealTokens, shown_text
+from agent.messages import Block, RealTokens, plain_text
 from agent.model.reply import Reply
 from agent.model.unreported import estimate_usage, mark
 from agent.tokens import Factor
@@ -95,14 +95,15 @@ class LiveTurn:
         return self.message_id, self.asked, self.length, len(self.reply.written.pieces)
 
     @property
-    def visible_text(self) -> str:
-        """What its reply reads so far."""
-        return shown_text(b for b in self.reply.partial_blocks() if b["type"] == "text")
+    def kept_text(self) -> str:
+        """What its reply says so far, and after that the pages that it cites: as they are stored of
+        a reply that ends."""
+        return plain_text(b for b in self.reply.partial_blocks() if b["type"] == "text")
 
     def draft(self) -> Draft:
         """What a checkpoint keeps."""
         assert self.message_id is not None
-        return self.message_id, self.visible_text, partial(self.estimate_usage, self.reply)
+        return self.message_id, self.kept_text, partial(self.estimate_usage, self.reply)
 
     def estimate_usage(self, reply: Reply) -> dict[str, Any] | None:
         """What its reply, or one that was there a moment ago, has cost so far, to be stored; None

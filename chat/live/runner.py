@@ -212,7 +212,7 @@ class Runner:
         """End a turn whose end cannot be stored whole; without its text if it is that."""
         finish = partial(endings.finish_plainly, live.turn_id, INTERNAL)
         try:
-            await in_db_with_retries(finish, live.visible_text)
+            await in_db_with_retries(finish, live.kept_text)
         except Exception:
             log.exception("text not stored", turn=live.turn_id)
             await in_db_with_retries(finish)

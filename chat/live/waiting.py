@@ -29,7 +29,7 @@ async def compact_within(
     turn_id: int, state: RequestState, trigger: Trigger, focus: str = ""
 ) -> bool:
     """Compact before an answer. False: it was not possible, and the turn goes on without."""
-    compaction, new = await in_db(_find_or_begin, turn_id, state, trigger, focus)
+    compaction, new = await in_db(find_or_begin, turn_id, state, trigger, focus)
     if compaction is None:
         log.warning("nothing to compact", turn=turn_id, used=state.used)
         return False
@@ -84,7 +84,7 @@ async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Co
         await layer.group_discard(group, channel)
 
 
-def _find_or_begin(
+def find_or_begin(
     turn_id: int, state: RequestState, trigger: Trigger, focus: str
 ) -> tuple[Compaction | None, bool]:
     """A compaction for a turn to wait for, and whether a worker must still be asked for it: the

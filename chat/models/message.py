@@ -53,6 +53,11 @@ class Message(models.Model):
     sent_in_part = models.BooleanField(
         default=False, help_text="It was too long for a request, which held a preview of it."
     )
+    cut_factor = models.FloatField(
+        default=0.0,
+        db_default=0.0,
+        help_text="The token factor by which it was decided how much of it is sent; 0: not yet.",
+    )
     left_out = models.BooleanField(
         default=False, help_text="The user keeps it out of the context; it is shown and kept."
     )

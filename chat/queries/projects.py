@@ -42,7 +42,8 @@ def make_parts(
     profile: ModelProfile,
 ) -> dict[str, Any]:
     """`Conversation.project_parts`: the `instructions` as a part of the system prompt, the `files`
-    (each with its reference) that fit the model, after a list of them all, and the `budget`."""
+    (each with its reference) that fit the model, after a list of them all, the `budget`, and the
+    `cut_factor` that says which of them fit: they begin every request, and stay."""
     if project is None:
         return {}
     instructions = project.instructions.strip()
@@ -50,7 +51,8 @@ def make_parts(
         instructions = INSTRUCTIONS.format(name=project.name, instructions=instructions)
     budget = conversation.context_budget or project.context_budget or settings.CONTEXT_BUDGET
     room = FILES_SHARE * min(profile.context_window, budget)
-    factor = Factor(profile.token_factor, profile.token_samples).steady()
+    before = conversation.project_parts.get("cut_factor", 0.0)
+    factor = Factor(profile.token_factor, profile.token_samples).steady(before)
     sent: list[Block] = []
     names: list[str] = []
     omitted: list[str] = []
@@ -66,6 +68,7 @@ def make_parts(
         "instructions": instructions,
         "files": [_list_names(names, omitted), *sent] if names or omitted else [],
         "budget": project.context_budget,
+        "cut_factor": factor.value if files else 0.0,
     }
 
 

@@ -43,6 +43,7 @@ class Row:
     tokens: int
     pasted: Sequence[tuple[int, int]] | None
     sent_in_part: bool
+    cut_factor: float
     left_out: bool
     status: str
     stop_reason: str
@@ -276,6 +277,7 @@ def read_original(row: Row | Message) -> AgentMessage:
         row.pasted,
         find_thinking(row),
         row.created_at.timestamp(),
+        cut_factor=row.cut_factor,
     )
 
 

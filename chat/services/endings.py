@@ -9,11 +9,12 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from agent.engine import learn_from_reply
 from agent.errors import AgentError
 from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.messages import Message as AgentMessage
 from agent.model.unreported import ESTIMATED
-from agent.tokens import LEARNING_WINDOW, Factor, is_output_believable
+from agent.tokens import Factor
 from chat import metrics
 from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.models.notices import Notice
@@ -28,8 +29,6 @@ from chat.services.rows import save_row, update_row
 from chat.services.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
-
-LEAST_MOVE = 0.0005  # of a token factor that is stored: a hundredth of what estimates are off by
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +253,7 @@ def _charge(
         swept = Usage.from_api(message.usage)
     before, message.cost = message.cost, profile.price(charged)
     written = AgentMessage(message.number, "assistant", ending.blocks, RawTokens(tokens))
-    factor = Factor(profile.token_factor, profile.token_samples)
-    if is_output_believable(usage.output_tokens, written, factor):
-        _learn(profile, ending.raw_prompt, usage.prompt)
+    _learn(profile, ending.raw_prompt, usage, written)
     added: dict[str, float] = {
         "input_tokens": charged.prompt - swept.prompt,
         "output_tokens": charged.output_tokens - swept.output_tokens,
@@ -267,13 +264,12 @@ def _charge(
     return added
 
 
-def _learn(profile: ModelProfile, raw: RawTokens, reported: int) -> None:
+def _learn(profile: ModelProfile, raw: RawTokens, usage: Usage, reply: AgentMessage) -> None:
     """Teach a model's token factor by one reply. It is stored where it has moved, and only after
     the commit: all conversations of the model share its row."""
     factor = Factor(profile.token_factor, profile.token_samples)
-    learned = factor.learn(raw, reported)
-    settled = factor.samples >= LEARNING_WINDOW
-    if learned == factor or (settled and abs(learned.value - factor.value) < LEAST_MOVE):
+    learned = learn_from_reply(factor, raw, usage, reply)
+    if learned == factor:
         return
     profile.token_factor, profile.token_samples = learned.value, learned.samples
     if profile.pk is not None:

@@ -2,8 +2,10 @@
 or with those of one project."""
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from itertools import accumulate, islice, takewhile
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +17,7 @@ from django.utils.translation import gettext, ngettext
 
 from agent.context.assemble import DEFUSED
 from agent.messages import sanitise_text
-from agent.tokens import Factor
+from agent.tokens import FALLEN, RISEN, Factor
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Memory, MemoryProposal, ModelProfile
 from chat.protocol import from_rows
@@ -246,7 +248,8 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     told = settings.MEMORY_TOKENS and not is_off(conversation, "memory")
     text = ""
     if told:
-        text = render_prompt_text(conversation.owner_id, factor, conversation.project_id)
+        before = conversation.memory_text
+        text = render_prompt_text(conversation.owner_id, factor, conversation.project_id, before)
     if text == conversation.memory_text:
         return
     # What was cached, and reported, was of a request with the old text.
@@ -254,23 +257,30 @@ def refresh_memory_text(conversation: Conversation, profile: ModelProfile) -> No
     conversation.save(update_fields=["memory_text", "meter_valid_from"])
 
 
-def render_prompt_text(owner_id: int, factor: Factor, project_id: UUID | None = None) -> str:
+def render_prompt_text(
+    owner_id: int, factor: Factor, project_id: UUID | None = None, before: str = ""
+) -> str:
     """The facts that a conversation is told as a system block, by id; the newest where not all fit
-    the budget of real tokens. "" for none."""
+    the budget of real tokens. "" for none. What was told `before` stays where the same facts still
+    fit: the model's factor moves with each reply, and the prompt is cached behind them."""
     rows = sorted(_read_told(owner_id, project_id), reverse=True)
     if not rows:
         return ""
-    lines: list[str] = []
-    room: int = factor.steady().raw(settings.MEMORY_TOKENS)
-    room -= get_counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
-    for pk, text in rows:
-        line = f"- [{pk}] {_FENCE.sub(DEFUSED, text)}"
-        room -= get_counter().count(f"{line}\n")
-        if room < 0:
-            break
-        lines.insert(0, line)
-    more = [MORE.format(len(rows) - len(lines))] if len(lines) < len(rows) else []
-    return "\n".join([HEADING, "<memories>", *lines, *more, "</memories>"])
+    lines = [f"- [{pk}] {_FENCE.sub(DEFUSED, text)}" for pk, text in rows]
+    frame = get_counter().count(f"{HEADING}\n<memories>\n{MORE}\n</memories>")
+    sizes = accumulate((get_counter().count(f"{line}\n") for line in lines), initial=frame)
+    real = settings.MEMORY_TOKENS / factor.value
+    ends = list(takewhile(lambda end: end <= RISEN * real, islice(sizes, 1, None)))
+    kept = before.count("\n- [")
+    if bisect_right(ends, FALLEN * real) <= kept <= len(ends) and before == _tell(lines, kept):
+        return before
+    return _tell(lines, bisect_right(ends, factor.steady().raw(settings.MEMORY_TOKENS)))
+
+
+def _tell(lines: Sequence[str], told: int) -> str:
+    """The first so many lines, the last first."""
+    more = [MORE.format(len(lines) - told)] if told < len(lines) else []
+    return "\n".join([HEADING, "<memories>", *reversed(lines[:told]), *more, "</memories>"])
 
 
 def _read_told(owner_id: int, project_id: UUID | None) -> Iterable[tuple[int, str]]:

@@ -175,7 +175,7 @@ def refresh_idle(project: Project) -> None:
 
 def _lock(project: Project) -> list[Conversation]:
     rows = Conversation.objects.filter(project=project).order_by("pk").select_for_update()
-    return list(rows.only("model", "context_budget"))
+    return list(rows.only("model", "context_budget", "project_parts"))
 
 
 def _give_parts(rows: Collection[Conversation], project: Project | None) -> list[Conversation]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
-from agent.context.previews import find_previewed
+from agent.context.previews import decide_cuts, find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.errors import RefusalCode, Refused
@@ -228,7 +228,7 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     if message is None:
         head = state.rows[-1] if state.rows else find_head(state.conversation)
         message = append_answer(state.conversation, head, turn, asked=state.used)
-        _mark_previewed(state)
+        _mark_cut(state)
         group, created = conversation_group(turn.conversation_id), message
         emit_later(group, lambda: from_rows.message_created(created))
         if turn.status == Turn.Status.RUNNING:  # between two rounds of tools
@@ -237,14 +237,21 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
     return AnswerStart(turn, state, message)
 
 
-def _mark_previewed(state: RequestState) -> None:
-    """Note which messages the request holds only in part. The page is told of the last one: older
-    ones may not be on it, and say so when they are loaded."""
-    previewed = find_previewed(state.context.messages, state.limits)
+def _mark_cut(state: RequestState) -> None:
+    """Note how long messages were cut, and which of them the request holds only in part. The page
+    is told of the last one: older ones may not be on it, and say so when they are loaded."""
+    context = state.context
+    opening = [message for message in (context.first, context.prompt) if message]
+    decided = decide_cuts([*opening, *context.messages], state.limits)
+    previewed = find_previewed(context.messages, state.limits)
     new = [state.rows[index] for index in previewed if not state.rows[index].sent_in_part]
-    if not new:
+    if not decided and not new:
         return
-    Message.objects.filter(pk__in=[row.pk for row in new]).update(sent_in_part=True)
+    branch = Message.objects.filter(conversation=state.conversation)
+    for factor in set(decided.values()):
+        numbers = [number for number, each in decided.items() if each == factor]
+        branch.filter(number__in=numbers).update(cut_factor=factor)
+    branch.filter(pk__in=[row.pk for row in new]).update(sent_in_part=True)
     change_history(state.conversation)
     if state.rows[-1] in new:
         last = Message.objects.get(pk=state.rows[-1].pk)

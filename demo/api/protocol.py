@@ -84,6 +84,10 @@ class Envelope:
     cache: bool = True
 
 
+# What only the end of a stream tells.
+ENDINGS = ("stop_reason", "stop_sequence", "stop_details", "container")
+
+
 @dataclass(frozen=True)
 class ScriptedReply:
     """What the model answers.
@@ -92,6 +96,7 @@ class ScriptedReply:
     stop_reason: None means "tool_use" if a block is a tool_use, else "end_turn".
     stop_details: for refusals, {"type": "refusal", "category": ..., "explanation": ...}.
     usage: fields that override the counted ones (tokens).
+    container: the id of the place where the server's tools ran, "" for none.
     pieces: the exact deltas of the only text block; they must join to its text.
     piece_chars: otherwise text is cut into deltas of this many characters; 0 = one delta.
     """
@@ -101,6 +106,7 @@ class ScriptedReply:
     stop_sequence: str | None = None
     stop_details: Mapping[str, Any] | None = None
     usage: Mapping[str, Any] = field(default_factory=dict)
+    container: str = ""
     pieces: tuple[str, ...] = ()
     piece_chars: int = 24
 
@@ -173,6 +179,7 @@ def message_body(reply: ScriptedReply, envelope: Envelope) -> dict[str, Any]:
         "stop_reason": reply.effective_stop_reason,
         "stop_sequence": reply.stop_sequence,
         "stop_details": dict(reply.stop_details) if reply.stop_details else None,
+        "container": {"id": reply.container} if reply.container else None,
         "usage": {
             **envelope.prompt.fields(cache=envelope.cache),
             **output_usage(reply),
@@ -187,7 +194,7 @@ def stream_events(reply: ScriptedReply, envelope: Envelope) -> Iterator[Event]:
     usage = body["usage"]
     started = {**envelope.prompt.fields(cache=envelope.cache), "output_tokens": 1}
     opened = {**body, "content": [], "stop_reason": None, "stop_sequence": None}
-    opened |= {"stop_details": None, "usage": started | _input_overrides(reply)}
+    opened |= {"stop_details": None, "container": None, "usage": started | _input_overrides(reply)}
     yield {"type": "message_start", "message": opened}
     yield {"type": "ping"}
     for index, block in enumerate(reply.blocks):
@@ -201,7 +208,7 @@ def stream_events(reply: ScriptedReply, envelope: Envelope) -> Iterator[Event]:
         yield {"type": "content_block_stop", "index": index}
     yield {
         "type": "message_delta",
-        "delta": {key: body[key] for key in ("stop_reason", "stop_sequence", "stop_details")},
+        "delta": {key: body[key] for key in ENDINGS},
         "usage": usage,
     }
     yield {"type": "message_stop"}

@@ -6,6 +6,7 @@ import pytest
 from agent.tokens import (
     BYTES_PER_TOKEN,
     LEARNING_MINIMUM,
+    LEARNING_WINDOW,
     PIECE,
     UNKNOWN_FACTOR,
     Factor,
@@ -129,3 +130,10 @@ def test_learn_ignores_a_report_under_half_of_the_estimate() -> None:
     factor = Factor(1.42, 7)
     assert factor.learn(10_000, 7_099) == factor
     assert factor.learn(10_000, 7_100) != factor
+
+
+def test_a_settled_factor_stays_where_it_would_hardly_move() -> None:
+    settled = Factor(1.3, LEARNING_WINDOW)
+    assert settled.learn(100_000, 130_900) == settled
+    assert settled.learn(100_000, 131_100) != settled
+    assert Factor(1.3, LEARNING_WINDOW - 1).learn(100_000, 130_900).samples == LEARNING_WINDOW

@@ -40,7 +40,12 @@ class Record:
     @property
     def is_message(self) -> bool:
         """A whole reply in one JSON body."""
-        return self.status == 200 and not self.streamed
+        if self.status != 200 or self.streamed:
+            return False
+        try:
+            return isinstance(self.message.get("content"), list)
+        except (AttributeError, ValueError):
+            return False
 
     @cached_property
     def message(self) -> dict[str, Any]:

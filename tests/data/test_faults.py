@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import AgentError
-from agent.messages import plain_text
+from agent.messages import Block, shown_text
 from agent.model.client import Client
 from agent.model.reply import Outcome, Reply
 from agent.model.sse import EventDecoder
@@ -53,8 +53,14 @@ def text_stream(recordings: list[Record]) -> Record:
         for r in recordings
         if r.streamed and r.body.count(b"text_delta") > 10 and r.body.count(b'"end_turn"') == 1
         if not r.tags & {"res:thinking", "res:server_tool_use", "res:tool_use"}
+        if b"event: message_stop" in r.body and b"error" not in r.body
     )
     return need(found, "streamed answer of text alone")
+
+
+def said(blocks: list[Block]) -> str:
+    """What a reader sees of an answer's text."""
+    return shown_text(block for block in blocks if block["type"] == "text")
 
 
 async def test_the_window_ran_full(recordings: list[Record]) -> None:
@@ -63,7 +69,7 @@ async def test_the_window_ran_full(recordings: list[Record]) -> None:
     empty = b"".join(e for e in events(replace(record, body=full)) if b"content_block" not in e)
     [end, nothing] = await play_bytes(full, empty)
     assert end.outcome is nothing.outcome is Outcome.OVERFLOW
-    assert end.visible == plain_text(end.blocks) != ""
+    assert end.visible == said(end.blocks) != ""
     assert nothing.blocks == []
     assert sendable(record.history, end.blocks, []) == []
 
@@ -78,7 +84,7 @@ async def test_an_error_after_part_of_the_text_keeps_that_part(recordings: list[
     for end in ends:
         assert end.error
         assert (end.error.code, end.error.retryable) == ("overloaded", True)
-        assert plain_text(end.blocks) == end.visible
+        assert said(end.blocks) == end.visible
         assert sendable(record.history, end.blocks, []) == []
     lengths = [len(end.visible) for end in ends]
     assert lengths == sorted(lengths)

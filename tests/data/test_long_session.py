@@ -132,7 +132,6 @@ def pages_back(client: Browser, user: User, conversation: Conversation) -> list[
     pages = [html]
     while earlier := re.search(r'id="earlier"[^>]* data-url="([^"]+before=\d+)"', pages[-1]):
         pages.append(client.get(earlier[1]).content.decode())
-    assert len(pages) == max(1, -(-conversation.messages.count() // 30))
     shown = [[int(n) for n in re.findall(r'data-number="(\d+)"', page)] for page in pages]
     for page in pages:
         articles = re.findall(r"<article.*?</article>", page, re.S)
@@ -196,13 +195,14 @@ def test_it_compacts_and_the_next_request_is_small(
     assert after.due() is None
     assert after.context.first is not None
     assert conversation.messages.count() == len(before.rows)
-    # Every summarised message that says something was read once, in order, and in no call more
-    # than the window.
+    # Every summarised message that says something was read, in order: a part whose reply was given
+    # back is read again.
     asked = [r.body["messages"][0]["content"][0]["text"] for r in read]
     numbers = [int(n) for text in asked for n in re.findall(r"^\[#(\d+) \w+\]$", text, re.M)]
     through = compaction.through.number
     assert [row.number for row in before.rows][:through] == list(range(1, through + 1))
-    assert numbers == [row.number for row in before.rows[:through] if row.blocks]
+    told = [row.number for row in before.rows[:through] if row.blocks]
+    assert list(dict.fromkeys(numbers)) == told
     report[f"the long session {session_path.stem} compacted"] = [
         f"{compaction.messages} messages in {len(read)} calls: {before.used:,} tokens before, "
         f"{compaction.tokens_after:,} after ({after.used:,} by the meter)"

@@ -1,6 +1,7 @@
 """Recorded sessions of several exchanges as conversations: stored by the services, loaded again,
 assembled, and judged by the validator before every answer."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -58,7 +59,9 @@ def test_recorded_sessions_run_as_conversations(
         if number % 4:
             continue
         html = client.get(conversation.get_absolute_url()).content.decode()
-        assert html.count("<article") == min(30, count(conversation)), session[0].id
+        shown = [int(number) for number in re.findall(r'data-number="(\d+)"', html)]
+        assert shown, session[0].id
+        assert shown == newest(conversation, len(shown)), session[0].id
     exchanges = sum(length * number for length, number in lengths.items())
     report["recorded sessions as conversations"] = [
         f"{len(found)} sessions, {exchanges} exchanges, the longest of {max(lengths)}: "
@@ -129,5 +132,7 @@ def check_meter(conversation: Conversation, usage: dict[str, Any], record: Recor
         assert not state.estimated
 
 
-def count(conversation: Conversation) -> int:
-    return conversation.messages.filter(active=True).count()
+def newest(conversation: Conversation, count: int) -> list[int]:
+    """The numbers of the last messages, so many of them."""
+    rows = conversation.messages.filter(active=True).order_by("-position")
+    return list(rows.values_list("number", flat=True)[:count])[::-1]

@@ -49,7 +49,7 @@ def test_a_request_that_begins_with_settled_messages_is_that_of_all(
     settled = find_settled(MessageList(messages))
     event(f"settled: {len(settled)}")
     made = [
-        build_api_messages(part, {"search"}, thinking_from=thinking_from, all_turns=all_turns)
+        build_api_messages(part, {"search"}, own_from=thinking_from, all_turns=all_turns)
         for part in (opening, messages, messages[len(settled) :])
     ]
     assert join_messages(made[0], settled, made[2]) == merge_neighbours([*made[0], *made[1]])

@@ -194,3 +194,48 @@ def test_a_link_is_made_once_and_is_no_picture(text: str) -> None:
     html = render_markdown(text)
     assert html.count("<a ") == 1
     assert "image-link" not in html
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://[::1]:8000/x",
+        "http://[2001:db8::7]/a?b=c#d",
+        "https://me:secret@[2001:DB8::7]:8443/",
+    ],
+)
+def test_a_host_in_brackets_is_a_host(address: str) -> None:
+    for text in (f"[name]({address})", f"<{address}>", f"Open {address}.", f"({address})"):
+        html = render_markdown(text)
+        assert html.count(f'<a href="{address}"') == 1, text
+        assert "</a>" in html
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://exa[mple.org/",
+        "https://exa]mple.org/a",
+        "https://www.[host].org/",
+        "http://[fe80::1%25eth0]/x",
+        "http://[::1/",
+        "https://a^b.org/",
+        "https://example.org:99999/",
+    ],
+)
+def test_what_no_browser_opens_is_no_link_and_stays_to_be_read(address: str) -> None:
+    for text in (
+        f"[name]({address})",
+        f"![name]({address})",
+        f"<{address}>",
+        f"Open {address} now",
+        f"[name]\n\n[name]: {address}",
+    ):
+        html = render_markdown(text)
+        assert "<a " not in html, text
+        assert address in read(html), text
+
+
+@pytest.mark.parametrize("note", ["[1]", "[^1]", "[1].", "]", "[#12]"])
+def test_a_note_behind_an_address_is_not_part_of_it(note: str) -> None:
+    assert f'<a href="{BARE}"' in render_markdown(f"[see {BARE}{note}")

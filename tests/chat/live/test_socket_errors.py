@@ -9,7 +9,7 @@ import pytest
 
 from chat.db import in_db
 from chat.models import Compaction, Turn
-from demo.api.protocol import ScriptedReply, refusal, text, tool_use
+from demo.api.protocol import ScriptedReply, refusal, text, thinking, tool_use
 from demo.api.script import Script, is_summary
 from tests.chat.sockets import Chat, long_text
 
@@ -165,12 +165,14 @@ async def test_nothing_is_tried_again_once_there_is_text(chat: Chat, settings: A
 
 
 async def test_what_a_refused_answer_had_said_is_shown_and_never_sent(chat: Chat) -> None:
-    """The API goes on refusing a conversation that carries it."""
-    chat.script.reply(ScriptedReply((text(PARTIAL),), stop_reason="refusal"))
+    """The API goes on refusing a conversation that carries it. Its thinking goes with it."""
+    chat.script.reply(ScriptedReply((thinking("Hm."), text(PARTIAL)), stop_reason="refusal"))
     tab = await chat.open()
     tab.say("Tell me")
     finished = await tab.next("turn.finished", status="failed")
     assert (finished["error"]["code"], PARTIAL in finished["html"]) == ("refused", True)
+    refused = await chat.last()
+    assert [block["type"] for block in refused.blocks] == ["thinking", "text"]
 
     chat.script.reply(
         [
@@ -182,8 +184,9 @@ async def test_what_a_refused_answer_had_said_is_shown_and_never_sent(chat: Chat
     tab.say("Then tell me something else")
     await tab.next("turn.finished", status="completed")
     _, asked, read = chat.script.requests
-    assert PARTIAL not in str(asked.messages)
-    assert PARTIAL not in str(read.messages)
+    for request in (asked, read):
+        assert PARTIAL not in str(request.messages)
+        assert "Hm." not in str(request.messages)
     assert "Nothing was found" in str(read.messages)
     assert "[#1] user" in str(read.messages)
     page = await chat.http.get(chat.conversation.get_absolute_url())

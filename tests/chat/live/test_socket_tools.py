@@ -877,3 +877,26 @@ async def test_a_turn_whose_own_results_do_not_fit_is_shortened_and_answered(
     assert "d ends" in last
     stored = await in_db(lambda: list(Message.objects.values_list("blocks", flat=True)))
     assert sum(lines in str(block.get("content")) for blocks in stored for block in blocks) == 4
+
+
+async def test_a_turn_stays_in_the_container_where_the_servers_tools_ran(
+    chat: Chat, lookup: Lookup
+) -> None:
+    ran = {"type": "server_tool_use", "id": "srv_1", "name": "code_execution", "input": {}}
+    asks = look("a") | {"caller": {"type": "code_execution_20260120", "tool_id": "srv_1"}}
+    done = {
+        "type": "code_execution_tool_result",
+        "tool_use_id": "srv_1",
+        "content": {"type": "code_execution_result", "stdout": "", "stderr": "", "return_code": 0},
+    }
+    chat.script.reply(ScriptedReply((ran, asks), container="cntr_1"))
+    chat.script.reply(ScriptedReply((done, text("Done.")))).reply("Yes.")
+    tab = await chat.open()
+    tab.say("Run it")
+    await tab.next("turn.finished", status="completed")
+    tab.say("Sure?")
+    await tab.next("turn.finished", status="completed")
+    first, second, third = chat.script.requests
+    assert [r.body.get("container") for r in (first, second, third)] == [None, "cntr_1", None]
+    assert second.messages[-2]["content"] == [ran, asks]
+    assert [b["type"] for b in third.messages[-2]["content"]] == [done["type"], "text"]

@@ -230,7 +230,7 @@ def test_a_preparation_that_has_just_been_written_is_not_adopted_but_swapped_in(
     compaction.refresh_from_db()
     assert compaction.turn is None
     assert heard.events() == []
-    found, to_do = waiting._find_or_begin(turn.pk, load_state(conversation.pk), "overflow", "")
+    found, to_do = waiting.find_or_begin(turn.pk, load_state(conversation.pk), "overflow", "")
     assert (found, to_do) == (compaction, False)
     assert load_state(conversation.pk).conversation.compaction == compaction
 
