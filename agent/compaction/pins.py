@@ -28,7 +28,7 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_ABBREVIATION = 12
 _AT_THE_END = re.compile(r"(?:etc|usw|usf)$", re.I)
-_ITEM = re.compile(r"^\s*(?:[-*+•·–—]|\d{1,3}[.)])\s+")
+ITEM = re.compile(r"^\s*(?:[-*+•·–—]|\d{1,3}[.)])\s+")
 SHORTEST, LONGEST = 4, 400  # characters of one pin
 FOREIGN_WORDS = 3  # that a sentence of the user's may hold: a pasted name, a path
 # A word, or a character of a script that writes no spaces.
@@ -44,13 +44,20 @@ class PinState(StrEnum):
     STANDING = "standing"
     RETIRED = "retired"  # taken back by the user, in the message `by`
     REMOVED = "removed"  # by the user, on the page
-    OFFERED = "offered"  # named by the model, but of others' words: the user has to keep it
+    # Not sent either, unless the user keeps it:
+    OFFERED = "offered"  # named by the model, but of others' words
+    RESTATED = "restated"  # named by the model, in words that no message has
+    UNNAMED = "unnamed"  # worded like an instruction, but the model did not name it
+
+
+OFFERS = frozenset({PinState.OFFERED, PinState.RESTATED, PinState.UNNAMED})
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     """A standing instruction, and the number of the message that it stands in; 0: the user wrote it
-    on the page. `edited`: what the user did to it there holds, whatever a model writes."""
+    on the page. `by`: the message in which the user took it back; where it still stands, they may
+    have. `edited`: what the user did to it there holds, whatever a model writes."""
 
     number: int
     text: str
@@ -73,6 +80,11 @@ class Pin:
     def key(self) -> str:
         """By which it is told whether two say the same."""
         return self.text.casefold().rstrip(".!。！।")
+
+    @property
+    def is_offer(self) -> bool:
+        """Whether it waits for the user's word."""
+        return self.state in OFFERS
 
     def render(self) -> str:
         return f"- {self.text} [#{self.number}]" if self.number else f"- {self.text}"
@@ -150,13 +162,13 @@ def _find_pins(number: int, text: TypedText) -> list[Pin]:
         for sentence in text.sentences()
         if sentence[1] - sentence[0] >= SHORTEST
         and text.is_typed(sentence)
-        and instructs(_ITEM.sub("", text.read_own(sentence))[:LONGEST])
+        and instructs(ITEM.sub("", text.read_own(sentence))[:LONGEST])
     ]
 
 
 def make_pin(number: int, text: TypedText, part: Range) -> Pin:
     """A part of a text as a pin: on one line, without the mark of a list's item."""
-    words = _ITEM.sub("", " ".join(text.text[slice(*part)].split()))
+    words = ITEM.sub("", " ".join(text.text[slice(*part)].split()))
     return Pin(number, shorten_text(words, LONGEST))
 
 

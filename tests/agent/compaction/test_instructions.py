@@ -32,7 +32,7 @@ def test_the_section_leaves_the_text() -> None:
     )
     rest, lines = split_instructions(text)
     assert rest == "## Overview\nA.\n## Decisions\n- B."
-    assert lines == ["One. [#1]", "三。[#2]"]
+    assert lines == ["One. [#1]", "Two.", "三。[#2]"]
 
 
 @pytest.mark.parametrize("language", STANDING)
