@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 from typing import Any, NamedTuple
 
+from agent.compaction.borne_out import Quote
 from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
@@ -46,6 +47,7 @@ class Chapter:
     no pin back, for as long as their user leaves them out of the context. `own`: the statements
     that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
     left out. `parts`: what it was merged from, none where its text is still all that was written.
+    `quotes`: what bears statements of its text or of its parts out; no request holds them.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Chapter:
     own: tuple[str, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     parts: tuple[Part, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
     @property
     def written(self) -> tuple[Part, ...]:
@@ -82,6 +85,7 @@ class Chapter:
             own=tuple(each for chapter in chapters for each in chapter.own),
             withheld=tuple(each for chapter in chapters for each in chapter.withheld),
             parts=tuple(part for chapter in chapters for part in chapter.written),
+            quotes=tuple(quote for chapter in chapters for quote in chapter.quotes),
         )
 
     @classmethod
@@ -100,6 +104,7 @@ class Chapter:
             tuple(data.get("own", ())),
             tuple(Withheld(said, tuple(numbers)) for said, numbers in data.get("withheld", ())),
             tuple(Part(*part) for part in data.get("parts", ())),
+            tuple(Quote(*quote) for quote in data.get("quotes", ())),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,6 +122,7 @@ class Chapter:
             "own": list(self.own),
             "withheld": [[each.said, list(each.numbers)] for each in self.withheld],
             "parts": [list(part) for part in self.parts],
+            "quotes": [list(quote) for quote in self.quotes],
         }
 
 

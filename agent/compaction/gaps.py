@@ -88,7 +88,9 @@ def _empty(chapter: Chapter, *gone: Message) -> Chapter:
     telling = _Telling(gone)
     own = tuple(said for said in chapter.own if not telling.find(said))
     withheld = tuple(each for each in chapter.withheld if not telling.find(each.said))
-    return replace(chapter, text=GAP, gap=True, own=own, withheld=withheld, parts=())
+    return replace(
+        chapter, text=GAP, gap=True, own=own, withheld=withheld, parts=(), quotes=()
+    )
 
 
 def _withhold(chapter: Chapter, gone: Sequence[Message]) -> tuple[Withheld, ...]:
@@ -169,6 +171,7 @@ def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Ch
         depth=1,  # written from the originals, whatever it was before
         pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
         index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
+        quotes=new.quotes,
     )
     return change_pins(filled, retire)
 

@@ -24,6 +24,7 @@ BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
 REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
 LONGEST = 4_000  # characters of one statement: what is longer is none
+UNRELATED = "it shares no words with the messages that it cites"
 SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a telephone number
 
 
@@ -31,12 +32,13 @@ SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a te
 class Verdict:
     """What was found about one statement. `wrong` says what a correction could mend, "" for
     nothing; `held` whether anything supports it; `typed` is False for what is no goal of the
-    user's."""
+    user's; `missing` are the values and names that are not where they should be."""
 
     supported: bool
     wrong: str = ""
     held: bool = True
     typed: bool = True
+    missing: Sequence[str] = ()
 
 
 def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
@@ -62,15 +64,15 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
     held = _is_held(body, missing, said, source)
     if not cited:
         return Verdict(False, "it cites no message that you were given", held)
-    if missing or names:
-        return Verdict(
-            False, f"not in the messages that it cites: {', '.join([*missing, *names])}", held
-        )
+    if lacks := [*missing, *names]:
+        why = f"not in the messages that it cites: {', '.join(lacks)}"
+        return Verdict(False, why, held, missing=lacks)
     # A statement of several clauses is compared clause by clause.
     clauses = Clause(body).parts
     if not replaced and any(contradicts(c, said.sentences) for c in clauses[1:] or clauses):
         return Verdict(False, "the messages that it cites say the opposite")
-    return Verdict(bool(values or exact) or _shares_words(body, said))
+    related = bool(values or exact) or _shares_words(body, said)
+    return Verdict(related, "" if related else UNRELATED)
 
 
 def judge_sentence(sentence: str, source: Source) -> Verdict:
@@ -82,7 +84,7 @@ def judge_sentence(sentence: str, source: Source) -> Verdict:
     if not missing:
         return Verdict(True)
     some = len(missing) < len(values) + len(exact) or _shares_words(body, source.all)
-    return Verdict(False, f"in no message: {', '.join(missing)}", some)
+    return Verdict(False, f"in no message: {', '.join(missing)}", some, missing=missing)
 
 
 def may_tell(line: str, message: Message) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf
 
 from agent.attachments import with_texts
+from agent.compaction.borne_out import keep_standing
 from agent.compaction.chapters import (
     Chapter,
     keep_edits,
@@ -195,7 +196,8 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     earlier = [keep_own_work(each) for each in result.chapters]
-    chapters = [*earlier, replace(chapter, text=text)]
+    quotes = keep_standing(result.findings.quotes, text)
+    chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
     result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
     return result
 

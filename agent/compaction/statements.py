@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.compaction.borne_out import keep_standing
 from agent.compaction.chapters import Chapter, Part
 from agent.compaction.cutting import is_heading, split_blocks
 from agent.compaction.judge import BULLET
@@ -61,13 +62,16 @@ def compose(statements: Iterable[Statement]) -> str:
 
 def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     """A chapter with a person's text. The statements that did not stand there word for word are
-    their own from now on. What was written says the same, beside what the record had left."""
+    their own from now on, and lose the quotes that bore out what stood there. What was written says
+    the same, beside what the record had left."""
     before, after = list_statements(chapter.text), list_statements(text)
     stood = {each.text for each in before}
     own = [each.text for each in after if each.text not in stood or each.text in chapter.own]
     texts = carry_over([part.text for part in chapter.parts], before, after)
     parts = [part._replace(text=new) for part, new in zip(chapter.parts, texts, strict=True)]
-    return replace(chapter, text=text, gap=False, own=tuple(own), parts=_close_up(parts))
+    quotes = keep_standing(chapter.quotes, text, *texts)
+    changed = replace(chapter, text=text, gap=False, own=tuple(own), quotes=quotes)
+    return replace(changed, parts=_close_up(parts))
 
 
 def _close_up(parts: Sequence[Part]) -> tuple[Part, ...]:

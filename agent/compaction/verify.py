@@ -1,14 +1,16 @@
 """Checking a summary by code against the messages that it was written from.
 
-A bullet is looked up in the messages that it cites (`agent.compaction.judge`). What fails is
-marked, and dropped only if nothing supports it. What only others asked for becomes a fact.
+A bullet is looked up in the messages that it cites (`agent.compaction.judge`). What fails there
+and is not borne out by a quote (`agent.compaction.borne_out`) is marked, and dropped only if nothing
+supports it. What only others asked for becomes a fact.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from agent.compaction.borne_out import NO_QUOTES, SENTENCE_END, Found, GivenQuotes, Quote
 from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
 from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
 from agent.compaction.skills import SKILLS
@@ -17,7 +19,6 @@ from agent.messages import Message
 FACTS = "## Facts and values"
 # A line that may say what only an earlier chapter said.
 _FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 _FORM = {f"## {heading}".casefold() for skill in SKILLS.values() for heading in skill.headings}
 
 
@@ -38,7 +39,8 @@ class Findings:
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit,
-    `too_long` of a text without one, and `left` what a merge took out of the record."""
+    `too_long` of a text without one, and `left` what a merge took out of the record. `quotes` bear
+    out what would have failed."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -51,6 +53,7 @@ class Findings:
     cut: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -78,7 +81,12 @@ class Findings:
             cut=[*self.cut, *other.cut],
             too_long=[*self.too_long, *other.too_long],
             left=[*self.left, *other.left],
+            quotes=[*self.quotes, *other.quotes],
         )
+
+    def keep(self, said: str, found: Iterable[Found]) -> None:
+        """Note the quotes that bear a statement out."""
+        self.quotes += [Quote(said, each.message.number, each.words) for each in found]
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -91,11 +99,15 @@ class Findings:
             "given_back": self.given_back,
             "cut": [*self.cut, *self.too_long],
             "left": self.left,
+            "borne_out": list(dict.fromkeys(quote.said for quote in self.quotes)),
         }
 
 
-def audit(text: str, source: Source) -> tuple[str, Findings]:
-    """A summary's text, with everything that the source does not support dropped or marked.
+def audit(
+    text: str, source: Source, given: GivenQuotes = NO_QUOTES
+) -> tuple[str, Findings]:
+    """A summary's text, with everything dropped or marked that neither the source supports nor a
+    quote that is `given` for it. What a quote is given for is never dropped.
 
     The form's headings and "None." stay. A heading that lost all its bullets says "None.". Code is
     kept as it is, with the mark behind it.
@@ -107,7 +119,7 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
     for line, *code in _split_blocks(text):
         stripped = line.strip()
         if code:
-            lines += _check_copied([line, *code], source, findings)
+            lines += _check_copied([line, *code], source, given, findings)
         elif _is_form_heading(line):
             heading = stripped[3:].strip().casefold()
             lines.append(line)
@@ -115,9 +127,11 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
             lines.append(line)
         elif BULLET.match(line):
             verdict = judge_bullet(line, source, heading)
-            kept = _rewrite(line, verdict, source, findings)
+            found = given.bear_out(line.strip(), heading, verdict, source)
+            verdict = Verdict(True) if found else verdict
+            kept = _rewrite(line, verdict, found, source, given, findings)
             (lines if verdict.typed else facts).extend(kept)
-        elif checked := _check_paragraph(line, source, findings):
+        elif checked := _check_paragraph(line, source, given, findings):
             lines.append(checked)
     return "\n".join(_with_none(_with_facts(lines, facts))), findings
 
@@ -156,46 +170,74 @@ def _is_none(line: str) -> bool:
     return line.lstrip("-*+ ").rstrip(".").casefold() == "none"
 
 
-def _rewrite(line: str, verdict: Verdict, source: Source, findings: Findings) -> list[str]:
-    """A bullet as it may stay: itself, marked, or nothing."""
+def _rewrite(
+    line: str,
+    verdict: Verdict,
+    found: Sequence[Found],
+    source: Source,
+    given: GivenQuotes,
+    findings: Findings,
+) -> list[str]:
+    """A bullet as it may stay: itself, marked, or nothing. It cites the quotes that were `found`
+    for it."""
     findings.bullets += 1
     if verdict.wrong:
         findings.wrong.append(Mistake(line.strip(), verdict.wrong))
-    if not verdict.supported and not verdict.held:
+    if not (verdict.supported or verdict.held or line.strip() in given):
         findings.dropped.append(line.strip())
         return []
     cited = [number for number in find_citations(line) if number in source]
+    cited = list(dict.fromkeys([*cited, *(each.message.number for each in found)]))
     suffix = f" [{' '.join(f'#{number}' for number in cited)}]" if cited else ""
     if not verdict.supported:
         findings.unverified.append(line.strip())
         suffix += f" {UNVERIFIED}"
-    return [remove_citations(line).replace(UNVERIFIED, "").rstrip() + suffix]
+    kept = remove_citations(line).replace(UNVERIFIED, "").rstrip() + suffix
+    findings.keep(kept.strip(), found)
+    return [kept]
 
 
-def _check_paragraph(line: str, source: Source, findings: Findings) -> str:
+def _check_paragraph(line: str, source: Source, given: GivenQuotes, findings: Findings) -> str:
     """What may stay of a paragraph, which is marked at its end."""
     kept, marked = [], False
-    for sentence in _SENTENCE_END.split(line.replace(UNVERIFIED, "").strip()):
-        verdict = judge_sentence(sentence, source)
-        if not verdict.supported:
-            findings.wrong.append(Mistake(sentence, verdict.wrong))
-            (findings.unverified if verdict.held else findings.dropped).append(sentence)
-        marked |= verdict.held and not verdict.supported
-        kept += [sentence] if verdict.held else []
+    for sentence in SENTENCE_END.split(line.replace(UNVERIFIED, "").strip()):
+        supported = _check_sentence(sentence, source, given, findings)
+        if supported is None:
+            findings.dropped.append(sentence)
+            continue
+        if not supported:
+            findings.unverified.append(sentence)
+            marked = True
+        kept.append(sentence)
     return " ".join([*kept, UNVERIFIED] if marked else kept)
 
 
-def _check_copied(block: Sequence[str], source: Source, findings: Findings) -> list[str]:
+def _check_copied(
+    block: Sequence[str], source: Source, given: GivenQuotes, findings: Findings
+) -> list[str]:
     """Code as it is, marked behind its fence: in it a mark would change what it says, and a gap
     too."""
     marked = False
     for line in block[1:-1]:
-        verdict = judge_sentence(line, source)
-        if not verdict.supported:
+        if not _check_sentence(line.strip(), source, given, findings):
             findings.unverified.append(line.strip())
-            findings.wrong.append(Mistake(line.strip(), verdict.wrong))
             marked = True
     return [*block, UNVERIFIED] if marked else list(block)
+
+
+def _check_sentence(
+    said: str, source: Source, given: GivenQuotes, findings: Findings
+) -> bool | None:
+    """Whether what cites nothing is borne out; None where nothing supports it at all."""
+    verdict = judge_sentence(said, source)
+    if verdict.supported:
+        return True
+    found = given.bear_out(said, "", verdict, source)
+    if found:
+        findings.keep(said, found)
+        return True
+    findings.wrong.append(Mistake(said, verdict.wrong))
+    return False if verdict.held or said in given else None
 
 
 def _with_facts(lines: list[str], facts: Sequence[str]) -> list[str]:

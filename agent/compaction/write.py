@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from agent.compaction.borne_out import NO_QUOTES, GivenQuotes
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import (
     MOST_REJECTED,
@@ -29,7 +30,8 @@ from agent.model.reply import Reply
 from agent.tokens import TokenCounter
 
 CUT = ("max_tokens", "model_context_window_exceeded")
-# What a request has room for of the statements that are given back: see `choice.FORM_TOKENS`.
+# What a request for the whole has room for of the statements that are wrong or too many: see
+# `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
 
 
@@ -71,14 +73,14 @@ async def write_checked_text(
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited. It is asked for again where it is no summary, but
-    not where the model declined. Once in a compaction, statements that fail the audit are given
-    back for correction, by themselves where that is cheaper; and the whole where it is too long."""
+    not where the model declined. Once in a compaction, the statements that the audit doubts are
+    given back by themselves; or the whole, where it is too long."""
     assert ask, "a job without `ask` can only be looked at"
     # What a new chapter replaces stands in those before it.
     evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
 
-    def check(written: str, named: Sequence[str]) -> Draft:
-        text, findings = audit(written, evidence)
+    def check(written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
+        text, findings = audit(written, evidence, given)
         if is_empty(text):
             raise Declined(gettext_noop("no message bears anything of it out"))
         text, cut = cut_text(job, text, form)
@@ -106,19 +108,18 @@ async def write_checked_text(
         assert job.ask
         reply = await job.ask(correction.request)
         result.calls += 1
-        return check(apply_correction(draft.written, correction, reply), draft.named)
+        text, given = apply_correction(draft.written, correction, reply)
+        return check(text, draft.named, GivenQuotes(given, source))
 
     draft = await _write_in_form(write, form, result)
     if _is_worth_another(draft, result):
-        correction = None
-        if not draft.findings.cut and job.ask:
-            correction = plan_correction(job, draft.findings.wrong, source)
-        result.corrected, result.shortened = True, result.shortened or bool(draft.findings.cut)
         result.draft = draft if covers(job, source) else None
-        if correction:
-            draft = await _take_better(correct(draft, correction), draft, draft.findings.wrong)
-        else:
+        if draft.findings.cut:
+            result.corrected = result.shortened = True
             draft = await _write_again(write, form, draft)
+        elif correction := plan_correction(job, draft.findings, source):
+            result.corrected = True
+            draft = await _take_better(correct(draft, correction), draft, correction.mistakes)
         result.draft = None
     return result.use(draft, job.plan.summarise)
 
@@ -166,16 +167,17 @@ async def _write_again(
 ) -> Draft:
     """The draft corrected and shortened as a whole, or as it is where that is no better."""
     wrong = draft.findings.wrong
-    given_back, too_many = choose_mistakes(wrong), choose_mistakes(draft.findings.cut)
-    again = write(replace(form, mistakes=given_back, too_many=too_many))
-    return await _take_better(again, draft, wrong)
+    given_back = wrong[:MOST_MISTAKES]
+    too_many = shorten_mistakes(draft.findings.cut[:MOST_MISTAKES])
+    again = write(replace(form, mistakes=shorten_mistakes(given_back), too_many=too_many))
+    return await _take_better(again, draft, given_back)
 
 
 async def _take_better(
     corrected: Awaitable[Draft], draft: Draft, mistakes: Sequence[Mistake]
 ) -> Draft:
     """What came of a correction, or the draft where that is no better."""
-    given_back = choose_mistakes(mistakes)
+    given_back = shorten_mistakes(mistakes)
     try:
         better = await corrected
     except (AgentError, SummaryRejected) as error:
@@ -198,10 +200,8 @@ def covers(job: Job, source: Sequence[Message]) -> bool:
     return bool(source) and (source[0].number, source[-1].number) == ends
 
 
-def choose_mistakes(wrong: Sequence[Mistake | str]) -> list[str]:
-    """As many of the mistakes as a request has room for, each shortened."""
-    short = [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
-    return short[:MOST_MISTAKES]
+def shorten_mistakes(wrong: Sequence[Mistake | str]) -> list[str]:
+    return [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
 
 
 def verify(

@@ -18,6 +18,7 @@ FINDINGS = {
     "failures": "What was tried before, and why it failed",
     "given_back": "Statements that the model was asked to correct",
     "dropped": "Statements that were dropped, because nothing supports them",
+    "borne_out": "Statements that were doubted, and that the words of a message bear out",
     "unverified": "Unverified statements: the messages that they name do not say so",
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
+from agent.compaction.borne_out import GivenQuotes
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import Source
 from agent.compaction.plan import render_chapters
@@ -136,7 +137,9 @@ def edit_summary(compaction_id: int, text: str) -> Compaction:
     # Not while others wait for the database. The messages that a version covers stay the same for
     # as long as it is the current one.
     rows = summaries.load_messages_between(old.conversation_id, 0, old.through.position)
-    _, findings = audit(text, Source([to_agent_message(row) for row in rows]))
+    messages = [to_agent_message(row) for row in rows]
+    quotes = GivenQuotes.of((quote for each in chapters for quote in each.quotes), messages)
+    _, findings = audit(text, Source(messages), quotes)
     return store_edit(compaction_id, lambda _: chapters, audit=findings.as_dict())
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from agent.compaction.chapters import Chapter, list_standing, render_summary
 from agent.compaction.choice import MOST_REJECTED, choose
+from agent.compaction.correction import MOST_STATEMENTS
 from agent.compaction.extract import NOTE
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import WrittenSummary
@@ -605,14 +606,21 @@ async def test_a_correction_that_is_worse_is_not_used(client: Client, server: De
     assert "4.2.2" in written.chapters[0].text
 
 
-async def test_where_much_fails_the_whole_record_is_asked_for_again(
+async def test_where_much_fails_as_much_is_given_back_as_one_request_has_room_for(
     client: Client, server: DemoServer
 ) -> None:
-    many = [f"- Release 4.2.{n} was deployed to eu-west-1 [#2]" for n in range(2, 30)]
-    server.script.reply(chapter(*many)).reply(GOOD)
+    """What nothing supports comes first: it would be dropped. The rest stays as it was."""
+    many = [f"- Release 4.3.{n} was deployed to eu-west-1 [#2]" for n in range(50)]
+    gone = "- Call +49 30 1234567 or see https://a.example [#2]"
+    right = [f"{n}. Release 4.2.1 was deployed to eu-west-1 [#2]" for n in range(1, 41)]
+    server.script.reply(chapter(*many, gone)).reply("\n".join(right))
     written = await summarise(job(client))
-    assert "Your last record was looked up" in prompt(server.script.requests[1])
-    assert "4.2.2" not in written.chapters[0].text
+    given_back = prompt(server.script.requests[1]).split("<statements>")[1]
+    assert f"\n1. {gone}" in given_back
+    assert given_back.count("was deployed to") == MOST_STATEMENTS - 1
+    assert len(written.audit["given_back"]) == MOST_STATEMENTS
+    assert len(written.audit["unverified"]) == len(many) - MOST_STATEMENTS + 1
+    assert written.calls == 2
 
 
 @pytest.mark.parametrize("bullet", ["None.", "- Call +49 30 1234567 or see https://a.example [#2]"])

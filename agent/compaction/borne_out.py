@@ -1,0 +1,239 @@
+"""What a rule doubts may be borne out by a quote: words of a message that the model gives for it.
+
+Code looks whether the words stand there, whole, and judges the statement once more with nothing but
+them as its source. So what is certain wins over a quote: a number, a unit, an identifier or a name
+that the quote lacks, or a quote that says the opposite.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+from unicodedata import category
+
+from agent.compaction.evidence import (
+    GOALS,
+    Evidence,
+    Source,
+    find_citations,
+    remove_citations,
+    strip_citations,
+)
+from agent.compaction.facts.names import find_names
+from agent.compaction.facts.words import CJK, clean, find_content_words, is_cjk
+from agent.compaction.judge import (
+    BULLET,
+    UNRELATED,
+    Verdict,
+    find_claims,
+    judge_bullet,
+    judge_sentence,
+)
+from agent.compaction.pins import read_own_words
+from agent.context.history import text_block
+from agent.messages import Message, plain_text
+
+SHORTEST = 3  # words of a quote; a Chinese, Japanese or Korean character is half a one
+LONGEST = 500  # characters of a quote
+MOST_QUOTES = 4  # for one statement
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
+_TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+
+
+class Given(NamedTuple):
+    """Words that are given for a statement, and the numbers of the messages that are said to have
+    them."""
+
+    numbers: tuple[int, ...]
+    words: str
+
+
+class Quote(NamedTuple):
+    """A statement as it stands in a summary's text, and what bears it out: the number of a message,
+    and words as that message has them."""
+
+    said: str
+    number: int
+    words: str
+
+
+class Found(NamedTuple):
+    """Words in the message where they stand."""
+
+    message: Message
+    words: str
+
+
+class GivenQuotes:
+    """What is given for statements, by their texts, and the messages where it is looked for."""
+
+    def __init__(
+        self, given: Mapping[str, Sequence[Given]] | None = None, messages: Sequence[Message] = ()
+    ) -> None:
+        self._given = given or {}
+        self._messages = {message.number: message for message in messages}
+        self._texts: dict[tuple[int, bool], _Text] = {}
+
+    @classmethod
+    def of(cls, quotes: Iterable[Quote], messages: Sequence[Message]) -> "GivenQuotes":
+        """Those that were found before, for another look at the same statements."""
+        given: dict[str, list[Given]] = {}
+        for said, number, words in quotes:
+            given.setdefault(said, []).append(Given((number,), words))
+        return cls(given, messages)
+
+    def __contains__(self, said: object) -> bool:
+        return said in self._given
+
+    def bear_out(self, said: str, heading: str, verdict: Verdict, source: Source) -> list[Found]:
+        """The quotes that bear a statement out which a rule doubts, with what it lacks as the
+        verdict has it; none where they do not. What no rule doubted may stand elsewhere in the
+        messages that it cites. A goal has to be in words that the user typed."""
+        found = [] if verdict.supported else self._find_given(said, typed=heading == GOALS)
+        if not found:
+            return []
+        words: dict[int, list[str]] = {}
+        for each in found:
+            words.setdefault(each.message.number, []).append(each.words)
+        quoted = Source(
+            [
+                replace(self._messages[n], blocks=[text_block("\n".join(each))], pasted=())
+                for n, each in words.items()
+            ]
+        )
+        doubted = _leave_out_said(said, verdict, source, quoted.all)
+        again = _judge(doubted, heading, quoted, words)
+        if again.supported or (again.wrong == UNRELATED and _is_about(doubted, quoted.all)):
+            return found
+        return []
+
+    def _find_given(self, said: str, *, typed: bool) -> list[Found]:
+        """The quotes that stand where they may, and are long enough or have a value of what is
+        said."""
+        cited = find_citations(said)
+        values, exact = find_claims(clean(strip_citations(said)))
+        found = []
+        for given in self._given.get(said, ())[:MOST_QUOTES]:
+            each = self._find(given, cited, typed=typed)
+            if each is None:
+                continue
+            there = Evidence([each.words])
+            long = _Text(each.words).length >= SHORTEST
+            if long or any(map(there.backs, values)) or any(map(there.holds, exact)):
+                found.append(each)
+        return found
+
+    def _find(self, given: Given, cited: Sequence[int], *, typed: bool) -> Found | None:
+        """Where words stand, whole: in a message that is named with them, in one that the statement
+        cites, or else in the only one that has them."""
+        wanted = _Text(given.words).tokens
+        if not wanted or len(given.words) > LONGEST:
+            return None
+        named = [n for n in dict.fromkeys([*given.numbers, *cited]) if n in self._messages]
+        for number in named:
+            if words := self._read(number, typed).find(wanted):
+                return Found(self._messages[number], words)
+        places = (
+            Found(message, words)
+            for number, message in self._messages.items()
+            if (words := self._read(number, typed).find(wanted))
+        )
+        first, second = next(places, None), next(places, None)
+        return first if second is None else None
+
+    def _read(self, number: int, typed: bool) -> "_Text":
+        if (number, typed) not in self._texts:
+            message = self._messages[number]
+            text = plain_text(message.blocks)
+            if typed:
+                text = read_own_words(message) if message.is_prompt else ""
+            self._texts[number, typed] = _Text(text)
+        return self._texts[number, typed]
+
+
+NO_QUOTES = GivenQuotes()
+
+
+class _Text:
+    """A text as its words, whatever stands between them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._places = [match.span() for match in _TOKEN.finditer(text)]
+
+    @cached_property
+    def tokens(self) -> str:
+        """The words, each between spaces; "" for none."""
+        words = (clean(self._text[start:end]).casefold() for start, end in self._places)
+        return "".join(f" {word.replace(' ', '')}" for word in words) + " " if self._places else ""
+
+    @property
+    def length(self) -> float:
+        """In words, see `SHORTEST`."""
+        return sum(0.5 if is_cjk(self._text[start]) else 1 for start, _ in self._places)
+
+    def find(self, tokens: str) -> str:
+        """The part of the text that has some words in a row, as it is written; "" for none."""
+        at = self.tokens.find(tokens)
+        if at < 0:
+            return ""
+        first = self.tokens.count(" ", 0, at)
+        start, _ = self._places[first]
+        _, end = self._places[first + tokens.count(" ") - 2]
+        while start and _belongs_to_word(self._text[start - 1]):
+            start -= 1
+        while end < len(self._text) and _belongs_to_word(self._text[end]):
+            end += 1
+        return " ".join(self._text[start:end].split())
+
+
+def _belongs_to_word(sign: str) -> bool:
+    """Whether a sign beside a word is a part of what it says: a currency, a minus, a vowel."""
+    return sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc")
+
+
+def _leave_out_said(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> str:
+    """A statement, without its citations and without those claims that the quotes lack, but the
+    messages that it cites do not."""
+    body = clean(strip_citations(BULLET.sub("", said, count=1)))
+    around = source.look_up(said) if BULLET.match(said) else source.all
+    values, exact = find_claims(body)
+    left = clean(remove_citations(said))
+    elsewhere = [v.text for v in values if around.backs(v) and not quoted.backs(v)]
+    elsewhere += [each for each in exact if around.holds(each) and not quoted.holds(each)]
+    names = (name for name, _ in find_names(body))
+    elsewhere += [each for each in names if around.names(each) and not quoted.names(each)]
+    for each in elsewhere:
+        if each not in verdict.missing:
+            left = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", " ", left)
+    return left
+
+
+def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> Verdict:
+    if not BULLET.match(said):
+        return judge_sentence(said, quoted)
+    return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
+
+
+def _is_about(said: str, quoted: Evidence) -> bool:
+    """Whether a quote has anything of a statement that is worded otherwise: a word, a name or a
+    value."""
+    body = clean(said)
+    names = (name for name, begins in find_names(body) if not begins)
+    return not quoted.words.isdisjoint(find_content_words(body)) or any(map(quoted.names, names))
+
+
+def keep_standing(quotes: Iterable[Quote], *texts: str) -> tuple[Quote, ...]:
+    """The quotes whose statements stand in one of the texts, word for word."""
+    quotes = tuple(quotes)
+    stand = {said for text in texts for said in _list_said(text)} if quotes else set()
+    return tuple(each for each in dict.fromkeys(quotes) if each.said in stand)
+
+
+def _list_said(text: str) -> Iterable[str]:
+    """The lines of a text, and the sentences of each."""
+    for line in text.splitlines():
+        stripped = line.strip()
+        yield stripped
+        yield from SENTENCE_END.split(stripped)
