@@ -4,9 +4,11 @@ What the user typed is pinned as they typed it. What no message has as the model
 only others wrote, is offered to the user and not sent.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent.compaction.borne_out import Given
 from agent.compaction.likeness import join_words
 from agent.compaction.named_lines import NamedLine, parse_line, read_lines
 from agent.compaction.nearest import TypedMessages
@@ -17,6 +19,8 @@ from agent.messages import Message
 
 MOST_NAMED = 60  # lines of one text that are looked at
 MOST_OFFERED = 10  # of one chapter
+
+_RETIRED = re.compile(r".{0,20}\bRetired\b.*?\bby:", re.I)  # as the form asks for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,34 @@ def look_up(
         pins = typed.find(named)
         if pins or not named.numbers or min(named.numbers) <= last:
             yield named, pins
+
+
+def list_unfound(
+    lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin]
+) -> list[str]:
+    """The lines of which no message has the words: the model may say them once more."""
+    return [
+        named.written
+        for named, pins in look_up(lines, covered, earlier)
+        if not pins or (named.old and pins[0].state != PinState.STANDING)
+    ]
+
+
+def mend_lines(lines: Sequence[str], quoted: Mapping[str, Sequence[Given]]) -> list[str]:
+    """The lines with the words of messages that the model answered with, by the lines that it was
+    asked about."""
+    mended: list[str] = []
+    for line in lines:
+        quotes = quoted.get(line, ())
+        retired = _RETIRED.match(line) if quotes else None
+        for words in (_cite(quote) for quote in quotes):
+            mended.append(f"{retired[0]} {words}" if retired else words)
+        mended += [] if quotes else [line]
+    return mended
+
+
+def _cite(quote: Given) -> str:
+    return " ".join([quote.words, *(f"[#{number}]" for number in quote.numbers)])
 
 
 def _is_known(named: NamedLine, earlier: Sequence[Pin] | None) -> bool:

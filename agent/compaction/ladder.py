@@ -10,11 +10,7 @@ from math import inf
 
 from agent.attachments import with_texts
 from agent.compaction.borne_out import keep_standing
-from agent.compaction.chapters import (
-    Chapter,
-    keep_edits,
-    retire_pins,
-)
+from agent.compaction.chapters import Chapter, keep_edits
 from agent.compaction.choice import (
     MOST_REJECTED,
     Choice,
@@ -42,6 +38,7 @@ from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import Part
+from agent.compaction.retirement import retire_pins
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
@@ -198,14 +195,16 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     earlier = [keep_own_work(each) for each in result.chapters]
     quotes = keep_standing(result.findings.quotes, text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
-    result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
+    result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
     return result
 
 
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:
-    """The user's standing instructions: those that the model named, or by their wording."""
+    """The user's standing instructions: those that the model named, with what it may have
+    forgotten; or by their wording."""
     if result.engine == Engine.EXTRACT:
         return tuple(pin for message in prompts for pin in find_pins_in(message))
+    result.named.add_unnamed(prompts, result.earlier)
     return result.named.in_order
 
 

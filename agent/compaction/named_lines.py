@@ -91,11 +91,11 @@ def read_lines(section: Sequence[str]) -> list[str]:
         if _RULE.match(line) or _NONE.match(line):
             continue
         if bullet := _BULLET.match(line):
-            lines.append(bullet[1].strip())
+            lines.append(" ".join(bullet[1].split()))
         elif lines and _INDENTED.match(line):
-            lines[-1] += " " + line.strip()
+            lines[-1] += " " + " ".join(line.split())
         else:
-            lines.append(line.strip())
+            lines.append(" ".join(line.split()))
     return lines
 
 
