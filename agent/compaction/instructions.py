@@ -166,7 +166,9 @@ def _is_known(named: NamedLine, earlier: Sequence[Pin] | None) -> bool:
 
 def split_instructions(text: str) -> tuple[str, list[str]]:
     """A summary's text without the section of the instructions, and the lines of that section."""
-    kept, section, inside = [], [], False
+    kept: list[str] = []
+    section: list[str] = []
+    inside = False
     for line in text.splitlines():
         if line.startswith("## "):
             inside = line[3:].strip().casefold() == INSTRUCTIONS.casefold()

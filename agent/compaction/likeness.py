@@ -26,11 +26,13 @@ _DOUBLED = re.compile(r"(.)\1")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _CONTRACTIONS = {
     f"{word}nt": (whole, "not")
-    for word, whole in {
-        **{each: each for each in "do does did is are was should must need could would".split()},
-        "ca": "can",
-        "wo": "will",
-    }.items()
+    for word, whole in (
+        *((each, each) for each in ("do", "does", "did", "is", "are", "was", "should", "must")),
+        ("could", "could"),
+        ("would", "would"),
+        ("ca", "can"),
+        ("wo", "will"),
+    )
 } | {"cannot": ("can", "not")}
 _LETTERS_OF_A_SLIP = (4, 12)  # of a word from which on one letter, and two, may be a typo
 _LEAST_FOR_KANA = 8  # characters of what is copied, of which one may be

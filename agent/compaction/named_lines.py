@@ -18,7 +18,7 @@ _RULE = re.compile(r"^\W*$|^\s*(?:```|~~~)")
 _NONE = re.compile(
     r"^\W*(?:none|nothing|n/a|nil|keine?|nichts|aucune?|rien|ningun[oa]|nada|nenhuma?|нет|无|無|没有"
     r"|なし|特になし|कोई नहीं|لا شيء|لا يوجد)"
-    r"(?:\s+(?:so far|yet|given|stated|named|bisher|(?:standing |new |further )?instructions?))*\W*$"
+    r"(?:\s+(?:so far|yet|given|stated|bisher|(?:standing |new |further )?instructions?))*\W*$"
     r"|^\W*(?:no (?:new |further )?(?:standing )?instructions?"
     r"|the user (?:has|did|gave) (?:not|no|n['’]t)\b)[^#]*$",
     re.I,
@@ -49,9 +49,7 @@ _RETIRED = re.compile(
     r"\W{0,9}[:：](.+)$",
     re.I,
 )
-_BY = re.compile(
-    r"(?:\b(?:by|durch|par|por)|через|由|被|理由|द्वारा|بقوله|بـ?)\s{0,3}[:：]", re.I
-)
+_BY = re.compile(r"(?:\b(?:by|durch|par|por)|через|由|被|理由|द्वारा|بقوله|بـ?)\s{0,3}[:：]", re.I)
 _REPLACED = re.compile(r"^\W{0,9}(?:replaced|ersetzt)\W{0,9}:(.+?)(?:→|->|=>)(.+)$", re.I)
 _LABEL = re.compile(r"^([^:：]{1,40})[:：]\s*(?=\S)")
 _NOTE = re.compile(r"\s*(?:[(（\[][^()（）\[\]]{1,80}[)）\]]|\s[—–-]\s[^—–]{1,80})\W{0,3}$")

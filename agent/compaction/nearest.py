@@ -47,19 +47,9 @@ class TypedMessages:
         those with small edits. What only others wrote becomes an offer. None: it stands nowhere, or
         not all of it."""
         readings = list(dict.fromkeys(filter(_is_enough, line.readings)))
-        for words in readings:
-            if pins := self._find_same(words, line.numbers):
-                return pins
-        return (
-            next(filter(None, (self._find_parts(words, line.numbers) for words in readings)), [])
-            or next(filter(None, (self._find_like(words, line.numbers) for words in readings)), [])
-        )
-
-    def suggest(self, line: NamedLine) -> int:
-        """The message that a line most likely means; 0 where nothing speaks for any."""
-        cited = [number for number in line.numbers if number in self._prompts]
-        alike = self._list_alike(Words(line.words), least=LEAST_SHARED / 2)
-        return next(iter([*cited, *alike]), 0)
+        ways = self._find_same, self._find_parts, self._find_like
+        found = (way(words, line.numbers) for way in ways for words in readings)
+        return next(filter(None, found), [])
 
     def _find_same(self, words: str, cited: Sequence[int]) -> list[Pin]:
         joined = join_words(words)
@@ -92,24 +82,30 @@ class TypedMessages:
     def _find_like(self, words: str, cited: Sequence[int]) -> list[Pin]:
         copy = Words(words)
         known = [number for number in cited if number in self._prompts]
-        near = sorted(self._latest, key=lambda each: min(abs(each - n) for n in known))[
-            : NEIGHBOURS + len(known)
-        ] if known else []
-        for numbers in known, near, self._list_alike(copy):
-            found = (
-                (best, number, text)
-                for number in numbers
-                for text in self._read(number)
-                if (best := text.find_like(copy))
-            )
-            best, number, text = max(found, key=lambda each: each[0].score, default=(None, 0, None))
-            if best and text:
-                if text.typed.is_typed(best.place):
-                    return text.pin(number, best.place)
-                return [_offer(make_pin(number, text.typed, best.place))]
-        return []
+        found = self._find_nearest(copy, known) or self._find_nearest(copy, self._list_near(known))
+        return found or self._find_nearest(copy, self._list_alike(copy))
 
-    def _list_alike(self, copy: Words, least: float = LEAST_SHARED) -> list[int]:
+    def _find_nearest(self, copy: Words, numbers: Sequence[int]) -> list[Pin]:
+        """A pin of what is most alike in some messages."""
+        found = [
+            (best, number, text)
+            for number in numbers
+            for text in self._read(number)
+            if (best := text.find_like(copy))
+        ]
+        if not found:
+            return []
+        best, number, text = max(found, key=lambda each: each[0].score)
+        if text.typed.is_typed(best.place):
+            return text.pin(number, best.place)
+        return [_offer(make_pin(number, text.typed, best.place))]
+
+    def _list_near(self, cited: Sequence[int]) -> list[int]:
+        """The messages beside the cited ones."""
+        near = sorted(self._latest, key=lambda each: min((abs(each - n) for n in cited), default=0))
+        return near[: NEIGHBOURS + len(cited)] if cited else []
+
+    def _list_alike(self, copy: Words) -> list[int]:
         """The messages that share most telling words with what was copied, the most first."""
         telling = find_telling(copy.list)
         shared = {
@@ -117,7 +113,8 @@ class TypedMessages:
             for number in self._latest
             if (texts := self._read(number))
         }
-        enough = [n for n, count in shared.items() if count and count >= least * len(telling)]
+        least = max(1, LEAST_SHARED * len(telling))
+        enough = [number for number, count in shared.items() if count >= least]
         return sorted(enough, key=lambda number: -shared[number])[:MOST_ALIKE]
 
     def _read(self, number: int) -> "list[SearchedText]":
@@ -170,8 +167,7 @@ class SearchedText:
         text = self.typed.text
         lines = [start + match.end() for match in re.finditer(r"\n", text[start:end])]
         breaks = [at for at in lines if ITEM.match(text[at : at + LONGEST_MARK])]
-        for begin, stop in zip([start, *breaks], [*breaks, end], strict=True):
-            yield begin, stop
+        return zip([start, *breaks], [*breaks, end], strict=True)
 
     def _widen(self, part: Range) -> Range:
         """To whole sentences, where those are the user's and no longer than a pin."""

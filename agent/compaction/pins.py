@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from agent.compaction.quoted import Range, blank_out, find_foreign
+from agent.compaction.reported import find_reported
 from agent.compaction.wordings import instructs
 from agent.context.pruning import shorten_text
 from agent.messages import Message, block_text, file_name, is_file
@@ -98,6 +100,11 @@ class TypedText:
         self.text = text
         self._own = blank_out(text, find_foreign(text, pasted), _NOT_TYPED)
 
+    @cached_property
+    def _said(self) -> str:
+        """What the user says themselves, without what they report that others said."""
+        return blank_out(self._own, find_reported(self.text), _NOT_TYPED)
+
     def sentences(self) -> Iterator[Range]:
         """Where its sentences are, with what ends them."""
         start = 0
@@ -108,19 +115,32 @@ class TypedText:
             start = stop.end()
         yield start, len(self.text)
 
-    def read_own(self, part: Range) -> str:
-        """A part on one line, with a mark in place of each character that was not typed."""
-        return " ".join(self._own[slice(*part)].split())
+    def instructs(self, part: Range) -> bool:
+        """Whether a part is worded like what holds beyond its turn, in the user's own words."""
+        own = _read_line(self._own[slice(*part)])
+        if not instructs(own):
+            return False
+        said = _read_line(self._said[slice(*part)])
+        return said == own or instructs(said)
 
     def is_typed(self, part: Range) -> bool:
-        """Whether a part is the user's own: a pasted name or path in it does not matter."""
+        """Whether a part is the user's own: a pasted name or path in it does not matter. What they
+        report of others is not, except beside an instruction of their own."""
+        own, typed = self._own[slice(*part)], self.text[slice(*part)]
         foreign = "".join(
-            character if own == _NOT_TYPED else " "
-            for character, own in zip(self.text[slice(*part)], self._own[slice(*part)], strict=True)
+            character if mark == _NOT_TYPED else " "
+            for character, mark in zip(typed, own, strict=True)
         )
-        typed = self._own[slice(*part)].replace(_NOT_TYPED, " ")
         words = len(_WORD.findall(foreign))
-        return words <= FOREIGN_WORDS and words < len(_WORD.findall(typed))
+        if words > FOREIGN_WORDS or words >= len(_WORD.findall(own.replace(_NOT_TYPED, " "))):
+            return False
+        said = self._said[slice(*part)]
+        return said == own or instructs(_read_line(said))
+
+
+def _read_line(own: str) -> str:
+    """A part on one line, with a mark in place of each character that was not typed."""
+    return ITEM.sub("", " ".join(own.split()))[:LONGEST]
 
 
 def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
@@ -161,8 +181,8 @@ def _find_pins(number: int, text: TypedText) -> list[Pin]:
         make_pin(number, text, sentence)
         for sentence in text.sentences()
         if sentence[1] - sentence[0] >= SHORTEST
+        and text.instructs(sentence)
         and text.is_typed(sentence)
-        and instructs(ITEM.sub("", text.read_own(sentence))[:LONGEST])
     ]
 
 

@@ -21,6 +21,7 @@ _ENGLISH = rf"""
   | {_C}going\ forward\b
 | {_C}in\ (?:the\ )?future\b(?!.*\bwill\b)
 | {_C}(?:whenever|every\ time|each\ time)\ (?:you|I\ (?:ask|say|mention|send|paste|post|write))\b
+| \bI(?:['’]d|\ would)?\ (?:want|need|like)\ you\ to\ (?:always|never)\b
 | {_C}make\ sure\ (?:to|that|you)\ (?:always|never)\b
 | {_C}by\ default,?\ (?:use|write|answer|reply|give|show|do|don['’]t|include|keep|make)\b
 | {_C}keep\ in\ mind\ that\b | {_C}remember\ (?:that|to)\b | {_C}(?:when|if)\ I\ (?:ask|say
@@ -56,7 +57,7 @@ _SPANISH_TO_DO = r"""(?:respond[ea]|contest[ea]|escrib[ea]|us[ae]|utili[zc][ea]|
 |pon(?:ga)?|incluy[ea]|evit[ae]|ha(?:z|ga)|muestr[ae]|cit[ae]|sé|sea|mant[eé]n(?:ga)?|resum[ea]
   |tr[aá]t[ae])(?:me)?"""
 _SPANISH = rf"""
-(?:^|[,;]\s*)(?:(?:de|desde|a\ partir\ de)\ (?:ahora|aquí|hoy)(?:\ en\ adelante)?|en\ (?:adelante
+(?:^|[,;:]\s*)(?:(?:de|desde|a\ partir\ de)\ (?:ahora|aquí|hoy)(?:\ en\ adelante)?|en\ (?:adelante
   |lo\ sucesivo))\b
 | {_C}(?:{_SPANISH_TO_DO}|resp[oó]ndeme|cont[eé]stame|escr[ií]beme|h[aá]blame
   |expl[ií]came)\b[^.]*\bsiempre\b
@@ -80,7 +81,7 @@ _PORTUGUESE_TO_DO = r"""(?:respond[ae]|escrev[ae]|us[ae]|utiliz[ae]|fal[ae]|expl
   |inclu[ai]|evit[ae]
 |faça|faz|mostr[ae]|cit[ae]|seja|sê|mantenha|mantém|resum[ae]|trat[ae]|cham[ae])(?:-me)?"""
 _PORTUGUESE = rf"""
-(?:^|[,;]\s*)(?:a\ partir\ de\ (?:agora|hoje)|de\ agora\ em\ diante|daqui\ (?:em|para)\ (?:diante
+(?:^|[,;:]\s*)(?:a\ partir\ de\ (?:agora|hoje)|de\ agora\ em\ diante|daqui\ (?:em|para)\ (?:diante
   |a\ frente)|doravante)\b
 | {_C}(?:me\ )?{_PORTUGUESE_TO_DO}\b[^.]*\bsempre\b | {_C}sempre\ (?:me\ )?{_PORTUGUESE_TO_DO}\b
 | {_C}(?:nunca|jamais)\ (?:me\ )?{_PORTUGUESE_TO_DO}\b
@@ -100,7 +101,7 @@ _FRENCH_TO_DO = r"""(?:répond(?:s|ez)|écri(?:s|vez)|utilise[sz]?|emplo(?:ie|ye
 |commence[sz]?|évite[sz]?|reste[sz]?|sois|soyez|met(?:s|tez)|cite[sz]?|fai(?:s|tes)|montre[sz]?
   |ajoute[sz]?|excuse[sz]?)"""
 _FRENCH = rf"""
-(?:^|[,;]\s*)(?:désormais|dorénavant|à\ partir\ (?:de\ maintenant|d['’]aujourd['’]hui)
+(?:^|[,;:]\s*)(?:désormais|dorénavant|à\ partir\ (?:de\ maintenant|d['’]aujourd['’]hui)
   |à\ l['’]avenir|dès\ maintenant)\b
 | {_C}{_FRENCH_TO_DO}\b[^.]*\b(?:toujours|désormais|dorénavant)\b
 | {_C}(?:n['’]|ne\ )(?:m['’]|me\ |t['’])?{_FRENCH_TO_DO}\ (?:\w+\ )?(?:jamais|plus)\b
@@ -125,6 +126,8 @@ _GERMAN = rf"""
 {_C}(?:ab\ (?:jetzt|sofort|heute)|von\ (?:jetzt|nun)\ an|künftig|zukünftig|fortan)\b
 | {_C}in\ Zukunft\b(?!.*\bwird\b)
 | {_C}{_GERMAN_TO_DO}\b[^.]*\b(?:immer|stets|nie|niemals|grundsätzlich|künftig)\b
+| \bich\ (?:will|möchte|wünsche\ mir),?\ dass\ (?:du|Sie)\ [^.]*
+  (?:immer|stets|nie|niemals|ab\ jetzt|künftig)\b
 | \bbitte\ (?:immer|stets|nie|niemals|grundsätzlich)\b
 | {_C}(?:immer|stets|nie|niemals)\ (?!.*\b(?:ich|wir|er|sie|es|man)\b)[^.]*en{_END}
 | {_C}(?:verwende|benutze?|nutze?)?\s*keine\ (?:Emojis|Tabellen|Listen|Aufzählungen|Fachwörter
@@ -143,7 +146,7 @@ _RUSSIAN_TO_DO = r"""(?:отвечай|пиши|используй|говори|
   |указывай|добавляй
 |начинай|извиняйся|будь|приводи|показывай|избегай|ставь|применяй)(?:те)?(?:сь)?"""
 _RUSSIAN = rf"""
-(?:^|[,;]\s*)(?:отныне|впредь|с\ этого\ момента|с\ сегодняшнего\ дня|в\ дальнейшем)\b
+(?:^|[,;:]\s*)(?:отныне|впредь|с\ этого\ момента|с\ сегодняшнего\ дня|в\ дальнейшем)\b
 | {_C}(?:всегда|никогда|больше|теперь)\ (?:не\ )?{_RUSSIAN_TO_DO}\b
   | {_C}{_RUSSIAN_TO_DO}\b[^.]*\bвсегда\b
 | {_C}не\ {_RUSSIAN_TO_DO}\ (?:эмодзи|смайл\w+|таблиц\w*|списк\w+)\b
@@ -167,7 +170,8 @@ _CHINESE = rf"""
   |阿拉伯语)(?:来)?(?:回答|回复|回覆|答复|交流)(?:我)?{_END}
 | 我[对對][^，。]{{1,12}}[过過]敏 | 我是?(?:一[个名位]|个)?[^，。]{{0,4}}(?:素食者|素食主[义義]者
   |糖尿病|初学者|新手)
-| 我(?:不吃|不喝|不能吃|吃素) | 我(?:叫(?!他|她|你|它)|的名字[是叫]) | (?:叫我|称呼我|稱呼我)
+| 我(?:不吃|不喝|不能吃|吃素) | 我(?:叫(?!他|她|你|它)|的名字[是叫]) 
+  | {_C}(?:以后|以後|今后|就|都|你|您|可以)*(?:叫我|称呼我|稱呼我)
   | 我(?:更喜[欢歡]|偏好|宁愿)
 """
 
@@ -201,14 +205,14 @@ _HINDI = rf"""
 _ARABIC_TO_DO = r"""(?:اجب|اجيبي|اكتب|استخدم|استعمل|رد|تحدث|تكلم|خاطبني|نادني|اشرح|اذكر|اجعل|اختصر
   |احرص|قدم|ابدا|كن|تجنب)"""
 _ARABIC = rf"""
-(?:^|[،؛]\s*)(?:من\ الان(?:\ فصاعدا)?|ابتداء\ من\ الان|من\ اليوم\ فصاعدا|منذ\ الان|مستقبلا)
+(?:^|[:،؛]\s*)(?:من\ الان(?:\ فصاعدا)?|ابتداء\ من\ الان|من\ اليوم\ فصاعدا|منذ\ الان|مستقبلا)
 | {_C}{_ARABIC_TO_DO}\b[^.]*\bدائما\b | {_C}دائما\ {_ARABIC_TO_DO}\b
 | {_C}لا\ ت\w+\ [^.]*(?:ابدا|مطلقا|بعد\ الان|بعد\ اليوم)\b
 | {_C}لا\ (?:تستخدم|تستعمل|تضف|تكتب)\ (?:ال)?(?:رموز|ايموجي|جداول|قوائم)
 | {_C}(?:اجب|رد|اكتب|تحدث)(?:ني)?\ (?:فقط\ )?(?:ب|باللغة\ )ال\w+{_END}
 | \bانا\ (?:شخص\ )?(?:نباتي|نباتية|مبتدئ|مبتدئة|مصاب|مصابة|اعسر) | \b(?:لدي|عندي
   |اعاني\ من)\ حساسية\b
-| (?:^|[،؛]\s*)اسمي\b | {_C}نادني\b | \bلا\ (?:اكل|اشرب)\b | فضّل
+| (?:^|[:،؛]\s*)اسمي\b | {_C}نادني\b | \bلا\ (?:اكل|اشرب)\b | فضّل
 """
 
 
