@@ -13,6 +13,7 @@ from agent.compaction.likeness import join_words
 from agent.compaction.named_lines import NamedLine, parse_line, read_lines
 from agent.compaction.nearest import TypedMessages
 from agent.compaction.pins import LONGEST, Pin, PinState, find_pins_in
+from agent.compaction.revoking import find_revocations
 from agent.compaction.skills import INSTRUCTIONS
 from agent.context.pruning import shorten_text
 from agent.messages import Message
@@ -69,9 +70,19 @@ class Named:
                 words = shorten_text(named.words, LONGEST)
                 self._keep(Pin(cited, words, PinState.RESTATED), self.offers)
 
+    def add_by_rule(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
+        """Pin what is worded like an instruction in the user's messages, and retire what is worded
+        like taken back, where no model names them."""
+        for message in prompts:
+            found = find_pins_in(message)
+            for words, meant in find_revocations(message, [*earlier, *self.pins]):
+                self.retired += [Retirement(pin.key, words.number) for pin in meant]
+                found += [] if words in found else [words]
+            self.pins += found
+
     def add_unnamed(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
-        """Offer what is worded like an instruction in the user's messages and the model did not
-        name."""
+        """Offer what is worded like an instruction in the user's messages, and doubt what is worded
+        like taken back, where the model did not name it."""
         known = {join_words(pin.text) for pin in (*self.pins, *earlier)}
         known |= {join_words(each.key) for each in (*self.retired, *self.doubted)}
         for pin in (pin for message in prompts for pin in find_pins_in(message)):
@@ -79,6 +90,14 @@ class Named:
             if not any(words in each or (each in words and each) for each in known):
                 known.add(words)
                 self._keep(Pin(pin.number, pin.text, PinState.UNNAMED), self.offers)
+        told = {each.by for each in (*self.retired, *self.doubted)}
+        told |= {pin.number for pin in self.pins}
+        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
+        for message in (each for each in prompts if each.number not in told):
+            for words, meant in find_revocations(message, [*standing, *self.pins]):
+                self.doubted += [
+                    Retirement(pin.key, words.number) for pin in meant if pin.number < words.number
+                ]
 
     def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
         """Where the user's words for it are not found, that it may be taken back is told."""

@@ -34,7 +34,7 @@ from agent.compaction.newer import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
+from agent.compaction.pins import Pin, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import Part
@@ -202,10 +202,10 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:
     """The user's standing instructions: those that the model named, with what it may have
     forgotten; or by their wording."""
-    if result.engine == Engine.EXTRACT:
-        return tuple(pin for message in prompts for pin in find_pins_in(message))
-    result.named.add_unnamed(prompts, result.earlier)
-    return result.named.in_order
+    named = result.named
+    add = named.add_by_rule if result.engine == Engine.EXTRACT else named.add_unnamed
+    add(prompts, result.earlier)
+    return named.in_order
 
 
 def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:

@@ -16,7 +16,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+•·–—‣▪]|\d{1,3}[.)、]|\(\d{1,3}\))
 _INDENTED = re.compile(r"^(?: {2,}|\t)\s*\S")
 _RULE = re.compile(r"^\W*$|^\s*(?:```|~~~)")
 _NONE = re.compile(
-    r"^\W*(?:none|nothing|n/a|nil|keine?|nichts|aucune?|rien|ningun[oa]|nada|nenhuma?|нет|无|無|没有"
+    r"^\W*(?:none|nothing|n/a|nil|keine?|nichts|aucune?|rien|ningun[oa]|nada|nenhuma?|нет|无|無"
+    r"|没有"
     r"|なし|特になし|कोई नहीं|لا شيء|لا يوجد)"
     r"(?:\s+(?:so far|yet|given|stated|bisher|(?:standing |new |further )?instructions?))*\W*$"
     r"|^\W*(?:no (?:new |further )?(?:standing )?instructions?"
@@ -45,7 +46,8 @@ _AROUND = " \t*_`~\"'“”„«»‹›‘’‚「」『』|:：,，—–-"  
 _RETIRED = re.compile(
     r"^\W{0,9}(?:retired|revoked|withdrawn|cancell?ed|taken back|no longer valid|zurückgenommen"
     r"|widerrufen|aufgehoben|retirée?|révoquée?|annulée?|retirad[oa]|revocad[oa]|anulad[oa]"
-    r"|revogad[oa]|cancelad[oa]|отменено|отозвано|已?撤[回销銷]|已?取消|撤回|取り消し|रद्द|वापस|ملغى|مسحوب)"
+    r"|revogad[oa]|cancelad[oa]|отменено|отозвано|已?撤[回销銷]|已?取消|撤回|取り消し|रद्द|वापस"
+    r"|ملغى|مسحوب)"
     r"\W{0,9}[:：](.+)$",
     re.I,
 )

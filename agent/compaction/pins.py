@@ -115,12 +115,17 @@ class TypedText:
             start = stop.end()
         yield start, len(self.text)
 
+    def read_said(self, part: Range) -> str:
+        """A part on one line as the user says it themselves, with a mark in place of each other
+        character."""
+        return _read_line(self._said[slice(*part)])
+
     def instructs(self, part: Range) -> bool:
         """Whether a part is worded like what holds beyond its turn, in the user's own words."""
         own = _read_line(self._own[slice(*part)])
         if not instructs(own):
             return False
-        said = _read_line(self._said[slice(*part)])
+        said = self.read_said(part)
         return said == own or instructs(said)
 
     def is_typed(self, part: Range) -> bool:

@@ -17,6 +17,7 @@ MOST_AFTER_YOU = 3  # words between “you said” and the colon: more are all t
 
 _WORD = re.compile(r"[^\W\d_]+")
 _STOP = re.compile(r"[.!?؟]+(?=\s|$)|[。！？।]|\n")
+_SENTENCE_END = re.compile(rf"{_STOP.pattern}|[;；؛]")
 _CLAUSE = re.compile(r"[.!?;:…]\s|[。！？；：؛।\n\"“”«»]")
 _COLON = re.compile(rf"([^\n:：.!?。！？।]{{0,{MOST_BEHIND}}})[:：](?=\s|$|[^\x00-\x7f])[^\S\n]*")
 _OPENING = re.compile(r"\s*[\"“„«‹「『‘]")
@@ -65,7 +66,11 @@ def _is_users(text: str, verb: re.Match[str], word: str) -> bool:
     if subject == "you" and (colon := _COLON.match(text, verb.end())):
         return len(_WORD.findall(colon[1])) > MOST_AFTER_YOU
     if subject in wordings.PASSIVE:
-        return False
+        return word not in wordings.TOLD
+    if subject in wordings.DETERMINERS:  # the word is a noun
+        return True
+    if word in wordings.NOUNS and subject not in wordings.PRONOUNS:
+        return before[-2:-1] == [] or before[-2] not in wordings.DETERMINERS
     if subject == "he" and word in wordings.PARTICIPLES:  # Spanish
         return True
     if not subject and wordings.SUBJECT_BEHIND.intersection(after[:1]):
@@ -89,8 +94,8 @@ def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
         else:
             stop = text.find("\n", start)
         return start, stop if stop >= 0 else len(text)
-    stop_match = _STOP.search(text, end)
-    stop = stop_match.start() if stop_match else len(text)
+    sentence = _SENTENCE_END.search(text, end)
+    stop = sentence.start() if sentence else len(text)
     word = _WORD.findall(text[max(0, end - 20) : end].lower())[-1:]
     bare = bare or (bool(word) and word[0] in wordings.BARE)
     if not bare and not wordings.THAT.match(text, end, stop):

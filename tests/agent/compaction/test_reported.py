@@ -56,7 +56,7 @@ def test_the_users_own_half_of_a_sentence_is_pinned() -> None:
     said = "Always answer in English, because my boss says that from now on he reads along."
     assert name("Always answer in English [#1]", user(1, said)) == [(said, PinState.STANDING)]
     assert [pin.text for pin in find_pins(1, said)] == [said]
-    told = "My boss wants that from now on we are formal, so always be formal."
+    told = "My boss wants us to be formal from now on, so always be formal."
     assert [pin.text for pin in find_pins(1, told)] == [told]
 
 
