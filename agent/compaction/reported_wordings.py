@@ -54,8 +54,8 @@ schrieb schreibt dit dice dijo diz disse сказал сказала сказа�
 # These are nouns too: “keep your answers short: …”.
 NOUNS = _words(
     """
-texts mails emails messages posts states claims demands orders requests reminds replies answers notes
-comments tweets reads
+texts mails emails messages posts states claims demands orders requests reminds replies answers
+notes comments tweets reads
 """
 )
 PRONOUNS = _words("he she it they who somebody someone everybody everyone")

@@ -128,6 +128,7 @@ def find_revocations(message: Message, standing: Sequence[Pin]) -> Iterator[tupl
     for text in read_texts(message):
         for sentence in text.sentences():
             said = text.read_said(sentence)
-            if revokes(said) and text.is_typed(sentence):
-                if meant := [pin for pin in standing if shares_subject(said, pin.text)]:
-                    yield make_pin(message.number, text, sentence), meant
+            if not revokes(said) or not text.is_typed(sentence):
+                continue
+            if meant := [pin for pin in standing if shares_subject(said, pin.text)]:
+                yield make_pin(message.number, text, sentence), meant
