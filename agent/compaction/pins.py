@@ -85,8 +85,13 @@ class Pin:
 
     @property
     def is_offer(self) -> bool:
-        """Whether it waits for the user's word."""
+        """Whether it is sent only if the user keeps it."""
         return self.state in OFFERS
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the page asks the user about it."""
+        return self.is_offer or (self.state == PinState.STANDING and self.by > 0)
 
     def render(self) -> str:
         return f"- {self.text} [#{self.number}]" if self.number else f"- {self.text}"

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from agent.compaction.chapters import BETWEEN, Chapter
+from agent.compaction.chapters import BETWEEN, Chapter, list_pins
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
@@ -69,6 +69,7 @@ def render_divider(compaction: Compaction) -> str:
             "again": is_stopgap(compaction),
             "parts": parts,
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
+            "undecided": sum(pin.is_undecided for pin in list_pins(read_chapters(compaction))),
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
     )
