@@ -86,7 +86,7 @@ The user moves a booking service from a cron job to a queue and launches on 12 M
 - Answers give the trade-offs first [#1]
 - It has to carry 2,000 bookings an hour [#5]
 ## Standing instructions
-None.
+- Always answer with the trade-offs first. [#1]
 ## Decisions
 - Handlers become idempotent first; the claim is a conditional update [#2 #4]
 ## Facts and values

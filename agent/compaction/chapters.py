@@ -10,7 +10,6 @@ from heapq import heapify, heappop, heapreplace
 from typing import Any, NamedTuple
 
 from agent.compaction.borne_out import Quote
-from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
@@ -184,7 +183,7 @@ def list_pins(chapters: Sequence[Chapter]) -> list[Pin]:
         if pin.number in left_out:
             continue
         pin = unretire(pin, pin.by) if pin.by in left_out else pin
-        if pin.state != PinState.OFFERED or pin.key not in found:
+        if not pin.is_offer or pin.key not in found:
             found.pop(pin.key, None)
             found[pin.key] = pin
     return list(found.values())
@@ -198,19 +197,6 @@ def unretire(pin: Pin, number: int) -> Pin:
 def list_standing(chapters: Sequence[Chapter]) -> list[Pin]:
     """Those that hold, the latest last."""
     return [pin for pin in list_pins(chapters) if pin.state == PinState.STANDING]
-
-
-def retire_pins(chapters: Sequence[Chapter], retired: Sequence[Retirement]) -> list[Chapter]:
-    """The chapters without the force of what the user took back later. What the user did to a pin
-    on the page holds."""
-    by = {each.key: each.by for each in retired}
-
-    def retire(pin: Pin) -> Pin:
-        number = by.get(pin.key, 0)
-        holds = pin.state != PinState.STANDING or pin.edited or pin.number >= number
-        return pin if holds else replace(pin, state=PinState.RETIRED, by=number)
-
-    return change_pins(chapters, retire)
 
 
 def keep_edits(chapters: Sequence[Chapter], edited: Sequence[Pin]) -> list[Chapter]:

@@ -1,157 +1,197 @@
 """The user's standing instructions as a model names them in a summary: it proposes, code disposes.
 
-What stands in no message word for word is not pinned, and what stands only in what others wrote is
-offered to the user and not sent.
+What the user typed is pinned as they typed it. What no message has as the model wrote it, and what
+only others wrote, is offered to the user and not sent.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from agent.compaction.pins import LONGEST, Pin, PinState, TypedText, make_pin, read_texts
-from agent.compaction.quoted import Range
+from agent.compaction.borne_out import Given
+from agent.compaction.likeness import join_words
+from agent.compaction.named_lines import NamedLine, parse_line, read_lines
+from agent.compaction.nearest import TypedMessages
+from agent.compaction.pins import LONGEST, Pin, PinState, find_pins_in
+from agent.compaction.revoking import find_revocations
 from agent.compaction.skills import INSTRUCTIONS
+from agent.context.pruning import shorten_text
 from agent.messages import Message
 
 MOST_NAMED = 60  # lines of one text that are looked at
 MOST_OFFERED = 10  # of one chapter
-LONGEST_LINE = 1_000  # characters: the patterns below may look at each several times
-SHORTEST = 2  # characters; a sentence in Chinese may have four
 
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$")
-_NUMBER = r"\[#(\d{1,9})[^\]]*\]"
-_NAMED = re.compile(rf"^(.+?)\s*(?:{_NUMBER})?[.\s]*$")
-_RETIRED = re.compile(
-    rf"^\W{{0,9}}Retired\W{{0,9}}:\W{{0,9}}(.+?)\s*(?:{_NUMBER})?\s*\bby:\s*(.+?)\s*{_NUMBER}", re.I
-)
-_AROUND = " \t*_`\"'“”„«»‘’‚「」『』"  # quotes and marks that a model may add
-_QUOTE = "[\"'“”„«»‘’‚]"
-_DASH = "[-‐‑–—]"
+_RETIRED = re.compile(r".{0,20}\bRetired\b.*?\bby:", re.I)  # as the form asks for it
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """An instruction that the user took back, by the `key` of its pin, in message `by`."""
+    """An instruction that the user took back, by the `key` of its pin, in message `by`. What the
+    model wrote need not be all of the pin: `number` is the message that it cites, `line` all that
+    it wrote."""
 
     key: str
     by: int
+    number: int = field(default=0, compare=False)
+    line: str = field(default="", compare=False)
 
 
 @dataclass
 class Named:
-    """What the calls for one summary named, as far as code found it. `not_pinned`: lines that stand
-    in no message."""
+    """What the calls for one summary named, as far as code found it. `offers`: what it did not
+    find, in the model's words, and what no call named. `doubted`: the user's words for taking it
+    back were not found. `not_pinned`: lines that stand in no message, or take back what is not
+    there."""
 
     pins: list[Pin] = field(default_factory=list)
+    offers: list[Pin] = field(default_factory=list)
     retired: list[Retirement] = field(default_factory=list)
+    doubted: list[Retirement] = field(default_factory=list)
     not_pinned: list[str] = field(default_factory=list)
 
-    def add(self, lines: Sequence[str], covered: Sequence[Message]) -> None:
-        """Look for the lines of a text's section in the messages that the summary covers."""
-        typed = _TypedMessages(covered)
-        for line in lines[:MOST_NAMED]:
-            line = " ".join(line[:LONGEST_LINE].split())
-            if retired := _RETIRED.match(line):
-                old, _, words, by = retired.groups()
-                pin = typed.find(words, int(by))
-                if pin and pin.state == PinState.STANDING:
-                    self.retired.append(Retirement(_key(old), pin.number))
-                    continue
-            elif (named := _NAMED.match(line)) and len(_strip(named[1])) >= SHORTEST:
-                number = int(named[2] or 0)
-                if 0 < number < covered[0].number:
-                    continue  # an earlier chapter has it
-                if pin := typed.find(named[1], number):
-                    self._keep(pin)
-                    continue
-            if line not in self.not_pinned:
-                self.not_pinned.append(line)
+    def add(
+        self,
+        lines: Sequence[str],
+        covered: Sequence[Message],
+        earlier: Sequence[Pin] | None = None,
+    ) -> None:
+        """Look for the lines of a text's section in the messages that the summary covers.
+        `earlier`: the pins of the chapters before; None where they are not known."""
+        for named, pins in look_up(lines, covered, earlier):
+            if named.old:
+                by = next((pin.number for pin in pins if pin.state == PinState.STANDING), 0)
+                self._retire(named, by, covered)
+            elif pins:
+                for pin in pins:
+                    self._keep(pin, self.pins)
+            else:
+                self.tell(named.written)
+                cited = next(iter(named.numbers), 0)
+                words = shorten_text(named.words, LONGEST)
+                self._keep(Pin(cited, words, PinState.RESTATED), self.offers)
 
-    def _keep(self, pin: Pin) -> None:
-        offered = sum(each.state == PinState.OFFERED for each in self.pins)
-        if pin not in self.pins and (pin.state != PinState.OFFERED or offered < MOST_OFFERED):
-            self.pins.append(pin)
+    def add_by_rule(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
+        """Pin what is worded like an instruction in the user's messages, and retire what is worded
+        like taken back, where no model names them."""
+        for message in prompts:
+            found = find_pins_in(message)
+            for words, meant in find_revocations(message, [*earlier, *self.pins]):
+                self.retired += [Retirement(pin.key, words.number) for pin in meant]
+                found += [] if words in found else [words]
+            self.pins += found
+
+    def add_unnamed(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
+        """Offer what is worded like an instruction in the user's messages, and doubt what is worded
+        like taken back, where the model did not name it."""
+        known = {join_words(pin.text) for pin in (*self.pins, *earlier)}
+        known |= {join_words(each.key) for each in (*self.retired, *self.doubted)}
+        for pin in (pin for message in prompts for pin in find_pins_in(message)):
+            words = join_words(pin.text)
+            if not any(words in each or (each in words and each) for each in known):
+                known.add(words)
+                self._keep(Pin(pin.number, pin.text, PinState.UNNAMED), self.offers)
+        told = {each.by for each in (*self.retired, *self.doubted)}
+        told |= {pin.number for pin in self.pins}
+        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
+        for message in (each for each in prompts if each.number not in told):
+            for words, meant in find_revocations(message, [*standing, *self.pins]):
+                self.doubted += [
+                    Retirement(pin.key, words.number) for pin in meant if pin.number < words.number
+                ]
+
+    def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
+        """Where the user's words for it are not found, that it may be taken back is told."""
+        if not by:
+            self.tell(named.written)
+        cited = (n for n in named.numbers if covered[0].number <= n <= covered[-1].number)
+        if number := by or next(cited, 0):
+            old = next(iter(named.old_numbers), 0)
+            retirement = Retirement(Pin(0, named.old).key, number, old, named.written)
+            (self.retired if by else self.doubted).append(retirement)
+
+    def tell(self, line: str) -> None:
+        """Note a line of which nothing came."""
+        if line not in self.not_pinned:
+            self.not_pinned.append(line)
+
+    def _keep(self, pin: Pin, among: list[Pin]) -> None:
+        offered = sum(each.is_offer for each in (*self.pins, *self.offers))
+        if pin not in among and (not pin.is_offer or offered < MOST_OFFERED):
+            among.append(pin)
 
     @property
     def in_order(self) -> tuple[Pin, ...]:
-        """The pins as they were said, so that later ones come later."""
-        return tuple(sorted(self.pins, key=lambda pin: pin.number))
+        """The pins and offers as they were said, so that later ones come later."""
+        return tuple(sorted((*self.pins, *self.offers), key=lambda pin: pin.number))
+
+
+def look_up(
+    lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin] | None
+) -> Iterator[tuple[NamedLine, list[Pin]]]:
+    """What each line names, and the pins that it is in the user's words; for one that takes
+    something back, those of the words that do. What an earlier chapter has, and what stands in a
+    message after these, which is sent as it is, is left out."""
+    typed = TypedMessages(covered)
+    first, last = covered[0].number, covered[-1].number
+    for line in lines[:MOST_NAMED]:
+        named = parse_line(line)
+        if named.old:
+            yield named, typed.find(named)
+            continue
+        before = bool(named.numbers) and max(named.numbers) < first
+        if not join_words(named.words) or (before and _is_known(named, earlier)):
+            continue
+        pins = typed.find(named)
+        if pins or not named.numbers or min(named.numbers) <= last:
+            yield named, pins
+
+
+def list_unfound(
+    lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin]
+) -> list[str]:
+    """The lines of which no message has the words: the model may say them once more."""
+    return [
+        named.written
+        for named, pins in look_up(lines, covered, earlier)
+        if not pins or (named.old and pins[0].state != PinState.STANDING)
+    ]
+
+
+def mend_lines(lines: Sequence[str], quoted: Mapping[str, Sequence[Given]]) -> list[str]:
+    """The lines with the words of messages that the model answered with, by the lines that it was
+    asked about."""
+    mended: list[str] = []
+    for line in lines:
+        quotes = quoted.get(line, ())
+        retired = _RETIRED.match(line) if quotes else None
+        for words in (_cite(quote) for quote in quotes):
+            mended.append(f"{retired[0]} {words}" if retired else words)
+        mended += [] if quotes else [line]
+    return mended
+
+
+def _cite(quote: Given) -> str:
+    return " ".join([quote.words, *(f"[#{number}]" for number in quote.numbers)])
+
+
+def _is_known(named: NamedLine, earlier: Sequence[Pin] | None) -> bool:
+    """Whether a line repeats what an earlier chapter has."""
+    if earlier is None:
+        return True
+    words = join_words(named.words)
+    said = [join_words(pin.text) for pin in earlier]
+    return any(words in each or (each and each in words) for each in said)
 
 
 def split_instructions(text: str) -> tuple[str, list[str]]:
     """A summary's text without the section of the instructions, and the lines of that section."""
-    kept, lines, inside = [], [], False
+    kept: list[str] = []
+    section: list[str] = []
+    inside = False
     for line in text.splitlines():
         if line.startswith("## "):
             inside = line[3:].strip().casefold() == INSTRUCTIONS.casefold()
-        if not inside:
-            kept.append(line)
-        elif bullet := _BULLET.match(line):
-            lines.append(bullet[1])
-    return "\n".join(kept), lines
-
-
-class _TypedMessages:
-    def __init__(self, covered: Sequence[Message]) -> None:
-        self._prompts = {m.number: m for m in covered if m.is_prompt}
-        self._texts: dict[int, list[_Searched]] = {}
-
-    def find(self, words: str, number: int) -> Pin | None:
-        """A pin of what the model copied, in the words of the message: with the whole sentence, so
-        that no “never” is lost. Its number is corrected where another message has the words; where
-        only others wrote them, the pin is an offer. None: they stand nowhere."""
-        pattern = _compile(words)
-        order = sorted(self._prompts, key=lambda each: (each != number, -each))
-        offer = None
-        for each in order:
-            for text in self._read(each):
-                for part in text.find_all(pattern):
-                    if text.typed.is_typed(part):
-                        return make_pin(each, text.typed, text.widen(part))
-                    offer = offer or make_pin(each, text.typed, part)
-        return replace(offer, state=PinState.OFFERED) if offer else None
-
-    def _read(self, number: int) -> list["_Searched"]:
-        if number not in self._texts:
-            texts = read_texts(self._prompts[number])
-            self._texts[number] = [_Searched(text) for text in texts]
-        return self._texts[number]
-
-
-class _Searched:
-    def __init__(self, typed: TypedText) -> None:
-        self.typed = typed
-
-    @cached_property
-    def _sentences(self) -> list[Range]:
-        return list(self.typed.sentences())
-
-    def find_all(self, pattern: re.Pattern[str]) -> Iterator[Range]:
-        return (match.span() for match in pattern.finditer(self.typed.text))
-
-    def widen(self, part: Range) -> Range:
-        """To whole sentences, where those are the user's and no longer than a pin."""
-        touched = [s for s in self._sentences if s[0] < part[1] and part[0] < s[1]]
-        whole = (touched[0][0], touched[-1][1])
-        return whole if whole[1] - whole[0] <= LONGEST and self.typed.is_typed(whole) else part
-
-
-def _compile(words: str) -> re.Pattern[str]:
-    """The words with any white space between them and any form of quotes and dashes."""
-    return re.compile(r"\s++".join(map(_any_form, _strip(words).split())), re.I)
-
-
-def _any_form(word: str) -> str:
-    return "".join(
-        _QUOTE if re.match(_QUOTE, c) else _DASH if re.match(_DASH, c) else re.escape(c)
-        for c in word
-    )
-
-
-def _key(words: str) -> str:
-    return Pin(0, " ".join(_strip(words).split())).key
-
-
-def _strip(words: str) -> str:
-    return words.strip(_AROUND).rstrip(".!。！।…").strip(_AROUND)
+            if inside:
+                continue
+        (section if inside else kept).append(line)
+    return "\n".join(kept), read_lines(section)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from agent.attachments import Read
-from agent.compaction.chapters import Chapter
+from agent.compaction.chapters import Chapter, list_pins
 from agent.compaction.failures import Failure
 from agent.compaction.instructions import Named
 from agent.compaction.pins import Pin
@@ -90,9 +90,14 @@ class WrittenSummary:
 
     def use(self, draft: Draft, covered: Sequence[Message]) -> str:
         """Take a draft's findings and instructions over; its text."""
-        self.named.add(draft.named, covered)
+        self.named.add(draft.named, covered, self.earlier)
         self.findings += draft.findings
         return draft.text
+
+    @property
+    def earlier(self) -> Sequence[Pin]:
+        """The pins of the chapters before the one that is being written."""
+        return list_pins(self.chapters)
 
     @property
     def audit(self) -> dict[str, Any]:

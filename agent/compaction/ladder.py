@@ -10,11 +10,7 @@ from math import inf
 
 from agent.attachments import with_texts
 from agent.compaction.borne_out import keep_standing
-from agent.compaction.chapters import (
-    Chapter,
-    keep_edits,
-    retire_pins,
-)
+from agent.compaction.chapters import Chapter, keep_edits
 from agent.compaction.choice import (
     MOST_REJECTED,
     Choice,
@@ -38,10 +34,11 @@ from agent.compaction.newer import (
     join_current_work,
     split_current_work,
 )
-from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
+from agent.compaction.pins import Pin, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import Part
+from agent.compaction.retirement import retire_pins
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.verify import Findings
@@ -198,15 +195,17 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     earlier = [keep_own_work(each) for each in result.chapters]
     quotes = keep_standing(result.findings.quotes, text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
-    result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
+    result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
     return result
 
 
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:
-    """The user's standing instructions: those that the model named, or by their wording."""
-    if result.engine == Engine.EXTRACT:
-        return tuple(pin for message in prompts for pin in find_pins_in(message))
-    return result.named.in_order
+    """The user's standing instructions: those that the model named, with what it may have
+    forgotten; or by their wording."""
+    named = result.named
+    add = named.add_by_rule if result.engine == Engine.EXTRACT else named.add_unnamed
+    add(prompts, result.earlier)
+    return named.in_order
 
 
 def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from agent.compaction.quoted import Range, blank_out, find_foreign
+from agent.compaction.reported import find_reported
 from agent.compaction.wordings import instructs
 from agent.context.pruning import shorten_text
 from agent.messages import Message, block_text, file_name, is_file
@@ -28,7 +30,7 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_ABBREVIATION = 12
 _AT_THE_END = re.compile(r"(?:etc|usw|usf)$", re.I)
-_ITEM = re.compile(r"^\s*(?:[-*+•·–—]|\d{1,3}[.)])\s+")
+ITEM = re.compile(r"^\s*(?:[-*+•·–—]|\d{1,3}[.)])\s+")
 SHORTEST, LONGEST = 4, 400  # characters of one pin
 FOREIGN_WORDS = 3  # that a sentence of the user's may hold: a pasted name, a path
 # A word, or a character of a script that writes no spaces.
@@ -44,13 +46,20 @@ class PinState(StrEnum):
     STANDING = "standing"
     RETIRED = "retired"  # taken back by the user, in the message `by`
     REMOVED = "removed"  # by the user, on the page
-    OFFERED = "offered"  # named by the model, but of others' words: the user has to keep it
+    # Not sent either, unless the user keeps it:
+    OFFERED = "offered"  # named by the model, but of others' words
+    RESTATED = "restated"  # named by the model, in words that no message has
+    UNNAMED = "unnamed"  # worded like an instruction, but the model did not name it
+
+
+OFFERS = frozenset({PinState.OFFERED, PinState.RESTATED, PinState.UNNAMED})
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     """A standing instruction, and the number of the message that it stands in; 0: the user wrote it
-    on the page. `edited`: what the user did to it there holds, whatever a model writes."""
+    on the page. `by`: the message in which the user took it back; where it still stands, they may
+    have. `edited`: what the user did to it there holds, whatever a model writes."""
 
     number: int
     text: str
@@ -74,6 +83,16 @@ class Pin:
         """By which it is told whether two say the same."""
         return self.text.casefold().rstrip(".!。！।")
 
+    @property
+    def is_offer(self) -> bool:
+        """Whether it is sent only if the user keeps it."""
+        return self.state in OFFERS
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the page asks the user about it."""
+        return self.is_offer or (self.state == PinState.STANDING and self.by > 0)
+
     def render(self) -> str:
         return f"- {self.text} [#{self.number}]" if self.number else f"- {self.text}"
 
@@ -86,6 +105,11 @@ class TypedText:
         self.text = text
         self._own = blank_out(text, find_foreign(text, pasted), _NOT_TYPED)
 
+    @cached_property
+    def _said(self) -> str:
+        """What the user says themselves, without what they report that others said."""
+        return blank_out(self._own, find_reported(self.text), _NOT_TYPED)
+
     def sentences(self) -> Iterator[Range]:
         """Where its sentences are, with what ends them."""
         start = 0
@@ -96,19 +120,37 @@ class TypedText:
             start = stop.end()
         yield start, len(self.text)
 
-    def read_own(self, part: Range) -> str:
-        """A part on one line, with a mark in place of each character that was not typed."""
-        return " ".join(self._own[slice(*part)].split())
+    def read_said(self, part: Range) -> str:
+        """A part on one line as the user says it themselves, with a mark in place of each other
+        character."""
+        return _read_line(self._said[slice(*part)])
+
+    def instructs(self, part: Range) -> bool:
+        """Whether a part is worded like what holds beyond its turn, in the user's own words."""
+        own = _read_line(self._own[slice(*part)])
+        if not instructs(own):
+            return False
+        said = self.read_said(part)
+        return said == own or instructs(said)
 
     def is_typed(self, part: Range) -> bool:
-        """Whether a part is the user's own: a pasted name or path in it does not matter."""
+        """Whether a part is the user's own: a pasted name or path in it does not matter. What they
+        report of others is not, except beside an instruction of their own."""
+        own, typed = self._own[slice(*part)], self.text[slice(*part)]
         foreign = "".join(
-            character if own == _NOT_TYPED else " "
-            for character, own in zip(self.text[slice(*part)], self._own[slice(*part)], strict=True)
+            character if mark == _NOT_TYPED else " "
+            for character, mark in zip(typed, own, strict=True)
         )
-        typed = self._own[slice(*part)].replace(_NOT_TYPED, " ")
         words = len(_WORD.findall(foreign))
-        return words <= FOREIGN_WORDS and words < len(_WORD.findall(typed))
+        if words > FOREIGN_WORDS or words >= len(_WORD.findall(own.replace(_NOT_TYPED, " "))):
+            return False
+        said = self._said[slice(*part)]
+        return said == own or instructs(_read_line(said))
+
+
+def _read_line(own: str) -> str:
+    """A part on one line, with a mark in place of each character that was not typed."""
+    return ITEM.sub("", " ".join(own.split()))[:LONGEST]
 
 
 def _ends_sentence(text: str, stop: re.Match[str]) -> bool:
@@ -149,14 +191,14 @@ def _find_pins(number: int, text: TypedText) -> list[Pin]:
         make_pin(number, text, sentence)
         for sentence in text.sentences()
         if sentence[1] - sentence[0] >= SHORTEST
+        and text.instructs(sentence)
         and text.is_typed(sentence)
-        and instructs(_ITEM.sub("", text.read_own(sentence))[:LONGEST])
     ]
 
 
 def make_pin(number: int, text: TypedText, part: Range) -> Pin:
     """A part of a text as a pin: on one line, without the mark of a list's item."""
-    words = _ITEM.sub("", " ".join(text.text[slice(*part)].split()))
+    words = ITEM.sub("", " ".join(text.text[slice(*part)].split()))
     return Pin(number, shorten_text(words, LONGEST))
 
 

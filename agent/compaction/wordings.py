@@ -21,16 +21,18 @@ _ENGLISH = rf"""
   | {_C}going\ forward\b
 | {_C}in\ (?:the\ )?future\b(?!.*\bwill\b)
 | {_C}(?:whenever|every\ time|each\ time)\ (?:you|I\ (?:ask|say|mention|send|paste|post|write))\b
+| \bI(?:['’]d|\ would)?\ (?:want|need|like)\ you\ to\ (?:always|never)\b
 | {_C}make\ sure\ (?:to|that|you)\ (?:always|never)\b
 | {_C}by\ default,?\ (?:use|write|answer|reply|give|show|do|don['’]t|include|keep|make)\b
 | {_C}keep\ in\ mind\ that\b | {_C}remember\ (?:that|to)\b | {_C}(?:when|if)\ I\ (?:ask|say
   |mention)\b
-| {_C}(?:answer|reply|respond|write|speak|talk)(?:\ (?:to\ )?me|\ only|\ (?:all\ )?your\ \w+
-  |\ everything)*
+| {_C}(?:speak|use|write)\ only\b
+| {_C}(?:only\ )?(?:answer|reply|respond|write|speak|talk)
+  (?:\ (?:to\ )?me|\ only|\ (?:all\ )?your\ \w+|\ everything)*
   \ in\ (?:(?:British|American|plain|simple)\ )?[A-Z][a-z]+(?:\ only)?{_END}
 | {_C}(?:keep|make)\ your\ (?:answers|replies|responses|explanations)\b
 | {_C}(?:be|stay)\ (?:brief|concise|terse|formal|informal|direct|polite){_END}
-| {_C}use\ (?:British|American|metric|imperial|plain|simple|Celsius|Fahrenheit)\b
+| {_C}use\ (?:British|American|metric|imperial|plain|simple|Celsius|Fahrenheit|kilomet\w+|miles)\b
 | {_C}(?:(?:do\ not|don['’]t)\ (?:use|add|write|include|put|give|show)|stop|avoid|skip
   |no)\ (?:\w+\ ){{0,2}}
   (?:emojis?|tables|bullet\ points|bullets|lists|headings|jargon|introductions|disclaimers
@@ -56,7 +58,7 @@ _SPANISH_TO_DO = r"""(?:respond[ea]|contest[ea]|escrib[ea]|us[ae]|utili[zc][ea]|
 |pon(?:ga)?|incluy[ea]|evit[ae]|ha(?:z|ga)|muestr[ae]|cit[ae]|sé|sea|mant[eé]n(?:ga)?|resum[ea]
   |tr[aá]t[ae])(?:me)?"""
 _SPANISH = rf"""
-(?:^|[,;]\s*)(?:(?:de|desde|a\ partir\ de)\ (?:ahora|aquí|hoy)(?:\ en\ adelante)?|en\ (?:adelante
+(?:^|[,;:]\s*)(?:(?:de|desde|a\ partir\ de)\ (?:ahora|aquí|hoy)(?:\ en\ adelante)?|en\ (?:adelante
   |lo\ sucesivo))\b
 | {_C}(?:{_SPANISH_TO_DO}|resp[oó]ndeme|cont[eé]stame|escr[ií]beme|h[aá]blame
   |expl[ií]came)\b[^.]*\bsiempre\b
@@ -80,7 +82,7 @@ _PORTUGUESE_TO_DO = r"""(?:respond[ae]|escrev[ae]|us[ae]|utiliz[ae]|fal[ae]|expl
   |inclu[ai]|evit[ae]
 |faça|faz|mostr[ae]|cit[ae]|seja|sê|mantenha|mantém|resum[ae]|trat[ae]|cham[ae])(?:-me)?"""
 _PORTUGUESE = rf"""
-(?:^|[,;]\s*)(?:a\ partir\ de\ (?:agora|hoje)|de\ agora\ em\ diante|daqui\ (?:em|para)\ (?:diante
+(?:^|[,;:]\s*)(?:a\ partir\ de\ (?:agora|hoje)|de\ agora\ em\ diante|daqui\ (?:em|para)\ (?:diante
   |a\ frente)|doravante)\b
 | {_C}(?:me\ )?{_PORTUGUESE_TO_DO}\b[^.]*\bsempre\b | {_C}sempre\ (?:me\ )?{_PORTUGUESE_TO_DO}\b
 | {_C}(?:nunca|jamais)\ (?:me\ )?{_PORTUGUESE_TO_DO}\b
@@ -100,7 +102,7 @@ _FRENCH_TO_DO = r"""(?:répond(?:s|ez)|écri(?:s|vez)|utilise[sz]?|emplo(?:ie|ye
 |commence[sz]?|évite[sz]?|reste[sz]?|sois|soyez|met(?:s|tez)|cite[sz]?|fai(?:s|tes)|montre[sz]?
   |ajoute[sz]?|excuse[sz]?)"""
 _FRENCH = rf"""
-(?:^|[,;]\s*)(?:désormais|dorénavant|à\ partir\ (?:de\ maintenant|d['’]aujourd['’]hui)
+(?:^|[,;:]\s*)(?:désormais|dorénavant|à\ partir\ (?:de\ maintenant|d['’]aujourd['’]hui)
   |à\ l['’]avenir|dès\ maintenant)\b
 | {_C}{_FRENCH_TO_DO}\b[^.]*\b(?:toujours|désormais|dorénavant)\b
 | {_C}(?:n['’]|ne\ )(?:m['’]|me\ |t['’])?{_FRENCH_TO_DO}\ (?:\w+\ )?(?:jamais|plus)\b
@@ -125,11 +127,14 @@ _GERMAN = rf"""
 {_C}(?:ab\ (?:jetzt|sofort|heute)|von\ (?:jetzt|nun)\ an|künftig|zukünftig|fortan)\b
 | {_C}in\ Zukunft\b(?!.*\bwird\b)
 | {_C}{_GERMAN_TO_DO}\b[^.]*\b(?:immer|stets|nie|niemals|grundsätzlich|künftig)\b
+| \bich\ (?:will|möchte|wünsche\ mir),?\ dass\ (?:du|Sie)\ [^.]*
+  (?:immer|stets|nie|niemals|ab\ jetzt|künftig)\b
 | \bbitte\ (?:immer|stets|nie|niemals|grundsätzlich)\b
 | {_C}(?:immer|stets|nie|niemals)\ (?!.*\b(?:ich|wir|er|sie|es|man)\b)[^.]*en{_END}
 | {_C}(?:verwende|benutze?|nutze?)?\s*keine\ (?:Emojis|Tabellen|Listen|Aufzählungen|Fachwörter
   |Überschriften)\b
-| {_C}(?:antworte|schreibe?|sprich)\ (?:mir\ |bitte\ |nur\ )*auf\ [A-ZÄÖÜ][a-zäöüß]+{_END}
+| {_C}(?:benutze?|verwende|nutze?|sprich|schreibe?)\ (?:bitte\ )?nur\ (?:noch\ )?[A-ZÄÖÜ]
+| {_C}(?:antworte|schreibe?|sprich)\ (?:mir\ |bitte\ |nur\ |noch\ )*auf\ [A-ZÄÖÜ][a-zäöüß]+{_END}
 | {_C}(?:fasse?\ dich\ kurz|sei\ (?:kurz|knapp|förmlich|direkt))\b | {_C}(?:duze?|sieze?
   |nenne?)\ mich\b
 | \bich\ bin\ (?:\w+\ )?(?:allergisch|Vegetarier\w*|Veganer\w*|vegan|Diabetiker\w*|Linkshänder\w*
@@ -143,7 +148,7 @@ _RUSSIAN_TO_DO = r"""(?:отвечай|пиши|используй|говори|
   |указывай|добавляй
 |начинай|извиняйся|будь|приводи|показывай|избегай|ставь|применяй)(?:те)?(?:сь)?"""
 _RUSSIAN = rf"""
-(?:^|[,;]\s*)(?:отныне|впредь|с\ этого\ момента|с\ сегодняшнего\ дня|в\ дальнейшем)\b
+(?:^|[,;:]\s*)(?:отныне|впредь|с\ этого\ момента|с\ сегодняшнего\ дня|в\ дальнейшем)\b
 | {_C}(?:всегда|никогда|больше|теперь)\ (?:не\ )?{_RUSSIAN_TO_DO}\b
   | {_C}{_RUSSIAN_TO_DO}\b[^.]*\bвсегда\b
 | {_C}не\ {_RUSSIAN_TO_DO}\ (?:эмодзи|смайл\w+|таблиц\w*|списк\w+)\b
@@ -167,7 +172,8 @@ _CHINESE = rf"""
   |阿拉伯语)(?:来)?(?:回答|回复|回覆|答复|交流)(?:我)?{_END}
 | 我[对對][^，。]{{1,12}}[过過]敏 | 我是?(?:一[个名位]|个)?[^，。]{{0,4}}(?:素食者|素食主[义義]者
   |糖尿病|初学者|新手)
-| 我(?:不吃|不喝|不能吃|吃素) | 我(?:叫(?!他|她|你|它)|的名字[是叫]) | (?:叫我|称呼我|稱呼我)
+| 我(?:不吃|不喝|不能吃|吃素) | 我(?:叫(?!他|她|你|它)|的名字[是叫])
+  | {_C}(?:以后|以後|今后|就|都|你|您|可以)*(?:叫我|称呼我|稱呼我)
   | 我(?:更喜[欢歡]|偏好|宁愿)
 """
 
@@ -178,7 +184,7 @@ _JAPANESE = rf"""
 | (?:必ず|常に|いつも|毎回|絶対に?|決して|二度と|一切)[^。]*{_JAPANESE_PLEASE}
 | (?:絵文字|顔文字|表|箇条書き|敬語|専門用語)(?:は|を)[^。]{{0,6}}(?:使わない|やめて
   |避けて)[^。]{{0,8}}[。]*$
-| ^(?:日本語|英語|[^、。]{{1,6}}語)で(?:答え|回答し|返事し|返信し)て(?:ください|下さい
+| ^(?:日本語|英語|[^、。]{{1,6}}語)(?:だけ|のみ)?で(?:答え|回答し|返事し|返信し)て(?:ください|下さい
   |ね)?[。！!]*$
 | (?:私|僕|俺|わたし)は[^。]{{0,15}}(?:アレルギー|ベジタリアン|ヴィーガン|菜食|糖尿病|初心者
   |左利き)
@@ -192,7 +198,8 @@ _HINDI = rf"""
 (?:^|\s)(?:अब\ से|आगे\ से|आज\ से|अब\ आगे)\s[^।]*{_HINDI_PLEASE} | (?:^|\s)(?:हमेशा|सदैव|सदा
   |हर\ बार)\s[^।]*{_HINDI_PLEASE}
 | (?:^|\s)कभी(?:\ भी)?\s(?:[^।]*\s)?(?:न|ना|मत)\s[^।]*{_HINDI_PLEASE}
-| ^(?:मुझे\ )?(?:हिंदी|हिन्दी|अंग्रेज़ी|अंग्रेजी)\ में\ (?:ही\ )?(?:जवाब|उत्तर)\ {_HINDI_PLEASE}
+| ^(?:मुझे\ |कृपया\ |सिर्फ़\ |सिर्फ\ |केवल\ )*(?:हिंदी|हिन्दी|अंग्रेज़ी|अंग्रेजी|फ़्रेंच|फ्रेंच|जर्मन
+  |स्पेनिश|रूसी|चीनी|जापानी|अरबी|उर्दू|बंगाली|मराठी)\ में\ (?:ही\ )?(?:जवाब|उत्तर)\ {_HINDI_PLEASE}
 | मुझे\s[^।]*(?:एलर्जी|मधुमेह)\ है | (?:^|\s)मेरा\ नाम\s | मैं\ (?:एक\ )?(?:शाकाहारी|वीगन|शुरुआती)
 | मैं\s[^।]*\ नहीं\ (?:खात[ाी]|पीत[ाी]) | मुझे\s[^।]*(?:ज़्यादा|ज्यादा|अधिक)\ पसंद
 """
@@ -201,14 +208,14 @@ _HINDI = rf"""
 _ARABIC_TO_DO = r"""(?:اجب|اجيبي|اكتب|استخدم|استعمل|رد|تحدث|تكلم|خاطبني|نادني|اشرح|اذكر|اجعل|اختصر
   |احرص|قدم|ابدا|كن|تجنب)"""
 _ARABIC = rf"""
-(?:^|[،؛]\s*)(?:من\ الان(?:\ فصاعدا)?|ابتداء\ من\ الان|من\ اليوم\ فصاعدا|منذ\ الان|مستقبلا)
+(?:^|[:،؛]\s*)(?:من\ الان(?:\ فصاعدا)?|ابتداء\ من\ الان|من\ اليوم\ فصاعدا|منذ\ الان|مستقبلا)
 | {_C}{_ARABIC_TO_DO}\b[^.]*\bدائما\b | {_C}دائما\ {_ARABIC_TO_DO}\b
 | {_C}لا\ ت\w+\ [^.]*(?:ابدا|مطلقا|بعد\ الان|بعد\ اليوم)\b
 | {_C}لا\ (?:تستخدم|تستعمل|تضف|تكتب)\ (?:ال)?(?:رموز|ايموجي|جداول|قوائم)
-| {_C}(?:اجب|رد|اكتب|تحدث)(?:ني)?\ (?:فقط\ )?(?:ب|باللغة\ )ال\w+{_END}
+| {_C}(?:اجب|رد|اكتب|تحدث)(?:ني)?\ (?:فقط\ )?(?:ب|باللغة\ )ال\w+(?:\ فقط)?{_END}
 | \bانا\ (?:شخص\ )?(?:نباتي|نباتية|مبتدئ|مبتدئة|مصاب|مصابة|اعسر) | \b(?:لدي|عندي
   |اعاني\ من)\ حساسية\b
-| (?:^|[،؛]\s*)اسمي\b | {_C}نادني\b | \bلا\ (?:اكل|اشرب)\b | فضّل
+| (?:^|[:،؛]\s*)اسمي\b | {_C}نادني\b | \bلا\ (?:اكل|اشرب)\b | فضّل
 """
 
 

@@ -15,7 +15,7 @@ from agent.compaction.correction import Correction, apply_correction, plan_corre
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.evidence import Source
 from agent.compaction.failures import Declined, SummaryRejected
-from agent.compaction.instructions import split_instructions
+from agent.compaction.instructions import list_unfound, mend_lines, split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.requests import Form, build_serialised_request
@@ -33,6 +33,7 @@ CUT = ("max_tokens", "model_context_window_exceeded")
 # What a request for the whole has room for of the statements that are wrong or too many: see
 # `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
+NOT_TYPED = "the user typed no such sentence: answer with the words that they typed"
 
 
 async def write_part(
@@ -81,6 +82,8 @@ async def write_checked_text(
 
     def check(written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
         text, findings = audit(written, evidence, given)
+        unfound = list_unfound(named, job.plan.summarise, result.earlier)
+        findings.wrong += [Mistake(line, NOT_TYPED) for line in unfound]
         if is_empty(text):
             raise Declined(gettext_noop("no message bears anything of it out"))
         text, cut = cut_text(job, text, form)
@@ -109,7 +112,9 @@ async def write_checked_text(
         reply = await job.ask(correction.request)
         result.calls += 1
         text, given = apply_correction(draft.written, correction.mistakes, reply)
-        return check(text, draft.named, GivenQuotes(given, source))
+        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
+        lines = mend_lines(named.splitlines(), quoted)
+        return check(text, lines, GivenQuotes(given, source))
 
     draft = await _write_in_form(write, form, result)
     if _is_worth_another(draft, result):
@@ -170,7 +175,9 @@ async def _write_again(
     given_back = wrong[:MOST_MISTAKES]
     too_many = shorten_mistakes(draft.findings.cut[:MOST_MISTAKES])
     again = write(replace(form, mistakes=shorten_mistakes(given_back), too_many=too_many))
-    return await _take_better(again, draft, given_back)
+    better = await _take_better(again, draft, given_back)
+    # What is not named again is not taken back.
+    return replace(better, named=list(dict.fromkeys([*better.named, *draft.named])))
 
 
 async def _take_better(
@@ -184,7 +191,7 @@ async def _take_better(
         draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
         return draft
     if _weigh(better) > _weigh(draft):
-        better = draft
+        better = replace(draft, named=better.named)
     better.findings.given_back = given_back
     return better
 

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import BETWEEN, Chapter
+from agent.compaction.chapters import BETWEEN, Chapter, list_pins
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
@@ -72,6 +72,7 @@ def render_divider(compaction: Compaction) -> str:
             "again": is_stopgap(compaction),
             "parts": parts,
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
+            "undecided": sum(pin.is_undecided for pin in list_pins(read_chapters(compaction))),
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
     )

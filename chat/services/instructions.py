@@ -42,7 +42,8 @@ def remove_instruction(compaction_id: int, pin: Pin) -> Compaction:
 
 
 def keep_instruction(compaction_id: int, pin: Pin) -> Compaction:
-    """Send one that was taken back or removed, or that only stood in what the user pasted."""
+    """Send one that was taken back or removed, or that was only offered; or go on sending one that
+    may have been taken back."""
     return _set_state(compaction_id, pin, PinState.STANDING)
 
 

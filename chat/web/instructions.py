@@ -57,11 +57,12 @@ def _dialog(
     request: HttpRequest, row: Compaction, *, error: str = "", text: str = ""
 ) -> HttpResponse:
     pins = list(enumerate(list_pins(read_chapters(row))))
+    others = [each for each in pins if each[1].state != PinState.STANDING]
     context = {
         "conversation": row.conversation,
         "version": row,
         "standing": [each for each in pins if each[1].state == PinState.STANDING],
-        "others": [each for each in pins if each[1].state != PinState.STANDING],
+        "others": sorted(others, key=lambda each: not each[1].is_offer),  # to be decided first
         "left_out": count_left_out(Summary.from_text(row.summary).instructions),
         "most": LONGEST,
         "error": error,

@@ -32,7 +32,7 @@ def test_the_section_leaves_the_text() -> None:
     )
     rest, lines = split_instructions(text)
     assert rest == "## Overview\nA.\n## Decisions\n- B."
-    assert lines == ["One. [#1]", "三。[#2]"]
+    assert lines == ["One. [#1]", "Two.", "三。[#2]"]
 
 
 @pytest.mark.parametrize("language", STANDING)
@@ -139,3 +139,165 @@ def test_nobody_else_takes_one_back(said: Message) -> None:
 def test_a_long_one_is_cut() -> None:
     (pin,) = named("Be " + "very " * 200 + "[#1]", said=[user(1, "Be " + "very " * 200)]).pins
     assert len(pin.text) <= LONGEST + 1
+
+
+# --- In nearly the user's words -------------------------------------------------------------------
+
+TYPED = "from now on write all dates like 2031-05-09 and sign as Robin"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From now on, write all dates like 2031-05-09, and sign as Robin. [#1]",
+        "from now on write all dates like 2031-05-09 and sign as Robin (message #1)",
+        "from now on write all dates like 2031-05-09 and sign as Robin (#1)",
+        "from now on write all dates like 2031-05-09 and sign as Robin [1]",
+        "[#1] from now on write all dates like 2031-05-09 and sign as Robin",
+        "[#1]: From now on, write all dates like 2031-05-09 and sign as Robin.",
+        "#1: From now on write all dates like 2031-05-09 and sign as Robin",
+        "User: “From now on write all dates like 2031-05-09 and sign as Robin.” [#1]",
+        "“From now on write all dates like 2031-05-09 and sign as Robin” — [#1]",
+        "From now on write all dates like 2031-05-09 and sign as Robin. [#1] (still standing)",
+        "Dates: write all dates like 2031-05-09 and sign as Robin [#1, #3]",
+        "**From now on** write *all dates* like `2031-05-09` and sign as Robin [#1]",
+        "from now on wriet all dates like 2031-05-09 and sing as Robin [#1]",
+        "Please, from now on write all the dates like 2031-05-09 and sign as Robin [#1]",
+        "The user wants dates in ISO (“write all dates like 2031-05-09”) [#1]",
+        "from now on write all dates like 2031-05-09 and sign as Robin【#1】",
+        "from now on write all dates like 2031-05-09 and sign as Robin",
+        "from now on write all dates like 2031-05-09 and sign as Robin [#2]",
+    ],
+)
+def test_whatever_form_a_line_has_the_sentence_is_pinned_as_it_was_typed(line: str) -> None:
+    said = [user(1, f"Hi!\n{TYPED}"), assistant(2), user(3, "Thanks, that is fine.")]
+    found = named(line, said=said)
+    assert found.in_order == (Pin(1, TYPED),)
+    assert found.not_pinned == []
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("Keep the tone friendly.", "keep teh tone freindly"),
+        ("Do not use passive voice.", "dont use passive voice"),
+        ("Never add smileys.", "**Never** add ~~emojis~~ smileys!"),
+        ("Schreibe alle Zahlen aus, bitte.", "schreibe ale zahlen aus bitte"),
+        ("Sé siempre muy breve.", "se siempre muy breve"),
+        ("Réponds toujours à l’écrit.", "reponds toujours a l'ecrit"),
+        ("Всегда пиши ещё короче.", "всегда пиши еще кароче"),
+        ("写邮件时，署名一律用小林。", "写邮件时署名一律用小林"),
+        ("必ず、箇条書きで答えてください。", "必ず箇条書きで答えてくださ い"),
+        ("いつも短く答えてください", "いつも短く答えてくだい"),
+        ("اُكتُبْ دائمًا بخطٍّ كبير", "اكتب دائما بخط كبير."),
+        ("כִּתְבוּ תָּמִיד בְּקִצּוּר", "כתבו תמיד בקצור"),
+        ("हमेशा हिन्दी में लिखें", "हमेशा हिंदी में लिखें।"),
+        ("항상 짧게 답해 주세요.", "항상 짧게 답해주세요"),
+        ("Use “smart quotes” – always…", 'use "smart quotes" - always'),
+        ("Ｕｓｅ　ｓｐａｃｅｓ，ｎｏｔ　ｔａｂｓ．", "use spaces, not tabs"),
+    ],
+)
+def test_small_edits_in_any_script_are_seen_through(line: str, typed: str) -> None:
+    (pin,) = named(f"{line} [#1]", said=[user(1, typed)]).pins
+    assert (pin.text, pin.state) == (typed, PinState.STANDING)
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("Write in Swedish.", "Write in Danish."),
+        ("Always add a summary.", "Never add a summary."),
+        ("Never add a summary.", "Always add a summary."),
+        ("Use emojis.", "No emojis."),
+        ("Keep it under 200 words.", "Keep it under 300 words."),
+        ("Use tabs, not spaces.", "Use spaces, not tabs."),
+        ("Always write the report.", "Write the report."),
+        ("用英文写信。", "用法文写信。"),
+        ("不要写标题。", "要写标题。"),
+        ("絵文字を使わないでください。", "絵文字を使ってください。"),
+        ("Antworte auf Dänisch.", "Antworte auf Schwedisch."),
+        ("Отвечай по-шведски.", "Отвечай по-датски."),
+        ("Schreib formell.", "Schreib informell."),
+        ("Call me Kim.", "Call me Tim."),
+    ],
+)
+def test_other_content_or_a_negation_is_no_small_edit(line: str, typed: str) -> None:
+    found = named(f"{line} [#1]", said=[user(1, typed)])
+    assert [pin for pin in found.in_order if pin.state == PinState.STANDING] == []
+    assert found.not_pinned == [f"{line} [#1]"]
+    assert [pin.state for pin in found.offers] == [PinState.RESTATED]
+
+
+LIST = "My rules:\n- use euros\n- no headings please\n- sign as Robin\nThanks."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "use euros, no headings please, sign as Robin [#1]",
+        "Use euros; no headings please; sign as Robin. [#1]",
+        "Use euros. No headings. Sign as Robin. [#1]",
+        "Use euros, no headings and sign as Robin [#1]",
+        "use euros / no headings please / sign as Robin (#1)",
+        "sign as Robin, use euros, no headings [#1]",
+    ],
+)
+def test_items_of_a_list_that_a_line_joins_are_pinned_one_by_one(line: str) -> None:
+    found = named(line, said=[user(1, LIST)])
+    assert {pin.text for pin in found.pins} == {"use euros", "no headings please", "sign as Robin"}
+    assert found.not_pinned == []
+
+
+def test_one_that_is_spread_over_two_sentences_is_pinned_with_both() -> None:
+    typed = "About dates. Write them like 2031-05-09. Always. Ok?"
+    (pin,) = named("Write dates like 2031-05-09, always. [#1]", said=[user(1, typed)]).in_order
+    assert pin.state == PinState.RESTATED
+    (pin,) = named("Write them like 2031-05-09, always. [#1]", said=[user(1, typed)]).pins
+    assert pin.text == "Write them like 2031-05-09. Always."
+
+
+def test_a_wrong_number_and_small_edits_at_once_are_seen_through() -> None:
+    said = [user(n, f"Tell me about town {n}.") for n in range(1, 99, 2)]
+    said[20] = user(41, "allways put the citys population first")
+    for cited in ("[#43]", "[#3]", ""):
+        line = f"Always put the city's population first. {cited}"
+        assert named(line, said=said).pins == [Pin(41, "allways put the citys population first")]
+
+
+def test_what_repeats_an_earlier_chapter_is_no_new_one_and_what_it_does_not_have_is_told() -> None:
+    found = Named()
+    lines = ["Be brief [#2]", "Be kind. [#2]"]
+    found.add(lines, [user(5, "Hello.")], [Pin(2, "Be brief, please.")])
+    assert found.not_pinned == ["Be kind. [#2]"]
+    assert [pin.text for pin in found.offers] == ["Be kind"]
+
+
+def test_what_stands_in_a_message_that_is_still_sent_is_left_for_later() -> None:
+    found = named("Be kind. [#7]", said=[user(5, "Hello.")])
+    assert (found.in_order, found.not_pinned) == ((), [])
+
+
+@pytest.mark.parametrize(
+    "none",
+    ["None.", "- None", "None so far.", "No standing instructions.", "n/a", "Keine.", "无", "なし。",
+     "The user has not given any.", "Aucune", "—"],
+)  # fmt: skip
+def test_a_section_that_says_there_are_none_names_none(none: str) -> None:
+    assert split_instructions(f"## Standing instructions\n{none}")[1] == []
+
+
+def test_what_no_call_named_is_offered_once() -> None:
+    found = Named()
+    said = [user(1, "Always sign as Robin. Never use tables."), user(3, "Never use tables.")]
+    found.add(["Always sign as Robin [#1]"], said)
+    found.add_unnamed(said, [])
+    assert [(pin.text, pin.state) for pin in found.offers] == [
+        ("Never use tables.", PinState.UNNAMED)
+    ]
+
+
+def test_what_the_user_decided_on_already_is_not_offered_again() -> None:
+    found = Named()
+    removed = Pin(1, "Never use tables.", PinState.REMOVED, edited=True)
+    found.add_unnamed([user(3, "Never use tables.")], [removed])
+    assert found.offers == []

@@ -107,11 +107,13 @@ async def test_a_later_word_of_the_users_takes_an_earlier_one_back(
     taken_back = "- Retired: Answer in French. [#1] by: English from now on. [#3]"
     new = "- English from now on. [#3]"
     server.script.reply(chapter(standing=f"{taken_back}\n{new}\n- Never sleep. [#3]"))
+    server.script.reply("None of the messages says it.")
     written = await summarise(job(client, history, cut=2, chapters=[earlier]))
     assert "## Standing instructions\n- Answer in French. [#1]" in prompt(server.script.requests[0])
     assert written.chapters[0].pins == (replace(french, state=PinState.RETIRED, by=3), brief)
     assert list_standing(written.chapters) == [brief, Pin(3, "English from now on.")]
     assert written.audit["not_pinned"] == ["Never sleep. [#3]"]
+    assert written.chapters[1].pins[-1] == Pin(3, "Never sleep", PinState.RESTATED)
 
 
 async def test_what_the_user_changed_on_the_page_holds_when_it_is_written_again(
@@ -130,11 +132,75 @@ async def test_a_rung_that_failed_leaves_no_instruction(client: Client, server: 
     small = replace(LIMITS, window=16_000, max_output=4_000, budget=16_000)
     history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
     server.script.reply(chapter(standing="- word word [#1]\n- Never sleep. [#1]"))
+    server.script.reply("1. Never sleep. [#1]")
     server.script.error(401)
     written = await summarise(job(client, history, cut=18, limits=small))
-    assert (written.engine, written.calls) == ("extract", 1)
+    assert (written.engine, written.calls) == ("extract", 2)
     assert written.chapters[-1].pins == ()
     assert written.audit["not_pinned"] == []
+
+
+async def test_an_instruction_in_other_words_is_given_back_once_and_pinned_as_it_was_typed(
+    client: Client, server: DemoServer
+) -> None:
+    said = "pls talk polish to me whenever we do the shopping list"
+    history = [user(1, said), *HISTORY[1:]]
+    server.script.reply(chapter(standing="- The user wants Polish for shopping. [#1]"))
+    server.script.reply(f'1. #1: "{said}"')
+    written = await summarise(job(client, history))
+    (asked,) = server.script.requests[1:]
+    assert "1. The user wants Polish for shopping. [#1] (the user typed no such" in prompt(asked)
+    assert written.chapters[0].pins == (Pin(1, said),)
+    assert written.audit["not_pinned"] == []
+
+
+async def test_what_stays_unfound_is_offered_in_the_models_words(
+    client: Client, server: DemoServer
+) -> None:
+    server.script.reply(chapter(standing="- Speak like a pirate. [#3]\n- Always answer in German."))
+    server.script.reply("I cannot tell.")
+    written = await summarise(job(client))
+    german, offer = written.chapters[0].pins
+    assert (german.text, german.state) == ("Always answer in German.", PinState.STANDING)
+    assert (offer.text, offer.number, offer.state) == (
+        "Speak like a pirate",
+        3,
+        PinState.RESTATED,
+    )
+    assert written.audit["not_pinned"] == ["Speak like a pirate. [#3]"]
+    assert len(server.script.requests) == 2
+
+
+async def test_what_the_model_forgot_and_a_rule_finds_is_offered(
+    client: Client, server: DemoServer
+) -> None:
+    server.script.reply(chapter(standing="None."))
+    (written,) = (await summarise(job(client))).chapters
+    assert written.pins == (Pin(1, "Always answer in German.", PinState.UNNAMED),)
+
+
+async def test_by_rule_a_later_sentence_on_the_same_subject_takes_one_back(
+    client: Client, server: DemoServer
+) -> None:
+    italian, brief = Pin(1, "Write in Italian only."), Pin(1, "Be brief.")
+    earlier = Chapter(GOOD, 1, 2, pins=(italian, brief))
+    back = "Drop the Italian, English will do."
+    history = [user(3, back), assistant(4, "Fine. " * 300), *HISTORY[4:]]
+    server.script.error(401)
+    written = await summarise(job(client, history, cut=2, chapters=[earlier]))
+    assert written.chapters[0].pins == (replace(italian, state=PinState.RETIRED, by=3), brief)
+    assert list_standing(written.chapters) == [brief, Pin(3, back)]
+
+
+async def test_what_the_model_does_not_tell_was_taken_back_is_asked_about(
+    client: Client, server: DemoServer
+) -> None:
+    earlier = Chapter(GOOD, 1, 2, pins=(Pin(1, "Write in Italian only."),))
+    back = "Drop the Italian, English will do."
+    history = [user(3, back), assistant(4, "Fine. " * 300), *HISTORY[4:]]
+    server.script.reply(chapter())
+    written = await summarise(job(client, history, cut=2, chapters=[earlier]))
+    assert list_standing(written.chapters) == [Pin(1, "Write in Italian only.", by=3)]
 
 
 async def test_a_message_of_others_words_alone_is_told_as_such(

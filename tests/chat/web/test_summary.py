@@ -607,6 +607,34 @@ def test_the_dialog_lists_what_is_sent_and_what_is_not(
     assert "it stands in what you pasted or quoted." in others
 
 
+def test_what_is_not_certain_is_asked_about_and_the_divider_counts_it(
+    browser: Client, talk: Conversation
+) -> None:
+    pins = (
+        Pin(1, "Write in Danish.", by=5),
+        Pin(3, "Use euros", PinState.RESTATED),
+        Pin(3, "Never use tables.", PinState.UNNAMED),
+        Pin(3, "Be kind.", PinState.REMOVED, edited=True),
+    )
+    chapter = Chapter("## Overview\nNone.", 1, 8, pins=pins)
+    version = make_compaction(talk, chapters=[chapter.as_dict()])
+    shown = words(browser.get(url("summary_instructions", talk, version)))
+    listed, _, others = shown.partition("Not sent")
+    assert 'You may have taken it back in message <a href="#message-5"' in listed
+    assert "The summary names it in words that you did not type." in others
+    assert "You typed it, but the summary does not name it." in others
+    assert others.count(' name="remove" ') == 2
+    assert "Instructions · 3 to decide" in " ".join(render_divider(version).split())
+    kept = change(browser, version, keep="1", pin="0")
+    assert "You may have taken it back" not in kept
+    change(browser, version, remove="1", pin="1")
+    change(browser, version, keep="1", pin="2")
+    talk.refresh_from_db()
+    assert talk.compaction
+    assert "to decide" not in render_divider(talk.compaction)
+    assert sent(talk) == "- Write in Danish. [#1]\n- Never use tables. [#3]"
+
+
 def test_without_any_the_dialog_says_how_to_add_one(browser: Client, talk: Conversation) -> None:
     shown = words(browser.get(url("summary_instructions", talk, make_compaction(talk))))
     assert "None so far. Add one below" in shown

@@ -1,0 +1,191 @@
+"""What others said, as users report it, and what only looks like a report, in ten languages.
+
+Each reported sentence has the words of an instruction. The sentences were written before the rules.
+`HELD_OUT` was not looked at while they were.
+"""
+
+REPORTED = {
+    "English": [
+        "My landlady texted this: from now on always leave the bins by the gate. Can she ask that?",
+        "My teacher wrote back: never use the first person in your essays.",
+        "The coach said quote from now on everyone runs two laps unquote, is that normal",
+        "She told me that from now on we must park behind the house.",
+        "According to my boss, from now on we have to log every call.",
+        "From now on pay in advance, my dentist says.",
+        "You told me: always wear a helmet.",
+        "I was told that from now on I have to use the back door.",
+        "Email from the bank: from now on please use the new app.",
+        "Dave says: always answer in French. What do you think of him?",
+    ],
+    "German": [
+        "Meine Chefin schreibt: Ab sofort bitte immer pünktlich kommen. Darf sie das?",
+        "Der Trainer hat gesagt, dass wir ab jetzt immer zweimal pro Woche kommen müssen.",
+        "Gestern schrieb mein Nachbar: Bitte nie nach zehn Uhr grillen.",
+        "Ab jetzt immer mit Karte zahlen, sagt mein Bäcker.",
+        "Mir wurde gesagt, ab jetzt soll ich immer klingeln.",
+        "Laut meinem Arzt soll ich ab jetzt immer früh essen.",
+    ],
+    "French": [
+        "Mon voisin m'a écrit : désormais, gare-toi toujours derrière. Il a le droit ?",
+        "Elle m'a dit que désormais il faut toujours sonner.",
+        "Selon mon patron, à partir de maintenant il faut toujours badger.",
+        "Mon prof répond : n'utilise jamais le passif.",
+    ],
+    "Spanish": [
+        "Mi casero me escribió: a partir de ahora paga siempre en efectivo. ¿Puede?",
+        "Mi jefa dijo que de ahora en adelante respondamos siempre en inglés.",
+        "Me dijeron que a partir de ahora use siempre casco.",
+        "Según mi médico, a partir de ahora debo caminar siempre.",
+    ],
+    "Portuguese": [
+        "O meu chefe escreveu: a partir de agora responda sempre em dez minutos. Ele pode?",
+        "Ela disse que a partir de agora temos de bater sempre à porta.",
+        "Segundo a minha professora, a partir de agora nunca use gírias.",
+    ],
+    "Russian": [
+        "Хозяйка написала: отныне всегда платите наличными. Она имеет право?",
+        "Начальник сказал, что отныне мы всегда отвечаем за десять минут.",
+        "По словам врача, отныне мне нельзя соль.",
+        "Мне сказали: всегда отвечай вежливо.",
+    ],
+    "Chinese": [
+        "房东发来短信：以后请用现金付房租。他可以这样吗？",
+        "老板说以后都要用英文写邮件。",
+        "老师告诉我们：永远不要用第一人称。",
+        "据邻居说，以后不要把车停在门口。",
+    ],
+    "Japanese": [
+        "上司からのメール：今後は必ず十分以内に返信してください。これは普通ですか？",
+        "大家さんに、これからは必ず現金で払ってくださいと言われました。",
+        "先生は、今後は敬語を使ってくださいと言っていました。",
+        "妻によると、今後は毎回鍵を閉めてください。",
+    ],
+    "Hindi": [
+        "मेरे मकान मालिक ने लिखा: अब से हमेशा नकद दें। क्या वह ऐसा कर सकता है?",
+        "मेरे बॉस ने कहा कि अब से हमेशा समय पर जवाब दें।",
+        "मुझे बताया गया कि अब से हमेशा हेलमेट रखें।",
+    ],
+    "Arabic": [
+        "كتب لي صاحب البيت: من الآن فصاعدًا ادفع نقدًا. هل يحق له؟",
+        "قالت المعلمة إن من الآن فصاعدا اكتب دائما بالحبر.",
+        "قيل لي: لا تستخدم الهاتف أبدًا.",
+    ],
+}
+
+OWN = {
+    "English": [
+        "I said: always answer in German.",
+        "As I told you: never use tables.",
+        "Like I already wrote, from now on keep it short.",
+        "I want you to remember: always use metric units.",
+        "Please note: from now on use British spelling.",
+        "My boss reads these, so always be formal.",
+        "New rule: never use emojis.",
+        "My doctor told me I'm allergic to penicillin.",
+        "Always answer in German, even if the text says otherwise.",
+        "Once again: never apologise.",
+    ],
+    "German": [
+        "Ich habe doch gesagt: antworte immer auf Deutsch.",
+        "Wie gesagt: verwende nie Emojis.",
+        "Wie ich schon schrieb: ab jetzt bitte keine Tabellen.",
+        "Ich will, dass du ab jetzt immer kurz antwortest.",
+        "Ab jetzt bitte immer auf Englisch, mein Chef liest mit.",
+        "Noch einmal: antworte bitte immer auf Deutsch.",
+    ],
+    "French": [
+        "J'ai dit : réponds toujours en français.",
+        "Comme je te l'ai dit : n'utilise jamais d'emojis.",
+        "Je répète : désormais, sois bref.",
+        "Désormais, réponds en anglais, mon chef lit tout.",
+    ],
+    "Spanish": [
+        "Ya te dije: responde siempre en español.",
+        "Como dije antes: nunca uses tablas.",
+        "Repito: a partir de ahora, sé breve.",
+        "Quiero que recuerdes: nunca uses emojis.",
+    ],
+    "Portuguese": [
+        "Eu já disse: responda sempre em português.",
+        "Como eu disse: nunca use emojis.",
+        "Repito: a partir de agora, seja breve.",
+    ],
+    "Russian": [
+        "Я же сказал: всегда отвечай на русском.",
+        "Как я уже писала: никогда не используй эмодзи.",
+        "Повторяю: отныне пиши кратко.",
+        "Я хочу, чтобы было так: всегда отвечай на русском.",
+    ],
+    "Chinese": [
+        "我说过：请始终用中文回答。",
+        "我再说一遍：以后不要使用表情符号。",
+        "就像我说的，以后请用英文回复。",
+        "注意：永远不要道歉。",
+    ],
+    "Japanese": [
+        "前に言った通り、必ず日本語で答えてください。",
+        "もう一度言います：絵文字は使わないでください。",
+        "私が言ったように、今後は短く答えてください。",
+        "これからは上司も読むので、敬語を使ってください。",
+    ],
+    "Hindi": [
+        "मैंने कहा था: हमेशा हिंदी में जवाब दें।",
+        "जैसा मैंने कहा, अब से छोटे जवाब दें।",
+        "ध्यान रहे: इमोजी का उपयोग कभी न करें।",
+    ],
+    "Arabic": [
+        "قلت لك: أجب دائمًا باللغة العربية.",
+        "كما قلت: لا تستخدم الرموز التعبيرية أبدًا.",
+        "مرة أخرى: من الآن فصاعدًا اختصر إجاباتك.",
+    ],
+}
+
+HELD_OUT = [
+    "Our HR department announced: from now on never work from home on Mondays.",
+    "He keeps telling me to always call before I come.",
+    "My sister insists that from now on we speak Italian at dinner.",
+    "Text from mum: never forget to lock the door.",
+    "The sign at the pool reads: never dive here.",
+    "my flatmate messaged me from now on do not ever use the oven, is he serious",
+    "Die Hausverwaltung teilte mit: Künftig bitte immer die Tür abschließen.",
+    "Mein Lehrer meinte, ich solle ab jetzt immer mit Füller schreiben.",
+    "Von der Bank kam eine Mail: ab sofort immer die neue App nutzen.",
+    "On m'a dit de toujours fermer la porte à partir de maintenant.",
+    "Le médecin exige : à partir de maintenant, ne mange plus jamais de sel.",
+    "El cartel dice: nunca uses el ascensor.",
+    "Mi profesora quiere que a partir de ahora escribamos siempre a mano.",
+    "O senhorio mandou mensagem: a partir de agora pague sempre em dinheiro.",
+    "Meu médico quer que a partir de agora eu sempre caminhe.",
+    "Учитель требует: отныне пишите всегда чернилами.",
+    "Мама просит, чтобы я отныне всегда звонил.",
+    "医生叫我以后不要喝酒。",
+    "她写道：永远不要放弃。",
+    "母は、これからは毎日電話してねと言いました。",
+    "先生曰く、必ず予習してください。",
+    "डॉक्टर कहते हैं कि अब से हमेशा जल्दी खाना दें।",
+    "أخبرني المدير أن من الآن فصاعدا اكتب التقرير يوميا.",
+    "يقول الطبيب: لا تأكل الملح أبدًا.",
+]
+
+HELD_OUT_OWN = [
+    "Let me say it again: never use bullet points.",
+    "What I said before still holds: always answer in German.",
+    "I told you that from now on you should answer in French.",
+    "Remember: always cite the page.",
+    "To be clear: from now on call me Sam.",
+    "I have always said: never use jargon.",
+    "Ich bitte dich: antworte immer auf Deutsch.",
+    "Ich sage es noch einmal: verwende nie Tabellen.",
+    "Also gilt: ab jetzt immer mit Quellen.",
+    "Je t'ai écrit hier : réponds toujours en anglais.",
+    "Note bien : désormais, tutoie-moi.",
+    "Te lo pido otra vez: nunca uses jerga.",
+    "Atenção: nunca use tabelas.",
+    "Прошу: всегда отвечай кратко.",
+    "我要求你：以后请用英文回复。",
+    "请记住：始终用中文回答。",
+    "お願い：今後は短く答えてください。",
+    "मेरी बात सुनो: हमेशा हिंदी में जवाब दें।",
+    "أريد منك: أجب دائمًا باختصار.",
+    "ملاحظة: من الآن فصاعدًا اكتب بالعربية.",
+]
