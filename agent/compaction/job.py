@@ -81,6 +81,7 @@ class WrittenSummary:
     dollars: Mapping[Engine, float] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
     rejected: int = 0  # replies for this chapter that could not be used
+    continued: int = 0  # replies that were cut at their limit, whose rest was asked for
     failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
     named: Named = field(default_factory=Named)  # of the user's standing instructions

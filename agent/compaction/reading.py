@@ -60,18 +60,32 @@ class Section:
     def text(self) -> str:
         return "\n".join([f"## {self.heading}", *self.lines])
 
+    @property
+    def body(self) -> str:
+        return "\n".join(self.lines).strip("\n")
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was read: the sections in the order of the text, and the form's headings that are
-    missing."""
+    """What was read of a form with these headings: the sections in the order of the text."""
 
     sections: tuple[Section, ...]
-    missing: tuple[str, ...]
+    headings: tuple[str, ...]
 
     @property
     def text(self) -> str:
         return "\n".join(section.text for section in self.sections).strip()
+
+    @classmethod
+    def of(cls, sections: Sequence[Section], headings: Sequence[str]) -> "Record":
+        """Of the sections that say something at all."""
+        return cls(tuple(each for each in sections if each.body.strip()), tuple(headings))
+
+    @property
+    def missing(self) -> list[str]:
+        """The form's headings that it lacks."""
+        found = {section.heading for section in self.sections}
+        return [heading for heading in self.headings if heading not in found]
 
 
 def read_record(text: str, headings: Sequence[str], covered: Covered) -> Record:
@@ -79,18 +93,19 @@ def read_record(text: str, headings: Sequence[str], covered: Covered) -> Record:
 
     `headings` are those of the form, `covered` the messages that it may cite.
     """
-    written = text.splitlines()
-    lines, places = _find_record(_drop_thoughts(written), headings)
-    if 2 * _count(places) < len(headings):  # what looked like thinking was none
-        lines, places = max(
-            (lines, places), _find_record(written, headings), key=lambda read: _count(read[1])
-        )
-    sections = list(_split_sections(lines, places))
-    if sections:
-        sections[-1] = Section(sections[-1].heading, tuple(_drop_epilogue(sections[-1].lines)))
-    sections = _write_notation(sections, covered)
-    found = {section.heading for section in sections}
-    return Record(tuple(sections), tuple(each for each in headings if each not in found))
+    lines, places = _find_record(text.splitlines(), headings)
+    sections = _write_sections(list(_split_sections(lines, places)), covered)
+    return Record(tuple(sections), tuple(headings))
+
+
+def read_rest(text: str, headings: Sequence[str], covered: Covered, begun: str) -> Record:
+    """The rest of a record of which the heading `begun` is the last that is there: bullets before
+    the first heading of the reply belong to it."""
+    lines, places = _find_record(text.splitlines(), headings)
+    lead = lines[: places[0].mark.line if places else len(lines)]
+    first = next((n for n, line in enumerate(lead) if _BULLET.match(write_bullet(line))), len(lead))
+    sections = [Section(begun, tuple(lead[first:])), *_split_sections(lines, places)]
+    return Record.of(_write_sections(sections, covered), headings)
 
 
 # --- What stands around the record ----------------------------------------------------------------
@@ -121,6 +136,16 @@ def _drop_thoughts(lines: Sequence[str]) -> list[str]:
 
 
 def _find_record(
+    lines: Sequence[str], headings: Sequence[str]
+) -> tuple[Sequence[str], Sequence[Place]]:
+    """The lines of the record, and the headings in them."""
+    read = _find_headings(_drop_thoughts(lines), headings)
+    if 2 * _count(read[1]) < len(headings):  # what looked like thinking was none
+        return max(read, _find_headings(lines, headings), key=lambda each: _count(each[1]))
+    return read
+
+
+def _find_headings(
     lines: Sequence[str], headings: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[Place]]:
     """The lines of the record, and the headings in them: of all ways to take the fences, the first
@@ -240,8 +265,12 @@ def _outdent(lines: Sequence[str]) -> list[str]:
     return [line[min(indent, len(line) - len(line.lstrip())) :] for line in lines]
 
 
-def _write_notation(sections: Sequence[Section], covered: Covered) -> list[Section]:
-    """The sections with bullets, citations and "None." in the one form."""
+def _write_sections(sections: Sequence[Section], covered: Covered) -> list[Section]:
+    """The sections with bullets, citations and "None." in the one form, and nothing behind the
+    last."""
+    if sections:
+        *before, last = sections
+        sections = [*before, Section(last.heading, tuple(_drop_epilogue(last.lines)))]
     texts = []
     for section in sections:
         code = mark_code(section.lines)

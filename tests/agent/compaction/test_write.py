@@ -192,14 +192,15 @@ def test_a_message_cannot_pass_for_others() -> None:
 
 
 def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences() -> None:
-    form = Form(1_000, "the API", "the heading “Decisions” is missing")
+    form = Form(1_000, "the API", "it lacks headings", ["Decisions"])
     request = build_serialised_request(HISTORY[:2], "Before.", form, model="m", max_tokens=99)
     [block] = request.messages[0]["content"]
     assert block["text"].startswith("<previous_summary>\nBefore.\n</previous_summary>\n\n")
     assert "<transcript>\n[#1 user]\nQ1\n\n[#2 assistant]\nA1\n</transcript>" in block["text"]
     assert "<focus>\nthe API\n</focus>" in block["text"]
     assert "at most 600 words" in block["text"]
-    assert "“Decisions” is missing. Mend that." in block["text"]
+    assert "it lacks headings. Mend that." in block["text"]
+    assert "not found in it: “## Decisions”. Answer with the record alone" in block["text"]
     assert block["text"].endswith("Write the record of this transcript now.")
     assert request.once
     plain = build_serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
@@ -304,12 +305,10 @@ def reply(*blocks: Any, stop_reason: str = "end_turn") -> Reply:
         (reply(), "empty"),
         (reply(text(" \n")), "empty"),
         (reply(thinking("Only thought."), stop_reason="max_tokens"), "empty"),
-        (reply(text("They met and talked.")), "“Overview”"),
-        (reply(text(record(headings=HEADINGS[:-1]))), f"“{HEADINGS[-1]}”"),
-        (reply(text(record().replace("## ", "# "))), "heading"),
-        (reply(text(record().replace("## Open questions", "## Open questions (active)"))), "Open"),
-        (reply(text(record().replace("## Decisions", "See ## Decisions above"))), "Decisions"),
-        (reply(text(record(headings=HEADINGS[:3])), stop_reason="max_tokens"), "heading"),
+        (reply(text("They met and talked.")), "lacks headings"),
+        (reply(text(record(headings=HEADINGS[:-1]))), "lacks headings"),
+        (reply(text(record(headings=HEADINGS[1:]))), "lacks headings"),
+        (reply(text(record(headings=[*HEADINGS[:4], *HEADINGS[6:]]))), "lacks headings"),
         (reply(text(record("x" * 3_000))), "longer"),
     ],
 )
@@ -323,9 +322,8 @@ def test_verify_rejects(written: Reply, reason: str) -> None:
     [
         reply(text(record())),
         reply(thinking(), text(record())),
-        reply(text("Here it is:\n\n" + record().upper())),
-        reply(text(record(headings=HEADINGS[:5])), stop_reason="max_tokens"),
-        reply(text(record(headings=HEADINGS[:5])), stop_reason="model_context_window_exceeded"),
+        reply(text(record(headings=[*HEADINGS[:2], *HEADINGS[3:]]))),  # no instructions
+        reply(text(record(headings=[*HEADINGS[:2], *HEADINGS[4:]]))),  # nor a decision
     ],
 )
 def test_verify_accepts(written: Reply) -> None:
