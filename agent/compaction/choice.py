@@ -49,8 +49,9 @@ PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
 FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
 SMALLEST_RECORD = 150  # tokens; more parts than that allows are given up
-# Replies of a chapter that cannot be used before no model is asked any more.
-MOST_REJECTED = 3
+# Replies of a chapter that cannot be used, or not without another, before no model is asked any
+# more, and before the rest of one that was cut is not asked for.
+MOST_REJECTED, MOST_CONTINUED = 3, 2
 # Many models think before they write, and their thinking counts as output.
 THINKING_TOKENS = 8_000
 REST_THINKING_TOKENS = 2_000  # of which the rest of a record needs less

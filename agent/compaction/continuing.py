@@ -25,10 +25,9 @@ def read_complete(text: str, headings: Sequence[str], covered: Covered) -> Recor
     """The record in a reply that was cut, without the statement and the heading that it broke off
     in."""
     *lines, last = text.rstrip().splitlines() or [""]
-    if not _MARKED.match(last):
-        lines.append(last)
-    record = read_record("\n".join(lines), headings, covered)
-    if not record.sections or _COMPLETE.search(last):
+    begun = _MARKED.match(last) is not None  # so that what stands before it is complete
+    record = read_record("\n".join(lines if begun else [*lines, last]), headings, covered)
+    if begun or not record.sections or _COMPLETE.search(last):
         return record
     *sections, broken = record.sections
     *_, said = drop_unfinished(broken.text).split("\n", 1)

@@ -89,6 +89,11 @@ class WrittenSummary:
     shortened: bool = False  # whether one was given back because it was too long
     draft: Draft | None = None
 
+    @property
+    def extra(self) -> int:
+        """Requests that were made, or will be, because of replies that were no whole summary."""
+        return self.rejected + self.continued
+
     def use(self, draft: Draft, covered: Sequence[Message]) -> str:
         """Take a draft's findings and instructions over; its text."""
         self.named.add(draft.named, covered)

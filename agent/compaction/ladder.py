@@ -133,7 +133,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
             result.failures.append(Failure.of(engine, error))
             result.reason = Reason.FAILURE
             code = error.code if isinstance(error, AgentError) else None
-            if code in HOPELESS or result.rejected >= MOST_REJECTED:
+            if code in HOPELESS or result.extra >= MOST_REJECTED:
                 break
             if code != ErrorCode.TOO_LONG:  # smaller parts may do
                 failed.append(parts)

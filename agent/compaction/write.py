@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import (
+    MOST_CONTINUED,
     MOST_REJECTED,
     choose_max_tokens,
     choose_previous_chapters,
@@ -137,7 +138,7 @@ async def write_checked_text(
         if not record.sections:
             raise SummaryRejected(BROKE_OFF, missing=headings)
         unwritten: Sequence[str] = list_left(record, headings)
-        if result.rejected + result.continued < MOST_REJECTED:
+        if result.extra < MOST_CONTINUED:
             result.continued += 1
             with suppress(SummaryRejected):  # time may be up before there is more
                 result.draft = make_draft(record.text, unwritten) if covers(job, source) else None
@@ -220,7 +221,7 @@ async def _write_in_form(
     try:
         return await write(form)
     except SummaryRejected as error:
-        if isinstance(error, Declined) or result.rejected >= MOST_REJECTED:
+        if isinstance(error, Declined) or result.extra >= MOST_REJECTED:
             raise
         result.corrected = True
         return await write(replace(form, correction=str(error), missing=error.missing))
