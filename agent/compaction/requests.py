@@ -27,10 +27,9 @@ from agent.messages import (
 )
 from agent.tokens import Factor, TokenCounter
 
-# English has about three quarters of a word a token; headings and numbers take the rest.
-WORDS_PER_TOKEN = 0.6
-# Chinese and Japanese have no spaces, and about a character a token.
-CHARACTERS_PER_TOKEN = 0.8
+# Of a record with its headings and citations, by cl100k: English bullets have 0.5 to 0.7 words a
+# token. Chinese and Japanese have no spaces; theirs have 1.3 characters, and 0.9 without values.
+WORDS_PER_TOKEN, CHARACTERS_PER_TOKEN = 0.6, 1.0
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
 OUTLINE_CHARACTERS = 48
 MESSAGE_CHARACTERS = 100_000
@@ -100,8 +99,12 @@ class Form:
 
     def note(self) -> str:
         """The last paragraphs of the instruction."""
-        words = int(min(self.tokens, self.most) * WORDS_PER_TOKEN)
-        parts = [f"Write at most {words} words in all."]
+        tokens = min(self.tokens, self.most)
+        words, characters = int(tokens * WORDS_PER_TOKEN), int(tokens * CHARACTERS_PER_TOKEN)
+        parts = [
+            f"Write at most {words} words in all, headings and citations counted; {characters} "
+            "characters where the language has no spaces between words."
+        ]
         if self.tokens <= COMPACT_FORM and self.skill is FULL:
             parts.append("Write one bullet a heading, the one that matters most.")
         if self.focus:
