@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from agent.compaction.evidence import FENCE
 from agent.compaction.pins import LONGEST, Pin, PinState, TypedText, make_pin, read_texts
 from agent.compaction.quoted import Range
 from agent.compaction.skills import INSTRUCTIONS
@@ -81,9 +82,10 @@ class Named:
 
 def split_instructions(text: str) -> tuple[str, list[str]]:
     """A summary's text without the section of the instructions, and the lines of that section."""
-    kept, lines, inside = [], [], False
+    kept, lines, inside, code = [], [], False, False
     for line in text.splitlines():
-        if line.startswith("## "):
+        code ^= FENCE.match(line) is not None
+        if line.startswith("## ") and not code:
             inside = line[3:].strip().casefold() == INSTRUCTIONS.casefold()
         if not inside:
             kept.append(line)

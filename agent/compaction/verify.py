@@ -127,9 +127,11 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
 
 
 def _split_blocks(text: str) -> Iterator[list[str]]:
-    """Line by line, but code in one piece, with its fence. A fence that is not closed before the
-    form's next heading holds no code: what follows is looked up."""
+    """Line by line, but code in one piece, with its fence. Of an odd number of fences one is not
+    closed: the first before the form's next heading holds no code, and what follows is looked
+    up."""
     lines, index = text.splitlines(), 0
+    left = sum(FENCE.match(line) is not None for line in lines)
     while index < len(lines):
         line, start = lines[index], index
         index += 1
@@ -137,9 +139,12 @@ def _split_blocks(text: str) -> Iterator[list[str]]:
             yield [line]
             continue
         after = range(index, len(lines))
-        end = next((n for n in after if FENCE.match(lines[n]) or _is_form_heading(lines[n])), None)
-        if end is not None and not _is_form_heading(lines[end]):
-            index = end + 1
+        odd = left % 2 == 1
+        ends = (n for n in after if FENCE.match(lines[n]) or (odd and _is_form_heading(lines[n])))
+        end = next(ends, None)
+        left -= 1
+        if end is not None and FENCE.match(lines[end]):
+            index, left = end + 1, left - 1
             yield lines[start:index]
         elif " " in (written := line.strip("`~ ")):  # more than a language
             yield [written]
