@@ -140,6 +140,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "heads of mail": repeated("From: a\nx\n"),
     "pictures of office-oxide": repeated("[image-base64:"),
     "slides": repeated("## Slide 1\n"),
+    "tags of thinking": repeated("<think>\n</analysis>\n"),
+    "leave-taking": repeated("None.\n\nLet me know.\n\n"),
     "retired": repeated("Retired: a by: b [#1 "),
     "filters": repeated(' in:"'),
     **{name: paragraphs(unit) for name, unit in PARAGRAPHS.items()},

@@ -36,6 +36,7 @@ _CLOSING = re.compile(rf"(?:</(?:{_AROUND})>[ \t]*)+$", re.I)
 _BARE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 _BULLET = re.compile(r"[ \t]*- ")
 _CITED = re.compile(r"\d[\])）］】][*_.。]{0,3}[ \t]*$")
+LONGEST_EPILOGUE = 1_000  # characters: what is longer is no leave-taking, and may not go unseen
 # How a model takes leave of its reader, in the ten most written languages.
 _EPILOGUE = re.compile(
     r"[\W_]*(?:let me know|feel free|i hope|hope (?:this|that)|is there anything|would you like"
@@ -223,7 +224,8 @@ def _drop_epilogue(lines: Sequence[str]) -> list[str]:
             end = begin
     before = kept[begin - 1] if begin else ""
     listed = _BULLET.match(write_bullet(before)) and _CITED.search(before)
-    return kept[: begin if listed or is_none(before) else end]
+    end = begin if listed or is_none(before) else end
+    return kept[:end] if sum(map(len, kept[end:])) <= LONGEST_EPILOGUE else kept
 
 
 def _is_statement(line: str) -> bool:

@@ -12,7 +12,21 @@ from agent.messages import Message, plain_text
 from agent.model.reply import Reply
 
 SMALLEST_LIMIT = 2_000  # characters that a record may have, however little it replaces
-UNREADABLE = gettext_noop("it lacks headings that it should have")
+MISSING = {  # whole sentences, so that they can be translated
+    "Overview": gettext_noop("the heading “Overview” is missing"),
+    "Goal and constraints": gettext_noop("the heading “Goal and constraints” is missing"),
+    INSTRUCTIONS: gettext_noop("the heading “Standing instructions” is missing"),
+    "Decisions": gettext_noop("the heading “Decisions” is missing"),
+    "Facts and values": gettext_noop("the heading “Facts and values” is missing"),
+    "Progress": gettext_noop("the heading “Progress” is missing"),
+    "Open tasks": gettext_noop("the heading “Open tasks” is missing"),
+    "Files and artifacts": gettext_noop("the heading “Files and artifacts” is missing"),
+    "Errors and fixes": gettext_noop("the heading “Errors and fixes” is missing"),
+    "Open questions": gettext_noop("the heading “Open questions” is missing"),
+    "Current work and next step": gettext_noop(
+        "the heading “Current work and next step” is missing"
+    ),
+}
 BROKE_OFF = gettext_noop("it broke off at the model's limit before half of it was written")
 
 
@@ -32,7 +46,7 @@ def read_whole(reply: Reply, headings: Sequence[str], covered: Covered) -> Recor
     """The record in a reply, or `SummaryRejected` with the headings that it lacks."""
     record = read_record(read_text(reply), headings, covered)
     if missing := list_needed(record):
-        raise SummaryRejected(UNREADABLE, missing=missing)
+        raise SummaryRejected(MISSING[missing[0]], missing=missing)
     return record
 
 
@@ -42,7 +56,7 @@ def list_needed(record: Record) -> Sequence[str]:
     missing = [heading for heading in record.missing if heading != INSTRUCTIONS]
     found = {section.heading for section in record.sections}
     ends = {record.headings[0], record.headings[-1]}
-    return [] if len(missing) <= 1 and ends <= found else record.missing
+    return [] if len(missing) <= 1 and ends <= found else missing
 
 
 def read_text(reply: Reply) -> str:

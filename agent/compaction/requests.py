@@ -113,7 +113,7 @@ class Form:
                 f"instruction):\n<focus>\n{defuse(self.focus)}\n</focus>"
             )
         if self.correction:
-            parts.append(f"Your last reply could not be used: {self.correction}. Mend that.")
+            parts.append(f"Your last record could not be used: {self.correction}. Mend that.")
         if self.missing:
             missing, headings = map(_name_headings, (self.missing, self.skill.headings))
             parts.append(MISSING_NOTE.format(missing=missing, headings=headings))

@@ -81,8 +81,8 @@ def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way, how and why, what no model has read, and what
     was not written, left out of it or is no longer sent; else ""."""
     by_rule = compaction.engine == Engine.EXTRACT
-    explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread)
-    sentences = (each(compaction) for each in (*explain, _explain_broken_off, _explain_cut, _explain_left))
+    explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread, _explain_unwritten)
+    sentences = (each(compaction) for each in (*explain, _explain_cut, _explain_left))
     return " ".join(filter(None, sentences))
 
 
@@ -182,14 +182,14 @@ def _explain_unread(compaction: Compaction) -> str:
     ).format(messages=messages, tokens=format_tokens(compaction.audit.get("unread_tokens") or 0))
 
 
-def _explain_broken_off(compaction: Compaction) -> str:
+def _explain_unwritten(compaction: Compaction) -> str:
     """What a reply that was cut at its limit did not come to."""
     number = len(compaction.audit.get("unwritten") or ())
     if not number:
         return ""
     return ngettext(
-        "{number} part of the summary is missing or incomplete, because the model reached its limit "
-        "for a reply; search still finds the messages.",
+        "{number} part of the summary is missing or incomplete, because the model reached its "
+        "limit for a reply; search still finds the messages.",
         "{number} parts of the summary are missing or incomplete, because the model reached its "
         "limit for a reply; search still finds the messages.",
         number,

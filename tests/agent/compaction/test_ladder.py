@@ -315,6 +315,7 @@ async def test_one_corrective_retry_names_what_was_wrong(
     written = await summarise(job(client))
     assert (written.engine, written.failures) == ("serialised", [])
     first, second = map(prompt, server.script.requests)
+    assert "“Decisions” is missing" in second
     assert "not found in it: “## Decisions”, “## Progress”." in second
     assert "in this order: “## Overview”, " in second
     assert "not found" not in first

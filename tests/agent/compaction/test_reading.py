@@ -234,6 +234,10 @@ def test_the_last_section_keeps_prose_code_and_what_goes_on_behind_it() -> None:
         assert read(record) == record
 
 
+def test_what_is_too_long_to_be_a_leave_taking_stays_to_be_judged() -> None:
+    assert read(f"{RECORD}\n\n{'They talk and talk. ' * 100}").startswith(f"{RECORD}\n\nThey")
+
+
 def test_a_fence_that_is_never_closed_hides_no_heading() -> None:
     broken = RECORD.replace("## Progress", "```sh\nmake ferry\n## Progress")
     assert read(broken) == RECORD.replace("## Progress", "make ferry\n## Progress")
