@@ -16,12 +16,16 @@ from time import thread_time
 import pytest
 
 from agent.compaction import chapters, evidence, newer, outlook, pins, verify
+from agent.compaction.continuing import read_complete
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
 from agent.compaction.instructions import Named, split_instructions
+from agent.compaction.notation import Covered
+from agent.compaction.reading import read_record, read_rest
 from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.selection import select_statements
+from agent.compaction.skills import HEADINGS
 from agent.compaction.statements import edit_chapter
 from agent.compaction.topics import find_topic_start
 from agent.context import pruning
@@ -137,6 +141,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "heads of mail": repeated("From: a\nx\n"),
     "pictures of office-oxide": repeated("[image-base64:"),
     "slides": repeated("## Slide 1\n"),
+    "tags of thinking": repeated("<think>\n</analysis>\n"),
+    "leave-taking": repeated("None.\n\nLet me know.\n\n"),
     "retired": repeated("Retired: a by: b [#1 "),
     "filters": repeated(' in:"'),
     **{name: paragraphs(unit) for name, unit in PARAGRAPHS.items()},
@@ -164,6 +170,11 @@ def summarised(text: str) -> None:
     chapters.cut_to_tokens(text, len(text) // 10, get_counter())
     cut_at_bullets(text, len(text) // 10, get_counter())
     drop_unfinished(text)
+    covered = Covered(1, 9)
+    read_record(text, HEADINGS, covered)
+    read_record("\n".join(f"## {heading}\n{text}" for heading in HEADINGS), HEADINGS, covered)
+    read_rest(f"- It\n{text}", HEADINGS, covered, HEADINGS[0])
+    read_complete(f"## {HEADINGS[0]}\n{text}", HEADINGS, covered)
     before = [chapters.Chapter(text, 1, 2), chapters.Chapter(f"{text}\n- More", 3, 4)]
     select_statements(before, len(text) // 10, get_counter())
     edit_chapter(replace(before[0], parts=before[0].written), f"- Less\n{text}")

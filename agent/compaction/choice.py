@@ -49,10 +49,12 @@ PREVIOUS_SHARE = 0.20
 RECORDS_SHARE = 0.40
 FORM_TOKENS = 1_000  # at most: what a request says of its size and focus, and its tags
 SMALLEST_RECORD = 150  # tokens; more parts than that allows are given up
-# Replies of a chapter that cannot be used before no model is asked any more.
-MOST_REJECTED = 3
+# Replies of a chapter that cannot be used, or not without another, before no model is asked any
+# more, and before the rest of one that was cut is not asked for.
+MOST_REJECTED, MOST_CONTINUED = 3, 2
 # Many models think before they write, and their thinking counts as output.
 THINKING_TOKENS = 8_000
+REST_THINKING_TOKENS = 2_000  # of which the rest of a record needs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,11 @@ def choose_max_tokens(job: Job, form: Form) -> int:
     return min(2 * form.tokens + THINKING_TOKENS, job.writer.limits.reserve)
 
 
+def choose_rest_tokens(form: Form) -> int:
+    """Limit of a reply that is the rest of one which was cut, with some room for thinking."""
+    return form.most + REST_THINKING_TOKENS
+
+
 def choose_previous_chapters(job: Job, chapters: Sequence[Chapter]) -> str:
     """The newest chapters that leave room for what is to be read: with the small window of some
     summary models, not all of them do."""
@@ -248,7 +255,7 @@ def estimate_most(job: Job, choice: Choice) -> float:
     form = choose_form(job, job.chapters)
     whole = sum(_list_prices(job, choice.engine, None))
     again = max(
-        max(_list_prices(job, engine, form.most))
+        max(_list_prices(job, engine, choose_rest_tokens(form)))
         for engine in engines
         if engine == choice.engine or explain_why_not(job, engine) is None
     )
@@ -256,18 +263,22 @@ def estimate_most(job: Job, choice: Choice) -> float:
 
 
 def _list_prices(job: Job, engine: Engine, written: int | None) -> list[float]:
-    """US dollars of each request of an engine, with replies of so many tokens, None for the limit
-    of the request."""
+    """US dollars of each request of an engine, with replies at their limit for None; or of one that
+    follows such a reply, which it may show, with replies of so many tokens."""
     form = choose_form(job, job.chapters)
     if engine == Engine.WARM_PREFIX:
-        most = choose_warm_max_tokens(job.context, form) if written is None else written
-        return [job.own.prices.dollars(_warm_usage(job, most))]
-    most = choose_max_tokens(job, form) if written is None else written
+        most = choose_warm_max_tokens(job.context, form)
+        if written is None:
+            return [job.own.prices.dollars(_warm_usage(job, most))]
+        usage = _warm_usage(job, written)
+        return [job.own.prices.dollars(replace(usage, input_tokens=usage.input_tokens + most))]
+    most = choose_max_tokens(job, form)
     around = _count_around(job) + FORM_TOKENS
     read = [part.tokens for part in split_into_parts(job, engine)]
     if len(read) > 1:
         read.append(int(job.writer.limits.prompt_limit * RECORDS_SHARE))
-    return [job.writer.prices.dollars(Usage(tokens + around, most)) for tokens in read]
+    more, wrote = (0, most) if written is None else (most, written)
+    return [job.writer.prices.dollars(Usage(tokens + around + more, wrote)) for tokens in read]
 
 
 def _count_around(job: Job) -> RealTokens:

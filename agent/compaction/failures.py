@@ -12,11 +12,15 @@ REJECTED = "rejected"  # the code of a `Failure` whose text could not be used
 
 class SummaryRejected(Exception):
     """What the model wrote cannot be used, or it cannot be asked: the text says why, as a clause.
-    `failures`: of all ways that were tried, where none is left."""
+    `failures`: of all ways that were tried, where none is left; `missing`: the headings that a text
+    lacks."""
 
-    def __init__(self, why: str, failures: "Sequence[Failure]" = ()) -> None:
+    def __init__(
+        self, why: str, failures: "Sequence[Failure]" = (), *, missing: Sequence[str] = ()
+    ) -> None:
         super().__init__(why)
         self.failures = failures
+        self.missing = missing
 
 
 class Declined(SummaryRejected):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.compaction.borne_out import Given
+from agent.compaction.evidence import FENCE
 from agent.compaction.likeness import join_words
 from agent.compaction.named_lines import NamedLine, parse_line, read_lines
 from agent.compaction.nearest import TypedMessages
@@ -187,9 +188,10 @@ def split_instructions(text: str) -> tuple[str, list[str]]:
     """A summary's text without the section of the instructions, and the lines of that section."""
     kept: list[str] = []
     section: list[str] = []
-    inside = False
+    inside = code = False
     for line in text.splitlines():
-        if line.startswith("## "):
+        code ^= FENCE.match(line) is not None
+        if line.startswith("## ") and not code:
             inside = line[3:].strip().casefold() == INSTRUCTIONS.casefold()
             if inside:
                 continue

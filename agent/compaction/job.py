@@ -81,12 +81,18 @@ class WrittenSummary:
     dollars: Mapping[Engine, float] = field(default_factory=dict)
     calls: int = 0  # of a model; `agent.model.client.Client` books what they cost
     rejected: int = 0  # replies for this chapter that could not be used
+    continued: int = 0  # replies that were cut at their limit, whose rest was asked for
     failures: list[Failure] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
     named: Named = field(default_factory=Named)  # of the user's standing instructions
     corrected: bool = False  # whether a text was given back for correction: once is enough
     shortened: bool = False  # whether one was given back because it was too long
     draft: Draft | None = None
+
+    @property
+    def extra(self) -> int:
+        """Requests that were made, or will be, because of replies that were no whole summary."""
+        return self.rejected + self.continued
 
     def use(self, draft: Draft, covered: Sequence[Message]) -> str:
         """Take a draft's findings and instructions over; its text."""

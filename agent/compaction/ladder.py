@@ -41,6 +41,8 @@ from agent.compaction.requests import Part
 from agent.compaction.retirement import retire_pins
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
+from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.touched import FILES, list_touched
 from agent.compaction.verify import Findings
 from agent.compaction.write import cut_statements, cut_text
 from agent.context.assemble import measure
@@ -50,6 +52,7 @@ from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Message, RawTokens
 from agent.search.values import find_index_entries
 
+FILES_SHARE = 0.15  # of a chapter: for the files that tools were given
 QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
 HOPELESS = frozenset(
@@ -131,7 +134,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
             result.failures.append(Failure.of(engine, error))
             result.reason = Reason.FAILURE
             code = error.code if isinstance(error, AgentError) else None
-            if code in HOPELESS or result.rejected >= MOST_REJECTED:
+            if code in HOPELESS or result.extra >= MOST_REJECTED:
                 break
             if code != ErrorCode.TOO_LONG:  # smaller parts may do
                 failed.append(parts)
@@ -187,9 +190,11 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     room = _room_for_request(job, result, text)
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
-        most = _most(job, result, replace(chapter, text=request))
+        files = _list_files(job, result, text)
+        most = _most(job, result, replace(chapter, text="\n".join([request, *files])))
         text, cut = cut_statements(text, most, job.counter)
         result.findings += Findings(too_long=cut)
+        text = _add_files(text, files)
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
     earlier = [keep_own_work(each) for each in result.chapters]
@@ -197,6 +202,27 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
     result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
     return result
+
+
+def _list_files(job: Job, result: WrittenSummary, text: str) -> list[str]:
+    """The files that the messages' calls touched, as bullets for a chapter with this text."""
+    asked = choose_form(job, result.chapters).tokens
+    return list_touched(
+        job.plan.summarise,
+        known=text,
+        earlier="\n".join(chapter.text for chapter in result.chapters),
+        tokens=convert_to_raw(job, int(asked * FILES_SHARE)),
+        counter=job.counter,
+    )
+
+
+def _add_files(text: str, files: Sequence[str]) -> str:
+    """A chapter with more bullets under its files, before its current work."""
+    if not files:
+        return text
+    body, work = split_current_work(text)
+    said = [*list_statements(body), *(Statement(FILES, line) for line in files)]
+    return join_current_work(compose(said), work)
 
 
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:

@@ -27,15 +27,16 @@ from agent.messages import (
 )
 from agent.tokens import Factor, TokenCounter
 
-# English has about three quarters of a word a token; headings and numbers take the rest.
-WORDS_PER_TOKEN = 0.6
+# Of a record with its headings and citations, by cl100k: English bullets have 0.5 to 0.7 words a
+# token. Chinese and Japanese have no spaces; theirs have 1.3 characters, and 0.9 without values.
+WORDS_PER_TOKEN, CHARACTERS_PER_TOKEN = 0.6, 1.0
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
 OUTLINE_CHARACTERS = 48
 MESSAGE_CHARACTERS = 100_000
 NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 
 # Tags that fence the material, and the line that begins a message in it.
-_FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus|outline)\b)", re.I)
+_FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus|outline|written)\b)", re.I)
 _HEADER = re.compile(r"^\[#\d+ (?:user|assistant)\]", re.M)
 _ESCAPED = r"\\\g<0>"
 
@@ -58,18 +59,35 @@ TOO_LONG_NOTE = (
     "record again within the limit: say it in fewer words, and leave out what matters least.\n"
 )
 
+MISSING_NOTE = (
+    "These headings were not found in it: {missing}. Answer with the record alone, with no word, "
+    "tag or fence around it, and write each heading on a line of its own, exactly as here and in "
+    "this order: {headings}."
+)
+
+REST_NOTE = (
+    "Your last reply was cut off at its limit. Of what you wrote, this is kept:\n"
+    "<written>\n{written}\n</written>\nWrite only the rest, in fewer words, and nothing of this "
+    "again. Go on under the first of these headings with what it still lacks, and write them all: "
+    "{left}."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What is asked for: the chapter's size in tokens, what to keep in particular, and what was
-    wrong with the attempt before, if there was one: with its form, with some statements, or with
-    its size, for which some were too many. `hard`: nothing longer is kept."""
+    wrong with the attempt before, if there was one: with its form, of which headings may be
+    `missing`; with some statements; with its size, for which some were too many; or that it was cut
+    after what is `written`, so that these headings are `left`. `hard`: nothing longer is kept."""
 
     tokens: int
     focus: str = ""
     correction: str = ""
+    missing: Sequence[str] = ()
     mistakes: Sequence[str] = ()
     too_many: Sequence[str] = ()
+    written: str = ""
+    left: Sequence[str] = ()
     skill: Skill = FULL
     hard: bool = False
 
@@ -81,8 +99,12 @@ class Form:
 
     def note(self) -> str:
         """The last paragraphs of the instruction."""
-        words = int(min(self.tokens, self.most) * WORDS_PER_TOKEN)
-        parts = [f"Write at most {words} words in all."]
+        tokens = min(self.tokens, self.most)
+        words, characters = int(tokens * WORDS_PER_TOKEN), int(tokens * CHARACTERS_PER_TOKEN)
+        parts = [
+            f"Write at most {words} words in all, headings and citations counted; {characters} "
+            "characters where the language has no spaces between words."
+        ]
         if self.tokens <= COMPACT_FORM and self.skill is FULL:
             parts.append("Write one bullet a heading, the one that matters most.")
         if self.focus:
@@ -92,11 +114,21 @@ class Form:
             )
         if self.correction:
             parts.append(f"Your last record could not be used: {self.correction}. Mend that.")
+        if self.missing:
+            missing, headings = map(_name_headings, (self.missing, self.skill.headings))
+            parts.append(MISSING_NOTE.format(missing=missing, headings=headings))
         if self.mistakes:
             parts.append(MISTAKES_NOTE + "\n".join(map(defuse, self.mistakes)))
         if self.too_many:
             parts.append(TOO_LONG_NOTE + "\n".join(map(defuse, self.too_many)))
+        if self.written:
+            left = _name_headings(self.left)
+            parts.append(REST_NOTE.format(written=defuse(self.written), left=left))
         return "\n\n".join(parts)
+
+
+def _name_headings(headings: Sequence[str]) -> str:
+    return ", ".join(f"“## {heading}”" for heading in headings)
 
 
 def defuse(text: str) -> str:
@@ -151,7 +183,8 @@ def build_serialised_request(
     parts = [f"<transcript>\n{transcript}\n</transcript>", form.note()]
     if previous:
         parts.insert(0, f"<previous_summary>\n{defuse(previous)}\n</previous_summary>")
-    parts.append("Write the record of this transcript now.")
+    what = "rest of the record" if form.written else "record"
+    parts.append(f"Write the {what} of this transcript now.")
     return _request("\n\n".join(parts), form, model, max_tokens)
 
 

@@ -40,7 +40,8 @@ class Findings:
     `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit,
     `too_long` of a text without one, and `left` what a merge took out of the record. `quotes` bear
-    out what would have failed."""
+    out what would have failed. `unwritten` are the headings under which something may be missing,
+    because a reply was cut at its limit."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Findings:
     too_long: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
+    unwritten: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -82,6 +84,7 @@ class Findings:
             too_long=[*self.too_long, *other.too_long],
             left=[*self.left, *other.left],
             quotes=[*self.quotes, *other.quotes],
+            unwritten=list(dict.fromkeys([*self.unwritten, *other.unwritten])),
         )
 
     def keep(self, said: str, found: Iterable[Found]) -> None:
@@ -100,6 +103,7 @@ class Findings:
             "cut": [*self.cut, *self.too_long],
             "left": self.left,
             "borne_out": list(dict.fromkeys(quote.said for quote in self.quotes)),
+            "unwritten": self.unwritten,
         }
 
 
@@ -135,9 +139,11 @@ def audit(text: str, source: Source, given: GivenQuotes = NO_QUOTES) -> tuple[st
 
 
 def _split_blocks(text: str) -> Iterator[list[str]]:
-    """Line by line, but code in one piece, with its fence. A fence that is not closed before the
-    form's next heading holds no code: what follows is looked up."""
+    """Line by line, but code in one piece, with its fence. Of an odd number of fences one is not
+    closed: the first before the form's next heading holds no code, and what follows is looked
+    up."""
     lines, index = text.splitlines(), 0
+    left = sum(FENCE.match(line) is not None for line in lines)
     while index < len(lines):
         line, start = lines[index], index
         index += 1
@@ -145,9 +151,12 @@ def _split_blocks(text: str) -> Iterator[list[str]]:
             yield [line]
             continue
         after = range(index, len(lines))
-        end = next((n for n in after if FENCE.match(lines[n]) or _is_form_heading(lines[n])), None)
-        if end is not None and not _is_form_heading(lines[end]):
-            index = end + 1
+        odd = left % 2 == 1
+        ends = (n for n in after if FENCE.match(lines[n]) or (odd and _is_form_heading(lines[n])))
+        end = next(ends, None)
+        left -= 1
+        if end is not None and FENCE.match(lines[end]):
+            index, left = end + 1, left - 1
             yield lines[start:index]
         elif " " in (written := line.strip("`~ ")):  # more than a language
             yield [written]

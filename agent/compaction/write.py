@@ -1,35 +1,52 @@
 """One call for one text of a summary: asked for, verified, audited and cut to size."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from agent.compaction.borne_out import NO_QUOTES, GivenQuotes
 from agent.compaction.chapters import cut_to_tokens
 from agent.compaction.choice import (
+    MOST_CONTINUED,
     MOST_REJECTED,
     choose_max_tokens,
     choose_previous_chapters,
+    choose_rest_tokens,
     does_text_fit,
 )
+from agent.compaction.continuing import (
+    CUT,
+    ask_for_rest,
+    join_rest,
+    list_left,
+    list_unwritten,
+    read_complete,
+)
 from agent.compaction.correction import Correction, apply_correction, plan_correction
-from agent.compaction.cutting import cut_at_bullets, drop_unfinished
+from agent.compaction.cutting import cut_at_bullets
 from agent.compaction.evidence import Source
 from agent.compaction.failures import Declined, SummaryRejected
 from agent.compaction.instructions import list_unfound, mend_lines, split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
+from agent.compaction.reading import Record, read_rest
+from agent.compaction.replies import (
+    BROKE_OFF,
+    check_size,
+    cover,
+    list_needed,
+    read_text,
+    verify,
+)
 from agent.compaction.requests import Form, build_serialised_request
-from agent.compaction.skills import HEADINGS
 from agent.compaction.statements import list_statements
 from agent.compaction.verify import Mistake, audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
 from agent.errors import AgentError, gettext_noop
-from agent.messages import Message, RawTokens, plain_text
-from agent.model.reply import Reply
+from agent.messages import Message, RawTokens
 from agent.tokens import TokenCounter
 
-CUT = ("max_tokens", "model_context_window_exceeded")
 # What a request for the whole has room for of the statements that are wrong or too many: see
 # `choice.FORM_TOKENS`.
 MOST_MISTAKES, MISTAKE_CHARACTERS = 10, 200
@@ -58,10 +75,16 @@ async def write_text(
     source: Sequence[Message],
     previous: str = "",
 ) -> str:
-    """`write_checked_text` by the summary model, of a text request that fits its window."""
-    if not does_text_fit(job, build(form)):
-        raise SummaryRejected(gettext_noop("the request would not fit the window"))
-    return await write_checked_text(job, result, job.ask, build, form, source, previous)
+    """`write_checked_text` by the summary model, of text requests that fit its window."""
+
+    def build_fitting(form: Form) -> Request:
+        request = build(form)
+        if not does_text_fit(job, request):
+            raise SummaryRejected(gettext_noop("the request would not fit the window"))
+        return request
+
+    build_fitting(form)
+    return await write_checked_text(job, result, job.ask, build_fitting, form, source, previous)
 
 
 async def write_checked_text(
@@ -74,8 +97,9 @@ async def write_checked_text(
     previous: str = "",
 ) -> str:
     """One chapter's text, verified and audited. It is asked for again where it is no summary, but
-    not where the model declined. Once in a compaction, the statements that the audit doubts are
-    given back by themselves; or the whole, where it is too long."""
+    not where the model declined; where it was cut at its limit, its rest is. Once in a compaction,
+    the statements that the audit doubts are given back by themselves; or the whole, where it is too
+    long."""
     assert ask, "a job without `ask` can only be looked at"
     # What a new chapter replaces stands in those before it.
     evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
@@ -95,17 +119,57 @@ async def write_checked_text(
             )
         return Draft(text, findings, named, written)
 
+    headings, covered = form.skill.headings, cover(source)
+
+    def make_draft(text: str, unwritten: Sequence[str] = ()) -> Draft:
+        draft = check(*split_instructions(check_size(text, source, previous)))
+        draft.findings.unwritten = [*unwritten]
+        return draft
+
     async def write(form: Form) -> Draft:
         reply = await ask(build(form))
         result.calls += 1
         try:
-            text, named = split_instructions(verify(reply, source, previous, form.skill.headings))
-            if form.hard and reply.stop_reason in CUT:
-                text = drop_unfinished(text)
-            return check(text, named)
+            if reply.stop_reason in CUT:
+                return await complete(read_complete(read_text(reply), headings, covered), form)
+            return make_draft(verify(reply, source, previous, headings))
         except SummaryRejected:
             result.rejected += 1
             raise
+
+    async def complete(record: Record, form: Form) -> Draft:
+        """A draft of what is whole in a reply that was cut, with its rest if one more request
+        brings it; what is missing then is told."""
+        if not record.sections:
+            raise SummaryRejected(BROKE_OFF, missing=headings)
+        unwritten: Sequence[str] = list_left(record, headings)
+        if result.extra < MOST_CONTINUED:
+            result.continued += 1
+            with suppress(SummaryRejected):  # time may be up before there is more
+                result.draft = make_draft(record.text, unwritten) if covers(job, source) else None
+            with suppress(AgentError, SummaryRejected):  # what is missing is told
+                record, unwritten = await write_rest(record, form, unwritten)
+            result.draft = None
+        if 2 * len(record.missing) > len(headings):
+            raise SummaryRejected(BROKE_OFF, missing=record.missing)
+        return make_draft(record.text, unwritten)
+
+    async def write_rest(
+        record: Record, form: Form, left: Sequence[str]
+    ) -> tuple[Record, Sequence[str]]:
+        request = build(ask_for_rest(form, record))
+        most = choose_rest_tokens(form)
+        reply = await ask(replace(request, max_tokens=min(most, request.max_tokens)))
+        result.calls += 1
+        cut, text = reply.stop_reason in CUT, read_text(reply)
+        if cut:
+            rest = read_complete(text, headings, covered)
+        else:
+            rest = read_rest(text, headings, covered, record.sections[-1].heading)
+        if not (cut or list_needed(rest)):  # all was written again
+            return rest, ()
+        record = join_rest(record, rest, headings)
+        return record, list_unwritten(record, left, cut=cut)
 
     async def correct(draft: Draft, correction: Correction) -> Draft:
         assert job.ask
@@ -114,7 +178,9 @@ async def write_checked_text(
         text, given = apply_correction(draft.written, correction.mistakes, reply)
         named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
         lines = mend_lines(named.splitlines(), quoted)
-        return check(text, lines, GivenQuotes(given, source))
+        better = check(text, lines, GivenQuotes(given, source))
+        better.findings.unwritten = draft.findings.unwritten
+        return better
 
     draft = await _write_in_form(write, form, result)
     if _is_worth_another(draft, result):
@@ -161,10 +227,10 @@ async def _write_in_form(
     try:
         return await write(form)
     except SummaryRejected as error:
-        if isinstance(error, Declined) or result.rejected >= MOST_REJECTED:
+        if isinstance(error, Declined) or result.extra >= MOST_REJECTED:
             raise
         result.corrected = True
-        return await write(replace(form, correction=str(error)))
+        return await write(replace(form, correction=str(error), missing=error.missing))
 
 
 async def _write_again(
@@ -196,9 +262,10 @@ async def _take_better(
     return better
 
 
-def _weigh(draft: Draft) -> tuple[int, int, int]:
+def _weigh(draft: Draft) -> tuple[int, int, int, int]:
     """How much is wrong with it."""
-    return draft.findings.failed, len(draft.findings.cut), len(draft.findings.dropped)
+    found = draft.findings
+    return len(found.unwritten), found.failed, len(found.cut), len(found.dropped)
 
 
 def covers(job: Job, source: Sequence[Message]) -> bool:
@@ -209,29 +276,3 @@ def covers(job: Job, source: Sequence[Message]) -> bool:
 
 def shorten_mistakes(wrong: Sequence[Mistake | str]) -> list[str]:
     return [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
-
-
-def verify(
-    reply: Reply,
-    source: Sequence[Message],
-    previous: str = "",
-    headings: Sequence[str] = HEADINGS,
-) -> str:
-    """The chapter's text, or `SummaryRejected`: refused, a tool call, empty, without the headings,
-    or not smaller than what it replaces: the source, and the `previous` records that it merges."""
-    if reply.stop_reason == "refusal":
-        raise Declined(gettext_noop("the model refused to summarise this part"))
-    if any(block["type"] == "tool_use" for block in reply.blocks):
-        raise SummaryRejected(gettext_noop("it calls a tool instead of being a summary"))
-    text = "\n\n".join(b["text"] for b in reply.blocks if b["type"] == "text").strip()
-    if not text:
-        raise SummaryRejected(gettext_noop("it is empty"))
-    found = {line[3:].strip().casefold() for line in text.splitlines() if line.startswith("## ")}
-    missing = [heading for heading in headings if heading.casefold() not in found]
-    # A summary cut at its limit lacks the last headings only, and what it has is worth keeping.
-    if missing and (reply.stop_reason not in CUT or len(missing) > len(headings) // 2):
-        raise SummaryRejected(f"the heading “{missing[0]}” is missing")
-    replaced = len(previous) + sum(len(plain_text(message.blocks)) for message in source)
-    if len(text) > max(replaced, 2_000):
-        raise SummaryRejected(gettext_noop("it is longer than what it replaces"))
-    return text

@@ -23,6 +23,7 @@ FINDINGS = {
     "unverified": "Unverified statements: the messages that they name do not say so",
     "not_pinned": "Standing instructions that the model named and no message has word for word",
     "left_out": "Messages that no model has read whole",
+    "unwritten": "Parts that are missing or incomplete, because a reply reached its limit",
     "cut": "Statements that were left out, because the summary was over its limit",
     "left": "Statements that left the record, because all chapters together were over their limit",
 }

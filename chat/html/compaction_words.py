@@ -79,9 +79,9 @@ def is_stopgap(compaction: Compaction) -> bool:
 
 def explain_compaction(compaction: Compaction) -> str:
     """Where a summary was not written the usual way, how and why, what no model has read, and what
-    was left out of it or is no longer sent; else ""."""
+    was not written, left out of it or is no longer sent; else ""."""
     by_rule = compaction.engine == Engine.EXTRACT
-    explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread)
+    explain = (_explain_rule,) if by_rule else (_explain_way, _explain_unread, _explain_unwritten)
     sentences = (each(compaction) for each in (*explain, _explain_cut, _explain_left))
     return " ".join(filter(None, sentences))
 
@@ -180,6 +180,20 @@ def _explain_unread(compaction: Compaction) -> str:
         "would not have fitted; search still finds it.",
         messages,
     ).format(messages=messages, tokens=format_tokens(compaction.audit.get("unread_tokens") or 0))
+
+
+def _explain_unwritten(compaction: Compaction) -> str:
+    """What a reply that was cut at its limit did not come to."""
+    number = len(compaction.audit.get("unwritten") or ())
+    if not number:
+        return ""
+    return ngettext(
+        "{number} part of the summary is missing or incomplete, because the model reached its "
+        "limit for a reply; search still finds the messages.",
+        "{number} parts of the summary are missing or incomplete, because the model reached its "
+        "limit for a reply; search still finds the messages.",
+        number,
+    ).format(number=number)
 
 
 def _explain_cut(compaction: Compaction) -> str:

@@ -12,7 +12,7 @@ SUMMARY_MARK = "# Conversation Summary"
 HEADING = re.compile(r"^##[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
 # Fenced text in an instruction is material; the headings in it are not asked for.
 _MATERIAL = re.compile(
-    r"<(transcript|conversation|messages|history|source|outline|chapters?|\w*summary)\b[^>]*>"
+    r"<(transcript|conversation|messages|history|source|outline|written|chapters?|\w*summary)\b[^>]*>"
     r".*?(?:</\1>|\Z)",
     re.DOTALL,
 )

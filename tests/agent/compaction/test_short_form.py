@@ -154,7 +154,7 @@ async def test_the_bullet_that_a_reply_broke_off_in_is_not_stored(
 ) -> None:
     broken = chapter(*CHECKS[:5], "- Check number 105 has", skill=SHORT)
     broken = broken.partition("## Open tasks")[0].rstrip()
-    server.script.reply(ScriptedReply((text(broken),), stop_reason="max_tokens"))
+    server.script.reply(ScriptedReply((text(broken),), stop_reason="max_tokens"), always=True)
     written = await write(client)
     assert CHECKS[4] in written.chapters[0].text
     assert "Check number 105" not in written.chapters[0].text

@@ -248,6 +248,11 @@ def test_code_with_an_invented_value_is_marked_behind_its_fence() -> None:
     assert audited(*code) == [*code, UNVERIFIED]
 
 
+def test_code_that_holds_a_heading_of_the_form_is_code() -> None:
+    code = ["```md", "## Decisions", "The budget for it is $12,500.", "```"]
+    assert audited(*code, "- The limit is 250 ms [#3]") == [*code, "- The limit is 250 ms [#3]"]
+
+
 def test_after_a_fence_that_is_never_closed_everything_is_looked_up() -> None:
     """A weak model forgets to close it, and what follows is no code."""
     text, findings = audit(

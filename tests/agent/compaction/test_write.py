@@ -14,6 +14,7 @@ from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import Plan
 from agent.compaction.policy import ChapterForm, Policy
+from agent.compaction.replies import MISSING
 from agent.compaction.requests import (
     Form,
     build_merge_request,
@@ -119,6 +120,12 @@ def test_the_prompt_comes_from_its_file_and_its_headings_are_those_that_are_chec
     assert re.fullmatch(r"compact-\d+" if form == "full" else r"compact-short-\d+", skill.version)
 
 
+def test_that_a_heading_is_missing_is_a_sentence_for_translators() -> None:
+    for skill in SKILLS.values():
+        for heading in skill.headings:
+            assert MISSING[heading] == f"the heading “{heading}” is missing"
+
+
 def test_what_code_knows_a_heading_by_is_in_both_forms() -> None:
     known = {GOALS, FACTS.casefold()[3:], CURRENT_WORK.casefold()[3:], INSTRUCTIONS.casefold()}
     for skill in SKILLS.values():
@@ -192,7 +199,7 @@ def test_a_message_cannot_pass_for_others() -> None:
 
 
 def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences() -> None:
-    form = Form(1_000, "the API", "the heading “Decisions” is missing")
+    form = Form(1_000, "the API", MISSING["Decisions"], ["Decisions"])
     request = build_serialised_request(HISTORY[:2], "Before.", form, model="m", max_tokens=99)
     [block] = request.messages[0]["content"]
     assert block["text"].startswith("<previous_summary>\nBefore.\n</previous_summary>\n\n")
@@ -200,6 +207,7 @@ def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences(
     assert "<focus>\nthe API\n</focus>" in block["text"]
     assert "at most 600 words" in block["text"]
     assert "“Decisions” is missing. Mend that." in block["text"]
+    assert "not found in it: “## Decisions”. Answer with the record alone" in block["text"]
     assert block["text"].endswith("Write the record of this transcript now.")
     assert request.once
     plain = build_serialised_request(HISTORY[:2], "", Form(1_000), model="m", max_tokens=99)
@@ -306,10 +314,8 @@ def reply(*blocks: Any, stop_reason: str = "end_turn") -> Reply:
         (reply(thinking("Only thought."), stop_reason="max_tokens"), "empty"),
         (reply(text("They met and talked.")), "“Overview”"),
         (reply(text(record(headings=HEADINGS[:-1]))), f"“{HEADINGS[-1]}”"),
-        (reply(text(record().replace("## ", "# "))), "heading"),
-        (reply(text(record().replace("## Open questions", "## Open questions (active)"))), "Open"),
-        (reply(text(record().replace("## Decisions", "See ## Decisions above"))), "Decisions"),
-        (reply(text(record(headings=HEADINGS[:3])), stop_reason="max_tokens"), "heading"),
+        (reply(text(record(headings=HEADINGS[1:]))), "“Overview”"),
+        (reply(text(record(headings=[*HEADINGS[:4], *HEADINGS[6:]]))), "“Facts and values”"),
         (reply(text(record("x" * 3_000))), "longer"),
     ],
 )
@@ -323,9 +329,8 @@ def test_verify_rejects(written: Reply, reason: str) -> None:
     [
         reply(text(record())),
         reply(thinking(), text(record())),
-        reply(text("Here it is:\n\n" + record().upper())),
-        reply(text(record(headings=HEADINGS[:5])), stop_reason="max_tokens"),
-        reply(text(record(headings=HEADINGS[:5])), stop_reason="model_context_window_exceeded"),
+        reply(text(record(headings=[*HEADINGS[:2], *HEADINGS[3:]]))),  # no instructions
+        reply(text(record(headings=[*HEADINGS[:2], *HEADINGS[4:]]))),  # nor a decision
     ],
 )
 def test_verify_accepts(written: Reply) -> None:

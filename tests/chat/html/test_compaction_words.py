@@ -117,6 +117,14 @@ WRITTEN: list[tuple[Engine, str, list[Failure], dict[str, Any], str]] = [
         Engine.SERIALISED,
         "not cached",
         [],
+        {"unwritten": ["Progress", "Open questions"]},
+        "2 parts of the summary are missing or incomplete, because the model reached its limit for "
+        "a reply; search still finds the messages.",
+    ),
+    (
+        Engine.SERIALISED,
+        "not cached",
+        [],
         {"left": ["- Old.", "- Older."]},
         "2 earlier statements are no longer sent to the model, because the summary had become too "
         "long; their chapters below still have them, and search has their messages.",

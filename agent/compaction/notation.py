@@ -1,0 +1,145 @@
+"""Bullets, citations and "None." of a record, however a model writes them, in the one form that the
+rest of the engine reads: "- ", "[#12 #15]" and "None."."""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from agent.compaction.headings import split_words
+
+# Marks of a list; those that no hyphen is may stand before the word at once.
+_BULLET = re.compile(r"^([ \t]*)(?:[-*+–—−－·][ \t]+|[•‣▪◦●○■□・∙⁃][ \t]*|\d{1,2}[.)][ \t]+)(?=\S)")
+_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
+_GROUP = re.compile(r"[\[(（［【〔]([^\[\]()（）［］【】〔〕]{1,200})[\])）］】〕]")
+_ROUND = "(（"
+# What follows a statement's citation; or a side of what was replaced or taken back.
+_END = re.compile(r"[ \t]*(?:[.。．!！?？;；,，、]|→|->|=>|by:|$)")
+_HEADER = re.compile(r"#(\d{1,9})[ \t]+(?:user|assistant)\b.*")  # of a message in the request
+_MESSAGE = re.compile(
+    r"(?:messages?|msgs?|mensajes?|mensage(?:m|ns)|nachricht(?:en)?|сообщени[ейя]|消息|訊息|讯息"
+    r"|メッセージ|संदेश|(?:ال)?رسالة|(?:ال)?رسائل|sources?|see|refs?|no|nr|№)\.?[:：]?",
+    re.I,
+)
+_NUMBER = re.compile(r"\^?[#＃]?[ \t]*(\d{1,9})(?:[ \t]*[-–—~][ \t]*[#＃]?(\d{1,9}))?")
+_BETWEEN = re.compile(r"[\s,，、;；&+/]+|(?:and|und|et|y|e|и|和|と|और|و)\b")
+_NAME = re.compile(r"[A-Za-z0-9_)\]]")  # before an index or the arguments of a call
+
+_NONE = (
+    "none|n/a|nothing|none yet|nothing yet|none so far|not applicable|ninguno|ninguna|nada|nenhum"
+    "|nenhuma|aucun|aucune|rien|néant|keine|keiner|keines|nichts|entfällt|нет|ничего|отсутствуют"
+    "|无|無|没有|暂无|なし|特になし|ありません|कोई नहीं|कुछ नहीं|لا شيء|لا يوجد"
+)
+_NONE_WORDS = frozenset(" ".join(split_words(each)) for each in _NONE.split("|"))
+_LONGEST_NONE = 60  # characters
+
+
+class Covered(NamedTuple):
+    """The numbers of the messages that a record is about."""
+
+    first: int
+    last: int
+
+    def may_cite(self, numbers: Sequence[int]) -> bool:
+        """Whether these may be numbers of messages: of one that it is about, and of earlier
+        ones."""
+        return max(numbers) >= self.first and all(0 < n <= self.last for n in numbers)
+
+
+class _Kind(IntEnum):
+    """How a group of numbers is written, from what is a citation anywhere to what seldom is."""
+
+    SQUARE = 0  # [#12]
+    NAMED = 1  # (#12), (message 12)
+    NUMBERS = 2  # [12]
+    ROUND = 3  # (12)
+
+
+class _Group(NamedTuple):
+    start: int
+    end: int
+    kind: _Kind
+    text: str  # as a citation
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line is only one across the page."""
+    return _RULE.fullmatch(line) is not None
+
+
+def is_none(body: str) -> bool:
+    """Whether a section says that it has nothing, and nothing else."""
+    return len(body) <= _LONGEST_NONE and " ".join(split_words(body)) in _NONE_WORDS
+
+
+def write_bullet(line: str) -> str:
+    """A line with a hyphen for its bullet, if it has one."""
+    return line if is_rule(line) else _BULLET.sub(r"\1- ", line, count=1)
+
+
+def cites_in_round_brackets(lines: Sequence[str], covered: Covered) -> bool:
+    """Whether a record cites as in "(12)": at least two of its bullets, and half of them, end so,
+    and nothing in it is cited otherwise."""
+    groups = [_find_groups(line, covered) for line in lines]
+    if any(group.kind != _Kind.ROUND for found in groups for group in found):
+        return False
+    bullets = [found for line, found in zip(lines, groups, strict=True) if "- " in line[:40]]
+    cited = sum(map(bool, bullets))
+    return cited >= 2 and 2 * cited >= len(bullets)
+
+
+def write_citations(line: str, covered: Covered, *, round_brackets: bool) -> str:
+    """A line with its citations in the one form. Of several ways to write them in it only the
+    plainest counts, and `round_brackets` without a sign in them only where those are citations."""
+    groups = _find_groups(line, covered)
+    kind = min((group.kind for group in groups), default=_Kind.ROUND)
+    if kind == _Kind.ROUND and not round_brackets:
+        return line
+    written, at = "", 0
+    for group in groups:
+        if group.kind == kind:
+            before = (written + line[at : group.start]).rstrip(" \t")
+            written = f"{before} {group.text}" if before else group.text
+            at = group.end
+    return written + line[at:]
+
+
+def _find_groups(line: str, covered: Covered) -> list[_Group]:
+    """The groups of message numbers in a line. Where no sign tells, one ends the statement."""
+    groups = list(_read_groups(line, covered))
+    at_end = {each.kind for each in groups if _END.match(line, each.end)}
+    return [each for each in groups if each.kind == _Kind.SQUARE or each.kind in at_end]
+
+
+def _read_groups(line: str, covered: Covered) -> Iterator[_Group]:
+    for match in _GROUP.finditer(line):
+        numbers = _read_numbers(match[1].strip())
+        if not numbers or not covered.may_cite([n for pair in numbers for n in pair]):
+            continue
+        signed = "#" in match[1] or "＃" in match[1]
+        if signed and match[0][0] not in _ROUND:
+            kind = _Kind.SQUARE
+        elif signed or any(map(str.isalpha, match[1])):
+            kind = _Kind.NAMED
+        elif match.start() and _NAME.match(line[match.start() - 1]):
+            continue
+        else:
+            kind = _Kind.ROUND if match[0][0] in _ROUND else _Kind.NUMBERS
+        text = " ".join(f"#{a}–#{b}" if a != b else f"#{a}" for a, b in numbers)
+        yield _Group(match.start(), match.end(), kind, f"[{text}]")
+
+
+def _read_numbers(inside: str) -> list[tuple[int, int]]:
+    """The message numbers of a group, a range with both ends; none where it says anything else."""
+    if header := _HEADER.fullmatch(inside):
+        return [(int(header[1]), int(header[1]))]
+    numbers: list[tuple[int, int]] = []
+    at = 0
+    while at < len(inside):
+        if number := _NUMBER.match(inside, at):
+            numbers.append((int(number[1]), int(number[2] or number[1])))
+        found = number or _MESSAGE.match(inside, at) or _BETWEEN.match(inside, at)
+        if not found:
+            return []
+        at = found.end()
+    return numbers
