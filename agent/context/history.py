@@ -69,7 +69,7 @@ def _convert(
             for at, block in enumerate(message.blocks)
         ]
         if content := [block for block in sent if block]:
-            messages.append({"role": message.role, "content": content})
+            messages.append({"role": message.role, "content": message.add_time(content)})
     merged = merge_neighbours(messages)
     if all_turns:
         merged = merge_neighbours(drop_misplaced_thinking(merged))
