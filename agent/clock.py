@@ -4,10 +4,13 @@ names of the IANA time zone database.
 Days and months are English whatever the locale is: what was sent once is sent again byte for byte.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from agent.messages import Message
 
 HOUR = 3_600.0  # seconds after which the time is told again
 LONGEST_NAME = 64  # characters of a zone's name; the longest there is has 32
@@ -32,6 +35,17 @@ class Days(NamedTuple):
     first: date
     last: date
 
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> "Days | None":
+        """The days of those messages whose time is known."""
+        days = {to_local(each.at, each.zone).date() for each in messages if each.at}
+        return cls(min(days), max(days)) if days else None
+
+    @classmethod
+    def from_list(cls, data: Sequence[str] | None) -> "Days | None":
+        """From two ISO dates."""
+        return cls(*map(date.fromisoformat, data)) if data else None
+
     def __str__(self) -> str:
         """`12 May 2026`, `12–14 May 2026`, `30 April – 2 May 2026`."""
         (a, b), last = self, _day(self.last)
@@ -40,6 +54,13 @@ class Days(NamedTuple):
         if (a.year, a.month) == (b.year, b.month):
             return f"{a.day}–{last}"
         return f"{_day(a) if a.year != b.year else _day(a)[:-5]} – {last}"
+
+
+def join_days(parts: Iterable[Days | None]) -> Days | None:
+    """The days of several parts together; None where those of one are unknown."""
+    known = list(parts)
+    days = [day for each in known if each for day in each]
+    return Days(min(days), max(days)) if days and all(known) else None
 
 
 @lru_cache(256)
@@ -66,12 +87,19 @@ def is_worth_telling(before: Told | None, now: Told) -> bool:
     return to_local(before.at, now.zone).date() != to_local(now.at, now.zone).date()
 
 
-def write_line(now: Told, rested_since: float | None = None) -> str:
-    """What a request says before a message: `[Tuesday, 24 November 2026, 14:05, Europe/Berlin]`.
-    `rested_since`: the moment of the message before, where the model does not know it otherwise."""
+def choose_line(before: Told | None, now: Told, last: float | None) -> str:
+    """What a request says before a new message, "" for nothing. `before`: the last time that it
+    tells already; `last`: the moment of the message before, None for the first one."""
+    if not is_worth_telling(before, now):
+        return ""
     pause = ""
-    if rested_since is not None:
-        pause = f"; the message before is from {_moment(Told(rested_since, now.zone))}"
+    if before is None and last is not None and now.at - last >= HOUR:
+        pause = f"; the message before is from {_moment(Told(last, now.zone))}"
+    return write_line(now, pause)
+
+
+def write_line(now: Told, pause: str = "") -> str:
+    """`[Tuesday, 24 November 2026, 14:05, Europe/Berlin]`"""
     return f"[{_moment(now)}, {now.zone}{pause}]"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 from typing import Any, NamedTuple
 
+from agent.clock import Days, join_days
 from agent.compaction.instructions import Retirement
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
@@ -46,6 +47,7 @@ class Chapter:
     no pin back, for as long as their user leaves them out of the context. `own`: the statements
     that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
     left out. `parts`: what it was merged from, none where its text is still all that was written.
+    `days` on which its messages were said; None: unknown.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Chapter:
     own: tuple[str, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     parts: tuple[Part, ...] = ()
+    days: Days | None = None
 
     @property
     def written(self) -> tuple[Part, ...]:
@@ -82,6 +85,7 @@ class Chapter:
             own=tuple(each for chapter in chapters for each in chapter.own),
             withheld=tuple(each for chapter in chapters for each in chapter.withheld),
             parts=tuple(part for chapter in chapters for part in chapter.written),
+            days=join_days(chapter.days for chapter in chapters),
         )
 
     @classmethod
@@ -100,6 +104,7 @@ class Chapter:
             tuple(data.get("own", ())),
             tuple(Withheld(said, tuple(numbers)) for said, numbers in data.get("withheld", ())),
             tuple(Part(*part) for part in data.get("parts", ())),
+            Days.from_list(data.get("days")),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,6 +122,7 @@ class Chapter:
             "own": list(self.own),
             "withheld": [[each.said, list(each.numbers)] for each in self.withheld],
             "parts": [list(part) for part in self.parts],
+            "days": [day.isoformat() for day in self.days] if self.days else None,
         }
 
 
@@ -130,7 +136,7 @@ def render_summary(
     """The text of a state of the summary; pins and index within their budgets."""
     bodies, work = combine([chapter.text.replace(SEPARATOR, "\n\n") for chapter in chapters])
     texts = [
-        f"**Messages #{chapter.first} to #{chapter.through}**\n\n{body}"
+        f"**Messages #{chapter.first} to #{chapter.through}{_dated(chapter)}**\n\n{body}"
         for chapter, body in zip(chapters, bodies, strict=True)
     ]
     parts = [f"{CURRENT_WORK}\n{work}"] if work else []
@@ -138,6 +144,10 @@ def render_summary(
         parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
     instructions = _newest_within(list_standing(chapters), pin_tokens, counter)
     return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
+
+
+def _dated(chapter: Chapter) -> str:
+    return f" ({chapter.days})" if chapter.days else ""
 
 
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:

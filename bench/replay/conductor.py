@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from agent.clock import Told, choose_line
 from agent.compaction.chapters import Chapter
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
@@ -46,6 +47,7 @@ from bench.replay.lineage import Lineage
 from demo.api import protocol
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+ZONE = "UTC"  # the site's
 ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
 
 
@@ -275,8 +277,7 @@ class Conductor:
             Attempt(EPOCH + timedelta(seconds=ended), failed, self._turns - turn)
             for ended, failed, turn in self._attempts[: self.policy.breaker_failures]
         ]
-        now = EPOCH + timedelta(seconds=self.api.clock.now)
-        return find_breaker_end(attempts, self.policy, now) is not None
+        return find_breaker_end(attempts, self.policy, self._now) is not None
 
     # --- Compaction -------------------------------------------------------------------------------
 
@@ -353,8 +354,30 @@ class Conductor:
         self.api.spent.sizes_after.append(self.metered.used)
 
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
-        tokens = self.counter.count_blocks(blocks)
+        line = self._tell_time() if blocks[0]["type"] == "text" and role == "user" else ""
+        tokens = RawTokens(self.counter.count_blocks(blocks) + self.counter.count(line))
         number = len(self.messages) + 1
         self._written += tokens
-        self.messages.append(Message(number, role, blocks, tokens, thinking=RealTokens(thinking)))
+        message = Message(
+            number,
+            role,
+            blocks,
+            tokens,
+            thinking=RealTokens(thinking),
+            at=self._now.timestamp(),
+            zone=ZONE,
+            time_line=line,
+        )
+        self.messages.append(message)
         self.times.append(self.api.clock.now)
+
+    @property
+    def _now(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.api.clock.now)
+
+    def _tell_time(self) -> str:
+        """As `chat.services.times.tell_time`."""
+        told = [m.at for m in self.messages[self.through :] if m.time_line]
+        before = Told(told[-1], ZONE) if told else None
+        last = self.messages[-1].at if self.messages else None
+        return choose_line(before, Told(self._now.timestamp(), ZONE), last)

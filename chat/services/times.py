@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from agent.clock import HOUR, Told, is_worth_telling, write_again, write_line
+from agent.clock import Told, choose_line, is_worth_telling, write_again, write_line
 from chat.models import Conversation, Message
 from chat.queries.model_server import get_counter
 from chat.queries.tails import Row, load_tail, name_zone
@@ -19,17 +19,13 @@ def tell_time(
     """The columns of a new prompt of `tokens` without it, which follows the message `after` and
     whose author is in `zone`."""
     now = timezone.now()
-    told, before = Told(now.timestamp(), zone), _find_told(load_tail(conversation).rows)
-    if not is_worth_telling(before, told):
-        return {"time_zone": zone, "tokens": tokens}
-    since = None
-    if before is None and after and told.at - after.created_at.timestamp() >= HOUR:
-        since = after.created_at.timestamp()
-    line = write_line(told, since)
+    before = _find_told(load_tail(conversation).rows)
+    last = after.created_at.timestamp() if after else None
+    line = choose_line(before, Told(now.timestamp(), zone), last)
     return {
         "time_zone": zone,
         "time_line": line,
-        "time_told": now,
+        "time_told": now if line else None,
         "tokens": tokens + get_counter().count(line),
     }
 
