@@ -52,5 +52,7 @@ def tell_time_again(conversation: Conversation, prompt: Row | Message, zone: str
 
 def _find_told(rows: Sequence[Row | Message]) -> Told | None:
     """The last time that a request with these messages tells."""
-    told = (row for row in reversed(rows) if row.time_told and not row.left_out)
-    return next((Told(row.time_told.timestamp(), name_zone(row)) for row in told), None)
+    for row in reversed(rows):
+        if row.time_told and not row.left_out:
+            return Told(row.time_told.timestamp(), name_zone(row))
+    return None

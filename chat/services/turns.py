@@ -111,8 +111,9 @@ def begin_turn(
     zone: str = "",
 ) -> Turn:
     """A queued turn, with the `prompt` that it answers if that is new, stored after the message
-    `after`; its author is in the time `zone`, the site's unless it is said. `model` answers in this turn alone; "": the conversation's. It is counted for the user
-    who asked for it: `by`, or else the conversation's owner.
+    `after`, and written in the time zone `zone`, "": the site's. `model` answers in this turn
+    alone; "": the conversation's. It is counted for the user who asked for it: `by`, or else the
+    conversation's owner.
 
     Every turn begins here, and every model call belongs to a turn or follows one: nothing that
     costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
