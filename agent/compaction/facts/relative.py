@@ -87,12 +87,12 @@ _YEAR = {distance: _compile(phrases) for distance, phrases in _YEARS.items()}
 
 
 def find_meant_days(text: str, said_on: date) -> set[Day]:
-    """The days that a text, which `clean` has gone over, says from the day on which it was said,
-    and that day; where it names a month or a year, that without a day."""
+    """The days that a text, which `clean` has gone over, says from the day on which it was said;
+    where it says none, that day; where it names a month or a year, that without a day."""
     text = text.lower().replace("’", "'")
-    days = [said_on, *_find_near(text, said_on), *_find_of_month(text, said_on)]
-    days += _find_spans(text, said_on)
-    meant: set[Day] = {(day.year, day.month, day.day) for day in days}
+    days = {*_find_near(text, said_on), *_find_of_month(text, said_on)}
+    days |= set(_find_spans(text, said_on))
+    meant: set[Day] = {(day.year, day.month, day.day) for day in days or {said_on}}
     for distance in _list_named(text, _MONTH):
         first = _add_months(said_on.replace(day=1), distance)
         meant.add((first.year, first.month, None))
