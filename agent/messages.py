@@ -45,7 +45,9 @@ class Message:
     `pasted` are the parts of its text, in characters, that its author did not type; None:
     unknown. `thinking`: what its model reported of its thinking. `at`: when it was stored, in
     seconds of the clock; 0: unknown. `cut_factor`: the tokens of its model by which it was decided
-    how much of it is sent (`agent.context.previews.decide_cuts`); 0: not decided yet.
+    how much of it is sent (`agent.context.previews.decide_cuts`); 0: not decided yet. `zone`: where
+    its author was. `time_line`: what requests say before it of the time, which `tokens` count; see
+    `agent.clock`.
 
     What follows from its blocks is found out once: a process keeps the messages of its
     conversations, and every request looks at all of them."""
@@ -58,6 +60,8 @@ class Message:
     thinking: RealTokens = RealTokens(0)
     at: float = field(default=0.0, compare=False)
     cut_factor: float = 0.0
+    zone: str = ""
+    time_line: str = ""
 
     @cached_property
     def plain(self) -> ApiMessage | None:
@@ -67,7 +71,12 @@ class Message:
             return None
         texts = [block.get("text", "") for block in self.blocks]
         content = [{"type": "text", "text": text} for text in texts if text.strip()]
-        return ApiMessage(role=self.role, content=content) if content else None
+        return ApiMessage(role=self.role, content=self.add_time(content)) if content else None
+
+    def add_time(self, content: list[Block]) -> list[Block]:
+        """What is sent of the message, after the line that tells its time."""
+        line = [{"type": "text", "text": self.time_line}] if self.time_line and content else []
+        return [*line, *content]
 
     @cached_property
     def holds_tool_results(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 from typing import Any, NamedTuple
 
+from agent.clock import Days, join_days
 from agent.compaction.borne_out import Quote
 from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
@@ -46,7 +47,8 @@ class Chapter:
     no pin back, for as long as their user leaves them out of the context. `own`: the statements
     that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
     left out. `parts`: what it was merged from, none where its text is still all that was written.
-    `quotes`: what bears statements of its text or of its parts out; no request holds them.
+    `quotes`: what bears statements of its text or of its parts out; no request holds them. `days`
+    on which its messages were said; None: unknown.
     """
 
     text: str
@@ -62,6 +64,7 @@ class Chapter:
     withheld: tuple[Withheld, ...] = ()
     parts: tuple[Part, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    days: Days | None = None
 
     @property
     def written(self) -> tuple[Part, ...]:
@@ -85,6 +88,7 @@ class Chapter:
             withheld=tuple(each for chapter in chapters for each in chapter.withheld),
             parts=tuple(part for chapter in chapters for part in chapter.written),
             quotes=tuple(quote for chapter in chapters for quote in chapter.quotes),
+            days=join_days(chapter.days for chapter in chapters),
         )
 
     @classmethod
@@ -104,6 +108,7 @@ class Chapter:
             tuple(Withheld(said, tuple(numbers)) for said, numbers in data.get("withheld", ())),
             tuple(Part(*part) for part in data.get("parts", ())),
             tuple(Quote(*quote) for quote in data.get("quotes", ())),
+            Days.from_list(data.get("days")),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,6 +127,7 @@ class Chapter:
             "withheld": [[each.said, list(each.numbers)] for each in self.withheld],
             "parts": [list(part) for part in self.parts],
             "quotes": [list(quote) for quote in self.quotes],
+            "days": [day.isoformat() for day in self.days] if self.days else None,
         }
 
 
@@ -135,7 +141,7 @@ def render_summary(
     """The text of a state of the summary; pins and index within their budgets."""
     bodies, work = combine([chapter.text.replace(SEPARATOR, "\n\n") for chapter in chapters])
     texts = [
-        f"**Messages #{chapter.first} to #{chapter.through}**\n\n{body}"
+        f"**Messages #{chapter.first} to #{chapter.through}{_dated(chapter)}**\n\n{body}"
         for chapter, body in zip(chapters, bodies, strict=True)
     ]
     parts = [f"{CURRENT_WORK}\n{work}"] if work else []
@@ -143,6 +149,10 @@ def render_summary(
         parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
     instructions = _newest_within(list_standing(chapters), pin_tokens, counter)
     return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
+
+
+def _dated(chapter: Chapter) -> str:
+    return f" ({chapter.days})" if chapter.days else ""
 
 
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:

@@ -13,7 +13,7 @@ SIMILAR = 0.5  # share of the words from which on a statement is the other one, 
 # Pairs of words that are looked at, so that no text takes long. Statements beyond are added and
 # dropped.
 MOST_WORK = 2_000_000
-_CHAPTER = re.compile(r"\*\*(Messages #\d+ to #\d+)\*\*\s*$")
+_CHAPTER = re.compile(r"\*\*(Messages #\d+ to #\d+)(?: \([^()]+\))?\*\*\s*$")
 _ACROSS = re.compile(r"\* \* \*\s*$")  # between chapters
 _WORD = re.compile(r"\S+\s*")
 

@@ -6,8 +6,10 @@ from datetime import date
 from functools import cached_property
 from itertools import combinations
 
+from agent.clock import to_local
 from agent.compaction.facts.denial import Clause, split_sentences
 from agent.compaction.facts.names import is_name_in
+from agent.compaction.facts.relative import find_meant_days, is_meant
 from agent.compaction.facts.values import Day, Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
@@ -35,10 +37,10 @@ DAY, MONTH = 86_400.0, 30.44
 
 
 class Evidence:
-    """Texts that are looked at together."""
+    """Texts that are looked at together. `said_on`: the day of each, as far as it is known."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = tuple(texts)
+    def __init__(self, texts: Iterable[str], said_on: Iterable[date | None] = ()) -> None:
+        self._texts, self._said_on = tuple(texts), tuple(said_on)
 
     @cached_property
     def text(self) -> str:
@@ -77,6 +79,12 @@ class Evidence:
         return {day for value in self._values for day in value.days}
 
     @cached_property
+    def _meant(self) -> set[Day]:
+        """The days that are said from the day of a text on, as in “tomorrow”."""
+        dated = zip(self._texts, self._said_on, strict=False)
+        return {day for text, said in dated if said for day in find_meant_days(clean(text), said)}
+
+    @cached_property
     def _counts(self) -> Mapping[str, set[float]]:
         """The numbers that are given of each thing."""
         found: dict[str, set[float]] = {}
@@ -106,10 +114,15 @@ class Evidence:
     def backs(self, value: Value) -> bool:
         """Whether a number, a date or a time is said here or follows from what is said."""
         if value.days:
-            return any(_agree(day, other) for day in value.days for other in self._days)
+            said = any(_agree(day, other) for day in value.days for other in self._days)
+            return said or any(is_meant(day, self._meant) for day in value.days)
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
+            if any(
+                _is_year(n) and is_meant((int(n), None, None), self._meant) for n in value.amounts
+            ):
+                return True
             small = all(n <= COUNTED and n % 1 == 0 for n in value.amounts)
             if not small and value.amounts & self._amounts:
                 return not self._is_of_another_number(value)
@@ -155,7 +168,7 @@ class Evidence:
             if m and d and _exists(y, m, d)
         ]
         gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
-        written = {int(n) for n in self._bare if 1900 <= n <= 2100 and n == int(n)}
+        written = {int(n) for n in self._bare if _is_year(n)}
         return gaps | {round(abs(a - b) * 365.25) for a, b in combinations(sorted(written)[:60], 2)}
 
     def knows_name(self, word: str) -> bool:
@@ -167,6 +180,10 @@ class Evidence:
         word = word.casefold()
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
         return word[: max(3, len(word) - ending)] in self._simple
+
+
+def _is_year(amount: float) -> bool:
+    return 1900 <= amount <= 2100 and amount % 1 == 0
 
 
 def _exists(year: int, month: int, day: int) -> bool:
@@ -197,6 +214,7 @@ class Source:
 
     def __init__(self, messages: Sequence[Message], previous: str = "") -> None:
         self._texts = {message.number: plain_text(message.blocks) for message in messages}
+        self._days = {m.number: to_local(m.at, m.zone).date() for m in messages if m.at}
         self._messages = {message.number: message for message in messages}
         # Many bullets cite the same messages.
         self._said: dict[tuple[int, ...], Evidence] = {}
@@ -206,7 +224,8 @@ class Source:
         self.unreadable = {m.number for m in messages if any(map(_is_unreadable, m.blocks))}
         verified = remove_unverified(previous)
         self._add_previous(verified)
-        self.all = Evidence([*self._texts.values(), verified])
+        days = map(self._days.get, self._texts)
+        self.all = Evidence([*self._texts.values(), verified], days)
 
     def _add_previous(self, previous: str) -> None:
         """In a merge a bullet that cites a message stands for it."""
@@ -226,14 +245,16 @@ class Source:
         """What the messages say that a line cites."""
         cited = tuple(self._list_cited(line))
         if cited not in self._said:
-            self._said[cited] = Evidence(self._texts[number] for number in cited)
+            texts = (self._texts[number] for number in cited)
+            self._said[cited] = Evidence(texts, map(self._days.get, cited))
         return self._said[cited]
 
     def look_up_typed(self, line: str) -> Evidence:
         """What the user typed in the messages that a line cites."""
         cited = tuple(self._list_cited(line))
         if cited not in self._own:
-            self._own[cited] = Evidence(map(self._read_typed, cited))
+            typed = map(self._read_typed, cited)
+            self._own[cited] = Evidence(typed, map(self._days.get, cited))
         return self._own[cited]
 
     def _read_typed(self, number: int) -> str:

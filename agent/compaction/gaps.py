@@ -167,6 +167,7 @@ def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Ch
         text=_add_own(new.text, gap.own),
         gap=False,
         depth=1,  # written from the originals, whatever it was before
+        days=new.days,
         pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
         index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
         quotes=new.quotes,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf
 
 from agent.attachments import with_texts
+from agent.clock import Days
 from agent.compaction.borne_out import keep_standing
 from agent.compaction.chapters import Chapter, keep_edits
 from agent.compaction.choice import (
@@ -185,6 +186,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         through=covered[-1].number,
         pins=_pins(result, prompts),
         index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
+        days=Days.of(covered),
     )
     text = drop_empty_sections(text)
     room = _room_for_request(job, result, text)

@@ -4,11 +4,12 @@ Nothing in the material can leave its place: closing tags are defused, and code 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
+from agent.clock import format_day, format_moment
 from agent.compaction.skills import FULL, Skill
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
@@ -37,7 +38,7 @@ NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left o
 
 # Tags that fence the material, and the line that begins a message in it.
 _FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus|outline|written)\b)", re.I)
-_HEADER = re.compile(r"^\[#\d+ (?:user|assistant)\]", re.M)
+_HEADER = re.compile(r"^\[#\d+ (?:user|assistant)(?=\]| ·)", re.M)
 _ESCAPED = r"\\\g<0>"
 
 MERGE_NOTE = (
@@ -137,10 +138,12 @@ def defuse(text: str) -> str:
 
 
 def serialise(message: Message, limit: int = MESSAGE_CHARACTERS) -> str:
-    """One message as the summariser reads it: numbered, tool results as previews, at most `limit`
-    characters; no text in it can leave the transcript or pass for another message."""
+    """One message as the summariser reads it: with its number and time, tool results as previews,
+    at most `limit` characters; no text in it can leave the transcript or pass for another
+    message."""
     body = _HEADER.sub(_ESCAPED, defuse(_shortened(message, limit)))
-    return f"[#{message.number} {message.role}]\n{body}"
+    time = f" · {format_moment(message.at, message.zone)}" if message.at else ""
+    return f"[#{message.number} {message.role}{time}]\n{body}"
 
 
 def _serialise_all(messages: Sequence[Message]) -> str:
@@ -232,7 +235,7 @@ def choose_warm_max_tokens(context: Context, form: Form) -> int:
 def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
     """What is asked after the conversation's own request, with a line for each covered message."""
     first, last = covered[0].number, covered[-1].number
-    outline = "\n".join(render_outline_line(message) for message in covered if message.blocks)
+    outline = "\n".join(_outline([message for message in covered if message.blocks]))
     return "\n\n".join(
         [
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "
@@ -242,6 +245,17 @@ def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
             form.note(),
         ]
     )
+
+
+def _outline(messages: Sequence[Message]) -> Iterator[str]:
+    """A line for each message, and one before them wherever a day begins."""
+    day = ""
+    for message in messages:
+        began = format_day(message.at, message.zone) if message.at else day
+        if began != day:
+            day = began
+            yield day
+        yield render_outline_line(message)
 
 
 def render_outline_line(message: Message) -> str:

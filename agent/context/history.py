@@ -79,7 +79,7 @@ def _convert(
             for at, block in enumerate(message.blocks)
         ]
         if content := [block for block in sent if block]:
-            messages.append({"role": message.role, "content": content})
+            messages.append({"role": message.role, "content": message.add_time(content)})
     return messages
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
+from agent.clock import Told, choose_line
 from agent.compaction.chapters import Chapter
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
@@ -48,6 +49,7 @@ from bench.replay.lineage import Lineage
 from bench.replay.writings import EPOCH, Writing, Writings
 from demo.api import protocol
 
+ZONE = "UTC"  # the site's
 ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
 
 
@@ -394,10 +396,31 @@ class Conductor:
         self._report, self._prefix_from = None, len(self.messages) + 1
 
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
-        tokens = self.counter.count_blocks(blocks)
+        line = self._tell_time() if blocks[0]["type"] == "text" and role == "user" else ""
+        tokens = RawTokens(self.counter.count_blocks(blocks) + self.counter.count(line))
         number = len(self.messages) + 1
         self._written += tokens
-        at = EPOCH.timestamp() + self.api.clock.now
-        new = Message(number, role, blocks, tokens, thinking=RealTokens(thinking), at=at)
-        self.messages.append(new)
+        self.messages.append(
+            Message(
+                number,
+                role,
+                blocks,
+                tokens,
+                thinking=RealTokens(thinking),
+                at=self._now,
+                zone=ZONE,
+                time_line=line,
+            )
+        )
         self.times.append(self.api.clock.now)
+
+    @property
+    def _now(self) -> float:
+        return EPOCH.timestamp() + self.api.clock.now
+
+    def _tell_time(self) -> str:
+        """As `chat.services.times.tell_time`."""
+        told = [m.at for m in self.messages[self.through :] if m.time_line]
+        before = Told(told[-1], ZONE) if told else None
+        last = self.messages[-1].at if self.messages else None
+        return choose_line(before, Told(self._now, ZONE), last)

@@ -13,7 +13,7 @@ from bench.replay.conductor import Conductor
 from bench.replay.values import Lookup, Text, find_exact_values, find_questions
 
 # What code writes into a summary besides what it was given: ranges, numbers of messages.
-_MARKS = re.compile(r"^\*\*Messages #\d+ to #\d+\*\*$|\[#\d[^\]]*\]", re.M)
+_MARKS = re.compile(r"^\*\*Messages #\d+ to #\d+(?: \([^()]+\))?\*\*$|\[#\d[^\]]*\]", re.M)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from chat.protocol.frames import (
     parse_frame,
 )
 from chat.protocol.local_layer import RESYNC, LocalChannelLayer
+from chat.protocol.zone import read_zone
 from chat.services import branches, compactions, conversations, requests, summaries
 from config.server.writing import WRITE
 
@@ -279,6 +280,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             owner=runner.owner,
             files=frame.attachments,
             pasted=frame.pasted,
+            zone=read_zone(self.scope["cookies"]),
         )
         if opening is None:
             # A repeat: show the result of the first, and that it is stored.

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("chat", "0004_indexes_for_growth")]
+    dependencies = [("chat", "0005_times")]
 
     operations = [
         migrations.AddField(

@@ -74,6 +74,23 @@ class Message(models.Model):
     cost = models.FloatField(default=0.0, help_text="US dollars.")
     client_id = models.CharField(max_length=64, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where its author was, as the IANA database names it; empty: unknown.",
+    )
+    time_line = models.CharField(
+        max_length=250,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What requests say before it of the time; empty: nothing. Its tokens count.",
+    )
+    time_told = models.DateTimeField(
+        null=True, blank=True, help_text="The moment that this line tells last."
+    )
 
     class Meta:
         constraints = [

@@ -31,13 +31,14 @@ class Hit(NamedTuple):
     title: str
     left_out: bool
     active: bool
+    time_zone: str
     score: float = 0.0
     whole: bool = True
 
 
 _FIELDS = (
     *("pk", "number", "role", "text", "created_at", "turn"),
-    *("conversation", "conversation__title", "left_out", "active"),
+    *("conversation", "conversation__title", "left_out", "active", "time_zone"),
 )
 
 

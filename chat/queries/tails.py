@@ -17,6 +17,7 @@ from operator import or_
 from typing import Any, Self, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agent.context.message_list import MessageList, begin_within_turn
@@ -50,6 +51,9 @@ class Row:
     model: str
     usage: dict[str, Any] | None
     created_at: datetime
+    time_zone: str
+    time_line: str
+    time_told: datetime | None
     turn_id: int | None
     turn_ended_at: datetime | None = field(compare=False)
 
@@ -278,7 +282,14 @@ def read_original(row: Row | Message) -> AgentMessage:
         find_thinking(row),
         row.created_at.timestamp(),
         cut_factor=row.cut_factor,
+        zone=name_zone(row),
+        time_line=row.time_line,
     )
+
+
+def name_zone(row: Row | Message) -> str:
+    """Where the author of a message was; the site's zone, where nobody knows."""
+    return row.time_zone or settings.TIME_ZONE
 
 
 def _is_unsent(row: Row | Message) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext
@@ -31,6 +32,7 @@ from chat.services.conversations import (
     refuse_if_left_out,
 )
 from chat.services.history import change_history
+from chat.services.times import tell_time_again
 
 
 def edit_message(
@@ -41,9 +43,10 @@ def edit_message(
     pasted: Sequence[Range] | None = None,
     *,
     owner: str,
+    zone: str = "",
 ) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with it. `pasted`: see `chat.protocol.pasted`.
+    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.begin_turn`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
@@ -58,11 +61,17 @@ def edit_message(
             )
         _show(conversation, old.parent)
         _settle(conversation, before=old.position)
-        return _answered(conversation, owner, prompt=prompt, after=old.parent)
+        return _answered(conversation, owner, prompt=prompt, after=old.parent, zone=zone)
 
 
 def regenerate(
-    user: User, conversation_id: UUID, message_id: int, *, owner: str, model: str = ""
+    user: User,
+    conversation_id: UUID,
+    message_id: int,
+    *,
+    owner: str,
+    model: str = "",
+    zone: str = "",
 ) -> requests.AnswerStart:
     """Answer again what an answer answers; the old one and what followed it stay as a branch.
     `model` answers this once, "": the conversation's own."""
@@ -71,6 +80,8 @@ def regenerate(
         prompt = _prompt_of(answer)
         _show(conversation, prompt)
         _settle(conversation, before=prompt.position)
+        conversation.refresh_from_db()
+        tell_time_again(conversation, prompt, zone or settings.TIME_ZONE)
         other = model if model != conversation.model else ""
         return _answered(conversation, owner, model=other)
 
@@ -93,6 +104,7 @@ def send_as_branch(
     owner: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
+    zone: str = "",
 ) -> requests.AnswerStart | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
     0: none), though the conversation has gone on from there: its continuation stays as a branch."""
@@ -108,7 +120,9 @@ def send_as_branch(
             )
         _show(conversation, tip)
         _settle(conversation)
-        return requests.send_prompt(user, conversation_id, prompt, expected_head=head, owner=owner)
+        return requests.send_prompt(
+            user, conversation_id, prompt, expected_head=head, owner=owner, zone=zone
+        )
 
 
 def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
@@ -32,6 +33,7 @@ from chat.services.conversations import (
 )
 from chat.services.history import change_history
 from chat.services.rows import save_row, update_row
+from chat.services.times import tell_time_again
 from chat.services.turns import (
     Prompt,
     append_answer,
@@ -67,14 +69,17 @@ def send_message(
     owner: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
+    zone: str = "",
 ) -> AnswerStart | None:
     """Store a user message, with the attachments whose ids are `files`, and begin its answer; None
-    for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`.
+    for a repeated `client_id`. `pasted`: see `chat.protocol.pasted`; `zone`: see `begin_turn`.
 
     Raises Refused (empty, too long, busy, head changed) and Conversation.DoesNotExist.
     """
     prompt = new_prompt(user, text, files, pasted, client_id=client_id)
-    return send_prompt(user, conversation_id, prompt, expected_head=expected_head, owner=owner)
+    return send_prompt(
+        user, conversation_id, prompt, expected_head=expected_head, owner=owner, zone=zone
+    )
 
 
 def new_prompt(
@@ -92,7 +97,13 @@ def new_prompt(
 
 
 def send_prompt(
-    user: User, conversation_id: UUID, prompt: Prompt, *, expected_head: int | None, owner: str
+    user: User,
+    conversation_id: UUID,
+    prompt: Prompt,
+    *,
+    expected_head: int | None,
+    owner: str,
+    zone: str = "",
 ) -> AnswerStart | None:
     """`send_message` for what is ready to be stored."""
     try:
@@ -114,7 +125,7 @@ def send_prompt(
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-            return open_answer_turn(conversation, owner, prompt=prompt, after=head)
+            return open_answer_turn(conversation, owner, prompt=prompt, after=head, zone=zone)
     except (IntegrityError, Refused) as error:
         if prompt.client_id is not None and _sent(user, conversation_id, prompt.client_id):
             return None
@@ -144,6 +155,7 @@ def open_conversation(
     temporary: bool = False,
     tool_settings: Mapping[str, Any] | None = None,
     project: str = "",
+    zone: str = "",
 ) -> AnswerStart:
     """A new conversation, in the project with the id `project` if any, with its first message and
     the beginning of the answer, or neither. Refused where the project is gone too."""
@@ -153,12 +165,14 @@ def open_conversation(
         conversation = create(
             user, model, temporary=temporary, project=place, tool_settings=tool_settings
         )
-        opening = send_prompt(user, conversation.pk, prompt, expected_head=0, owner=owner)
+        opening = send_prompt(
+            user, conversation.pk, prompt, expected_head=0, owner=owner, zone=zone
+        )
     assert opening is not None
     return opening
 
 
-def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
+def retry(conversation: Conversation, *, owner: str, zone: str = "") -> AnswerStart:
     """Answer the last user message again. An unfinished answer leaves the branch, not the
     database. A model that was asked for in that turn alone is asked again. Refused where the last
     message is a complete answer."""
@@ -178,6 +192,8 @@ def retry(conversation: Conversation, *, owner: str) -> AnswerStart:
         if head.role == Message.Role.ASSISTANT:
             Message.objects.filter(pk=head.pk).update(active=False)
             change_history(row)
+        if prompt:
+            tell_time_again(row, prompt, zone or settings.TIME_ZONE)
         asked = Turn.objects.filter(messages=head.pk).values_list("model", flat=True).first()
         return open_answer_turn(row, owner, model=asked or "")
 
@@ -189,10 +205,11 @@ def open_answer_turn(
     prompt: Prompt | None = None,
     after: Row | Message | None = None,
     model: str = "",
+    zone: str = "",
 ) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
     turn = begin_turn(
-        conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after, model=model
+        conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after, model=model, zone=zone
     )
     return _open(turn)
 

@@ -30,6 +30,7 @@ from chat.services import search_index
 from chat.services.history import change_history
 from chat.services.rate_limit import count_turn
 from chat.services.rows import Values, insert_row, update_row
+from chat.services.times import tell_time
 from config.rows import read_row
 
 log = structlog.get_logger(__name__)
@@ -107,10 +108,12 @@ def begin_turn(
     focus: str = "",
     model: str = "",
     by: int | None = None,
+    zone: str = "",
 ) -> Turn:
     """A queued turn, with the `prompt` that it answers if that is new, stored after the message
-    `after`. `model` answers in this turn alone; "": the conversation's. It is counted for the user
-    who asked for it: `by`, or else the conversation's owner.
+    `after`, and written in the time zone `zone`, "": the site's. `model` answers in this turn
+    alone; "": the conversation's. It is counted for the user who asked for it: `by`, or else the
+    conversation's owner.
 
     Every turn begins here, and every model call belongs to a turn or follows one: nothing that
     costs goes uncounted. The caller's transaction holds the conversation. Refused above the limits.
@@ -127,14 +130,18 @@ def begin_turn(
     insert_row(turn)
     group = conversation_group(conversation.pk)
     if prompt:
-        message = _store(prompt, conversation, after, turn)
+        message = _store(prompt, conversation, after, turn, zone or settings.TIME_ZONE)
         emit_later(group, lambda: from_rows.message_created(message))
     emit(group, from_rows.turn_started(turn))
     return turn
 
 
 def _store(
-    prompt: Prompt, conversation: Conversation, after: Row | Message | None, turn: Turn
+    prompt: Prompt,
+    conversation: Conversation,
+    after: Row | Message | None,
+    turn: Turn,
+    zone: str,
 ) -> Message:
     message = append_message(
         conversation,
@@ -143,9 +150,9 @@ def _store(
         role=Message.Role.USER,
         blocks=list(prompt.blocks),
         text=plain_text(prompt.blocks),
-        tokens=prompt.tokens,
         pasted=prompt.pasted,
         client_id=prompt.client_id,
+        **tell_time(conversation, after, zone, prompt.tokens),
     )
     if prompt.files:
         message.attachments.set(prompt.files)
@@ -275,7 +282,7 @@ def find_head(conversation: Conversation) -> Row | Message | None:
         return rows[-1]
     return (
         Message.objects.filter(conversation=conversation, active=True)
-        .only("number", "position", "role", "status")
+        .only("number", "position", "role", "status", "created_at", "time_zone")
         .order_by("-position")
         .first()
     )
@@ -287,6 +294,8 @@ def append_message(
     """A new message of a turn, after `head`. The caller's transaction holds the conversation or
     the turn."""
     number = conversation.next_number
+    if head:  # answers and results of tools are where the prompt was written
+        values.setdefault("time_zone", head.time_zone)
     message = Message(
         conversation=conversation,
         turn=turn,

@@ -3,8 +3,10 @@
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 
+from agent.clock import to_local
 from agent.context.previews import find_previewed
 from agent.context.pruning import prune_message
 from agent.errors import ToolError
@@ -90,9 +92,10 @@ def _told(scope: Scope, hit: Hit, excerpts: Excerpts) -> str:
 
 
 def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str:
-    """A message as it is cited: a number alone is one of this conversation."""
+    """A message as it is cited: a number alone is one of this conversation. The time is its
+    author's."""
     where = "" if conversation_id == scope.conversation_id else f" in {conversation_id}"
-    at = message.created_at
+    at = to_local(message.created_at.timestamp(), message.time_zone or settings.TIME_ZONE)
     return f"[#{message.number}{where}] {message.role}, {at:%Y-%m-%d %H:%M}"
 
 
@@ -128,7 +131,8 @@ def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: in
         conversation__in=owned, active=True, number__range=(first, last)
     ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))
     files = find_text_file_ids(rows)
-    rows = rows.only("number", "role", "text", "left_out", "created_at").order_by("number")
+    shown = ("number", "role", "text", "left_out", "created_at", "time_zone")
+    rows = rows.only(*shown).order_by("number")
     room = left = min(READ_TOKENS, scope.room)
     parts: list[str] = []
     for row in rows.iterator(chunk_size=20):

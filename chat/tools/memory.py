@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
+
+from agent.clock import to_local
 from agent.errors import ToolError
 from chat.db import in_tool_db
 from chat.errors import Refused
@@ -44,10 +47,16 @@ def _remember(scope: Scope, text: str) -> str:
 
 async def recall(scope: Scope, input: dict[str, Any]) -> str:
     rows = await in_tool_db(_recall, scope, str(input.get("query", "")))
-    told = scope.fit((f"[{row.pk}] {row.text}" for row in rows), RECALL_TOKENS)
+    told = scope.fit(map(_told, rows), RECALL_TOKENS)
     if len(told) < len(rows):
         told.append(f"[{len(rows) - len(told)} more: recall with a query finds them]")
     return "\n".join(told) or "Nothing is remembered about this."
+
+
+def _told(memory: Memory) -> str:
+    """A fact, and the day on which it was remembered."""
+    day = to_local(memory.created_at.timestamp(), settings.TIME_ZONE).date()
+    return f"[{memory.pk}] {memory.text} ({day.isoformat()})"
 
 
 def _recall(scope: Scope, query: str) -> list[Memory]:

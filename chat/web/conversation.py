@@ -21,6 +21,7 @@ from chat.live.runner import runner
 from chat.models import Project, Turn
 from chat.protocol import from_rows
 from chat.protocol.pasted import parse_pasted_field
+from chat.protocol.zone import read_zone
 from chat.queries.conversation import load_state_for, policy_for
 from chat.queries.model_profiles import (
     find_default_name,
@@ -198,6 +199,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             temporary="temporary" in request.POST,
             tool_settings=await in_db(_read_tools, request),
             project=request.POST.get("project", ""),
+            zone=read_zone(request.COOKIES),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)
@@ -294,7 +296,8 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     await load_user(request)
     row = await in_db(find_conversation, request, pk)
     try:
-        await runner.begin(Sender(row.owner_id), requests.retry, row, owner=runner.owner)
+        zone = read_zone(request.COOKIES)
+        await runner.begin(Sender(row.owner_id), requests.retry, row, owner=runner.owner, zone=zone)
     except Refused as refusal:
         return refusal_response(refusal, 409)
     return HttpResponse(status=204)

@@ -25,6 +25,7 @@ from chat.live.enqueuing import ask_for_rebuild
 from chat.live.runner import runner
 from chat.models import Conversation, Message
 from chat.protocol import pasted
+from chat.protocol.zone import read_zone
 from chat.queries import export
 from chat.queries.conversation import find_number_since, load_state
 from chat.queries.exchanges import load_exchange, select_paired
@@ -125,7 +126,8 @@ async def _answered(
     """Make a change and run the turn that it opens."""
     user = await load_user(request)
     try:
-        await runner.begin(Sender(user.pk), change, user, *arguments, owner=runner.owner, **named)
+        named |= {"owner": runner.owner, "zone": read_zone(request.COOKIES)}
+        await runner.begin(Sender(user.pk), change, user, *arguments, **named)
     except Refused as refusal:
         return _refused(refusal)
     except (Conversation.DoesNotExist, Message.DoesNotExist):

@@ -7,7 +7,7 @@ some seven short messages reaches the compaction's trigger.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -49,6 +49,9 @@ _INTENTS = (
 _SEARCH = re.compile(
     r"\b(search|find|look up|recall|remember when|earlier|what (was|were))\b", re.IGNORECASE
 )
+# What Everlong says of the time before a message.
+_TIME = re.compile(r"\A\[((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d[^\]\n]+)\]\s*")
+_ASKS_TIME = re.compile(r"\bwhat (?:day|date|time|year|month)\b|\btoday\b", re.IGNORECASE)
 _HIT = re.compile(r"^\[(#\d+)\]", re.MULTILINE)  # how a result names the message of a hit
 CITED = 3
 
@@ -74,11 +77,18 @@ def _chat(body: Body) -> ScriptedReply:
     results = [b for b in blocks_of(last.get("content")) if b.get("type") == "tool_result"]
     if results:
         return ScriptedReply((text(_compose(_found(results), body)),))
-    asked = join_text(last).strip()
+    asked = _TIME.sub("", join_text(last)).strip()
     call = _search_call(asked, body)
     if call is not None:
         return call
-    return ScriptedReply((text(_compose(_echo(asked) + _section(asked), body)),))
+    told = _tell_time(messages) if _ASKS_TIME.search(asked) else ""
+    return ScriptedReply((text(_compose(_echo(asked) + told + _section(asked), body)),))
+
+
+def _tell_time(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The last time that the request says, "" for none."""
+    told = (_TIME.match(join_text(each)) for each in reversed(messages))
+    return next((f"The last time that your request says is {t[1]}.\n" for t in told if t), "")
 
 
 def _section(asked: str) -> str:

@@ -32,7 +32,7 @@ SHORT_CHARACTERS = 1900
 SIZES = ((300, 8), (240, 5), (200, 3), (160, 2), (120, 1), (60, 1), (30, 1))
 FEWEST_WORDS = 3  # of a sentence; "Hi!" is quoted with what follows it
 
-_ENTRY = re.compile(r"^\[#(\d+) (\w+)\][ \t]*\n?", re.MULTILINE)
+_ENTRY = re.compile(r"^\[#(\d+) (\w+)(?: · [^\]\n]*)?\][ \t]*\n?", re.MULTILINE)
 _OUTLINE = re.compile(r"^\W*#(\d+)\W+(user|assistant)\b:? *(.*)$", re.MULTILINE)
 _TAGGED = r"<{tag}\b[^>]*>\s*(.*?)\s*(?:</{tag}>|\Z)"
 _WISH = re.compile(

@@ -11,7 +11,7 @@ from demo.mind.recognition import messages_of
 LONGEST_WORDS = 6
 LONGEST_CHARACTERS = 60
 _FENCED = re.compile(r"<(\w+)\b[^>]*>\s*(.*?)\s*</\1>", re.DOTALL)
-_MARK = re.compile(r"^\s*(\[#\d+ \w+\]|(user|human)\s*:)\s*", re.IGNORECASE)
+_MARK = re.compile(r"^\s*(\[#\d+ \w+(?: · [^\]\n]*)?\]|(user|human)\s*:)\s*", re.IGNORECASE)
 _COURTESY = re.compile(
     r"^(please|hi|hello|hey|can you|could you|would you|i want to|i would like to|help me)\b"
     r"[\s,!.]*",

@@ -1,6 +1,8 @@
 // Dates and times in the reader's zone, in the one form that the server writes too: chat/html/moments.py.
 
 const [pattern, ...months] = document.querySelector("meta[name=dates]").content.split("|");
+// The server tells models the reader's time: chat/protocol/zone.py.
+document.cookie = `zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;samesite=lax`;
 const padded = (number) => String(number).padStart(2, "0");
 
 /** 25 Nov 2026 */
