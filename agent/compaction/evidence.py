@@ -6,9 +6,11 @@ from datetime import date
 from functools import cached_property
 from itertools import combinations
 
-from agent.compaction.facts.denial import Clause, split_sentences
+from agent.compaction.computed import LARGEST_FACTOR, is_computed
+from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.names import is_name_in
-from agent.compaction.facts.values import Day, Value, find_values
+from agent.compaction.facts.dates import Day
+from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message, file_text, is_file, plain_text
@@ -29,7 +31,10 @@ SHARED_WORDS = 2
 # A whole number up to this one may be what the model counted itself. It is wrong only where a
 # message has another number of the same thing.
 COUNTED = 12
+YEARS = 1900, 2100
 RARE, RARE_SHARE = 2, 0.02  # messages with a word, or a share of all, for it to be no common one
+LONGEST_ABBREVIATION = 6  # letters
+SHORTEST_STEM, LONGEST_ENDING = 4, 4  # letters
 MOST_DAYS = 60  # between which spans are looked for
 DAY, MONTH = 86_400.0, 30.44
 
@@ -86,6 +91,25 @@ class Evidence:
         return found
 
     @cached_property
+    def _numbers(self) -> Mapping[str, set[float]]:
+        """The numbers of each unit, "" for those without one that are no years."""
+        found: dict[str, set[float]] = {}
+        for value in self._values:
+            for unit, amount in () if value.loose else value.readings:
+                if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
+                    found.setdefault(unit, set()).add(amount)
+        return found
+
+    @cached_property
+    def _small(self) -> set[float]:
+        """Whole numbers that may be factors."""
+        return {n for n in self._bare if n <= LARGEST_FACTOR and n % 1 == 0}
+
+    def shares_unit(self, value: Value) -> bool:
+        """Whether something else is said here in its unit, from which it may follow."""
+        return any(unit and unit in self._numbers for unit, _ in value.readings)
+
+    @cached_property
     def _before_a_word(self) -> str:
         """As an expression. What allows for words that follow Chinese or Japanese at once takes a
         millisecond to compile, for each name anew."""
@@ -101,12 +125,33 @@ class Evidence:
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""
         pattern = before + _GAP.join(map(re.escape, pieces)) + after
-        return re.search(pattern, self._simple) is not None
+        return re.search(pattern, self._simple) is not None or self._spells_out(name)
+
+    def _spells_out(self, name: str) -> bool:
+        """Whether it is an abbreviation, such as MwSt, of a word that stands here."""
+        if not (name.isalpha() and name[0].isupper() and len(name) <= LONGEST_ABBREVIATION):
+            return False
+        letters = r"\w*?".join(map(re.escape, name.casefold()))
+        words = re.findall(rf"(?<!\w){letters}\w*", self._simple)
+        return any(len(word) >= 2 * len(name) for word in words)
 
     def backs(self, value: Value) -> bool:
         """Whether a number, a date or a time is said here or follows from what is said."""
-        if value.days:
-            return any(_agree(day, other) for day in value.days for other in self._days)
+        if any(_agree(day, other) for day in value.days for other in self._days):
+            return True
+        if not value.readings:
+            return False
+        return self._says(value) or self._follows(value)
+
+    def _follows(self, value: Value) -> bool:
+        """Whether it is computed from what is said here."""
+        if value.is_bare:
+            numbers = {"": self._counts.get(value.noun, set())}
+        else:
+            numbers = self._numbers
+        return is_computed(value, numbers, self._small)
+
+    def _says(self, value: Value) -> bool:
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
@@ -155,12 +200,17 @@ class Evidence:
             if m and d and _exists(y, m, d)
         ]
         gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
-        written = {int(n) for n in self._bare if 1900 <= n <= 2100 and n == int(n)}
+        written = {int(n) for n in self._bare if YEARS[0] <= n <= YEARS[1] and n == int(n)}
         return gaps | {round(abs(a - b) * 365.25) for a, b in combinations(sorted(written)[:60], 2)}
 
     def knows_name(self, word: str) -> bool:
         """Whether a word is written as a name here."""
         return is_name_in(word, self.text)
+
+    def has_stem(self, word: str) -> bool:
+        """Whether a word of the same beginning stands here: "Deployment" where one deploys."""
+        stem = word.casefold()[: max(SHORTEST_STEM, len(word) - LONGEST_ENDING)]
+        return stem in self._simple
 
     def names(self, word: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
@@ -254,6 +304,23 @@ class Source:
                 if last:
                     cited |= dict.fromkeys(n for n in self._texts if ends[0] <= n <= ends[1])
         return list(cited)
+
+    def find_writer(self, line: str) -> str:
+        """Who wrote the message that a line cites: "user" or "assistant"; of several, the one that
+        has most of its words. "" where that is not certain, or a tool wrote it."""
+        writers: dict[str, int] = {}
+        words = find_content_words(clean(strip_citations(line)))
+        cited = [self._messages.get(number) for number in self._list_cited(line)]
+        for message in cited:
+            if message is None or not (message.role == "assistant" or message.is_prompt):
+                return ""
+        roles = {message.role for message in cited if message}
+        if len(roles) < 2:
+            return next(iter(roles), "")
+        for message in filter(None, cited):
+            shared = len(words & find_content_words(clean(plain_text(message.blocks))))
+            writers[message.role] = max(writers.get(message.role, 0), shared)
+        return max(writers, key=writers.__getitem__) if len(set(writers.values())) > 1 else ""
 
     def is_rare(self, word: str) -> bool:
         """Whether a word stands in some message, and in few of them."""

@@ -1,9 +1,10 @@
 """Names of people, places and things, as far as the way they are written shows them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import CJK, WORD
 
 SHORTEST = 2
@@ -20,13 +21,14 @@ _OTHER_WORDS = """
     users assistant
     monday tuesday wednesday thursday friday saturday sunday am pm usd eur gbp
 """
-# What a summary calls the two who talk.
-_SPEAKERS = """
-nutzer nutzerin benutzer benutzerin anwender assistent utilisateur utilisatrice usuario usuaria
-usuário usuária asistente assistente пользователь пользователя пользовательница ассистент المستخدم
-المساعد उपयोगकर्ता यूज़र सहायक 用户 用戶 助手 使用者 ユーザー アシスタント
-"""
-SPEAKERS = frozenset(_SPEAKERS.split())
+# The most common Chinese surnames, and characters with which names of places end.
+_SURNAMES = frozenset(
+    "王李张張刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何高林郑鄭谢謝罗羅梁宋唐许許韩韓冯馮邓鄧曹彭曾肖"
+    "田董袁潘蒋蔣蔡余于杜叶葉程苏蘇魏吕呂丁任沈姚卢盧姜崔钟鍾谭譚陆陸汪范金石廖贾賈夏韦韋方白邹鄒孟熊秦邱江尹薛闫段雷侯龙史陶"
+    "小老阿"
+)
+_PLACES = frozenset("州市省县縣区區国國路街镇鎮村港岛島山江河湖町京都府")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
 
 
@@ -52,6 +54,18 @@ def find_names(text: str) -> list[tuple[str, bool]]:
 def is_caseless(text: str) -> bool:
     """Whether it is of a script without capitals."""
     return text[:1] >= "\u0590"
+
+
+def is_hiragana(text: str) -> bool:
+    """Whether it is of the characters in which Japanese writes its grammar."""
+    return _HIRAGANA.fullmatch(text) is not None
+
+
+def complete_cjk_name(before: Sequence[str], character: str, after: Sequence[str]) -> str:
+    """A name of which one character changed, with the one beside it; "" for what is likely none."""
+    if before and before[-1] in _SURNAMES:
+        return before[-1] + character
+    return character + after[0] if after and after[0] in _PLACES else ""
 
 
 def find_caseless(text: str, other: str) -> list[str]:

@@ -5,6 +5,7 @@ languages have what needs no words: figures, symbols, codes. All words are in lo
 """
 
 import re
+from unicodedata import normalize
 
 
 def _split(words: str) -> list[str]:
@@ -19,19 +20,36 @@ def _read(table: str) -> dict[str, str]:
 
 # An underscore stands for a space. ¥ may be yen or yuan; both are read.
 CURRENCIES = _read("""
-USD $ us$ dollar dollars dólares dólar доллар доллара
+USD $ us$ dollar dollars dólares dólar dollars_us доллар доллара
 USD долларов دولار دولارات डॉलर 美元 美金 ドル 米ドル
 EUR € euro euros евро يورو यूरो 欧元 歐元 ユーロ
-GBP £ pounds sterling libras фунтов 英镑 ポンド
+GBP £ pound pounds sterling libra libras livre livres фунт фунта фунтов पाउंड 英镑 英鎊 ポンド
 CNY 元 块 块钱 人民币 rmb yuan 元人民币 人民元
 JPY 円 日元 日圓 yen
 INR ₹ rs rupee rupees रुपये रुपए रुपया रु
 RUB ₽ руб рубль рубля рублей
 BRL r$ real reais
-CHF fr franken
-KRW ₩ 원
+CHF fr franken francs francs_suisses francos франков 瑞士法郎
+KRW ₩ 원 won 韩元 ウォン
 PLN zł złoty złotych
-TRY ₺
+TRY ₺ lira liras лир ليرة
+AED درهم درهما درهمًا دراهم dirham dirhams dírhams дирхам дирхамов
+SAR ريال ريالا ريالًا ريالات riyal riyals риалов
+EGP جنيه جنيها جنيهًا جنيهات
+DINAR دينار دينارا دينارًا دنانير dinar dinars динаров
+KR kr krone kronen kroner krona kronor couronnes coronas coroas крон sek nok dkk
+CZK kč korun
+UAH ₴ гривна гривны гривен
+MXN peso pesos
+HKD 港元 港币 港幣 香港ドル
+TWD 台币 新台币 台幣
+CAD ca$
+AUD a$
+THB ฿ baht 泰铢 バーツ
+VND ₫
+ILS ₪
+NGN ₦ naira
+ZAR rand
 """)
 
 # A unit of time in seconds or months, one of length in metres, and so on; what it is multiplied by.
@@ -70,6 +88,27 @@ g 1 g gram grams gramm grammes gramos gramas г грамм 克 グラム
 g 1000 kg kilo kilos kilogram kilograms kilogramm kilogrammes
 g 1000 kilogramos кг килограмм كيلوغرام किलो 公斤 千克 キロ
 g 1000000 t ton tons tonne tonnes tonnen toneladas тонн 吨 トン
+m 0.3048 ft foot feet fuß pied pieds pie pies фут фута футов قدم फ़ुट फुट 英尺 フィート
+m 0.0254 inch inches zoll pouce pouces pulgadas polegadas дюйм дюйма дюймов بوصة इंच 英寸 インチ
+m 0.9144 yard yards yarda yardas ярдов 码 ヤード
+m2 1 m2 qm sqm square_metre square_metres square_meter square_meters quadratmeter quadratmetern
+m2 1 mètre_carré mètres_carrés metro_cuadrado metros_cuadrados metro_quadrado metros_quadrados
+m2 1 квадратный_метр квадратных_метра квадратных_метров кв_м متر_مربع مترا_مربعا مترًا_مربعًا
+m2 1 أمتار_مربعة वर्ग_मीटर 平方米 平方公尺 平米 平方メートル
+m2 1000000 km2 square_kilometre square_kilometres square_kilometer square_kilometers
+m2 1000000 quadratkilometer kilomètres_carrés kilómetros_cuadrados quilômetros_quadrados
+m2 1000000 квадратных_километра квадратных_километров كيلومتر_مربع वर्ग_किलोमीटर 平方公里 平方千米
+m2 1000000 平方キロメートル 平方キロ
+m2 10000 ha hectare hectares hektar hectárea hectáreas гектар гектара гектаров هكتار هكتارا
+m2 10000 هكتارًا हेक्टेयर 公顷 公頃 ヘクタール
+m2 4046.86 acre acres акр акра акров एकड़ 英亩 エーカー
+m2 0.092903 sqft square_foot square_feet वर्ग_फुट वर्ग_फ़ुट 平方英尺 平方フィート
+m3 1 m3 cubic_metre cubic_metres cubic_meters kubikmeter mètres_cubes metros_cúbicos 立方米
+g 453.592 lb lbs pound pounds livre livres libra libras фунт фунта фунтов رطل पाउंड 磅 ポンド
+g 500 pfund 斤
+g 28.3495 oz ounce ounces unze unzen once onces onza onzas унция унции унций 盎司 オンス
+l 3.78541 gallon gallons gallone gallonen galón galones galão galões галлон галлона галлонов
+l 3.78541 غالون गैलन 加仑 ガロン
 l 1 l liter litre liters litres litros литров 升 リットル
 l 0.001 ml
 b 1 bytes byte
@@ -91,11 +130,37 @@ UNITS: dict[str, tuple[str, float]] = {}
 for _line in _UNITS.strip().splitlines():
     _unit, _factor, *_words = _line.split()
     UNITS.update({word.replace("_", " "): (_unit, float(_factor)) for word in _words})
+CURRENCIES = {word.replace("_", " "): code for word, code in CURRENCIES.items()}
 # A unit in a form that says "two of it".
 DUALS = dict.fromkeys(_split("أسبوعين أسبوعان"), "أسبوع") | {
     "يومين": "يوم", "يومان": "يوم", "شهرين": "شهر", "شهران": "شهر", "سنتين": "سنة",
     "سنتان": "سنة", "عامين": "عام", "عامان": "عام", "ساعتين": "ساعة", "ساعتان": "ساعة",
 }  # fmt: skip
+
+# What is added to a number before it, in parts of its unit.
+FRACTIONS = {
+    phrase: part
+    for part, phrases in {
+        0.5: "and a half|et demi|et demie|y media|y medio|e meia|e meio|с половиной|ونصف|半|个半|個半",
+        0.25: "and a quarter|et quart|y cuarto|e um quarto|с четвертью|وربع",
+    }.items()
+    for phrase in phrases.split("|")
+}
+# Parts of an hour that are said without a number, in minutes.
+PARTS_OF_HOURS = {
+    phrase: minutes
+    for minutes, phrases in {
+        45: "three quarters of an hour|three-quarters of an hour|dreiviertelstunde|trois quarts d'heure"
+        "|trois quarts d’heure|tres cuartos de hora|três quartos de hora|पौन घंटा|पौने घंटे",
+        30: "half an hour|half hour|half-hour|halbe stunde|halben stunde|halbstündig|demi-heure"
+        "|media hora|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे|半小时|半个小时|半小時|半時間",
+        15: "quarter of an hour|viertelstunde|quart d'heure|quart d’heure|cuarto de hora"
+        "|quarto de hora|четверть часа|ربع ساعة|पाव घंटा|一刻钟",
+        90: "ساعة ونصف|hour and a half",
+        75: "ساعة وربع",
+    }.items()
+    for phrase in phrases.split("|")
+}
 
 SCALES = {
     word: scale
@@ -151,6 +216,9 @@ for _line in _TENS.strip().splitlines():
 NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20, "dozen": 12}
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
+NUMBERS |= {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5}
+NUMBERS |= {"полтора": 1.5, "полторы": 1.5, "डेढ़": 1.5, "डेढ़": 1.5, "ढाई": 2.5, "ढाई": 2.5}
+NUMBERS |= {"साढ़े": 0.5, "साढ़े": 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
 _ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
 _GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
 for _n, _word in enumerate(_ONES, 1):
@@ -193,6 +261,10 @@ jan fev mar abr mai jun jul ago set out nov dez
 MONTHS = {
     word: n for line in _MONTHS.strip().splitlines() for n, word in enumerate(line.split(), 1)
 }
+
+for _table in (CURRENCIES, UNITS, NUMBERS, SCALES, MONTHS):
+    # As `agent.compaction.facts.words.clean` writes them.
+    _table |= {normalize("NFKC", word): meaning for word, meaning in _table.items()}
 
 # Portuguese has "no" for "in the": see `agent.compaction.facts.denial`.
 _DENIALS = """

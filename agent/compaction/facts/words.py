@@ -19,6 +19,11 @@ _OTHER_DIGITS = {
 _FOREIGN = _OTHER_DIGITS | {0x640: None}  # an Arabic line that only makes words longer
 _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
+_APOSTROPHE = re.compile(r"^(?:[cdjlmnst]|qu)['’]|['’]s?$")
+_ARABIC_MARKS = re.compile("[\u064b-\u0652]")
+_ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
+LONGER_THAN_ARTICLE = 5  # letters
+
 STEM = 6  # letters of a word that count
 SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones
 _STOP_WORDS = """
@@ -56,11 +61,24 @@ def is_cjk(text: str) -> bool:
     return _CJK.match(text) is not None
 
 
+def make_stem(word: str) -> str:
+    """The beginning of a word in lower case, without an article that is written together with it,
+    and without the ending of a plural or a genitive."""
+    if "'" in word or "’" in word:
+        word = _APOSTROPHE.sub("", word) or word
+    if word[0] < "\u0590":
+        return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
+    if "\u0600" <= word[0] <= "\u06ff":
+        bare = _ARABIC_MARKS.sub("", word)
+        word = _ARABIC_ARTICLE.sub("", bare) if len(bare) >= LONGER_THAN_ARTICLE else bare
+    return word[:STEM]
+
+
 def find_content_words(text: str) -> set[str]:
     """Words in a stemmed form, without stop-words; pairs of characters where a script writes no
     spaces."""
     words = {
-        word[:STEM]
+        make_stem(word)
         for word in find_words(text)
         if len(word) >= (SHORTEST if word[0] < "\u0590" else SHORTEST - 1)
         and word not in STOP_WORDS

@@ -1,0 +1,93 @@
+"""How a statement is meant: as certain or not, of all or some, as planned or done.
+
+What is compared are closed lists, so that each finding is cheap and can be said in a few words. None
+is a proof: who wrote the statement is asked again.
+"""
+
+from collections.abc import Sequence
+
+from agent.compaction.facts.clauses import Clause, Near
+from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.modal_words import (
+    ALL,
+    DONE,
+    DONE_ENDINGS,
+    FEW,
+    HAVING,
+    HEDGES,
+    INTENDED,
+    MANY,
+    MOST,
+    NOT_DONE,
+    ONLY,
+    PARTICIPLE,
+    SHORTEST_DONE,
+    SOME,
+    UNSURE,
+)
+from agent.compaction.facts.words import find_words
+
+ALIKE = 0.5  # share of content words: a changed verb takes a few of them
+_PARTIAL = (MOST, SOME, MANY, FEW)
+_ALL = (*_PARTIAL, ALL, ONLY, HEDGES, UNSURE, INTENDED, DONE)
+
+
+def is_modal(word: str) -> bool:
+    """Whether a word in lower case says only how a statement is meant."""
+    return any(lexicon.has(word) for lexicon in _ALL)
+
+
+def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
+    """What a statement makes of the nearest clause that this does not say, in words; "" for
+    nothing."""
+    for part in statement.parts[1:] or [statement]:
+        near = Near.find(part, sentences, ALIKE)
+        if near and (found := _compare(part, statement, near)):
+            return found
+    return ""
+
+
+def _compare(part: Clause, whole: Clause, near: Near) -> str:
+    said = near.nearest
+    if (hedge := said.find(HEDGES)) and not whole.find(HEDGES) and not whole.find(UNSURE):
+        if all(each.find(HEDGES) for each in near.others):
+            return f"they say it with “{hedge}”"
+    if quantity := _find_quantity_shift(part, whole, said):
+        return quantity
+    if _is_done(part) and not whole.find(INTENDED) and not _is_done(said):
+        if intended := said.find(INTENDED):
+            return f"they say it as not done yet (“{intended}”)"
+    return ""
+
+
+def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
+    """All, most, some or only, where the nearest clause has another one of them."""
+    for lexicon in _PARTIAL:
+        if partial := said.find(lexicon):
+            if whole.find(lexicon) or is_denied(part.text) != is_denied(said.text):
+                return ""
+            return f"they say it of “{partial}”"
+    claimed = next((each for each in (MOST, ALL) if part.find(each)), None)
+    if (only := said.find(ONLY)) and claimed:
+        return f"they say it of “{only}”"
+    if part.find(ONLY) and not only:
+        return f"they do not say “{part.find(ONLY)}”"
+    if claimed is MOST and (every := said.find(ALL)):
+        return f"they say it of “{every}”"
+    return ""
+
+
+def _is_done(clause: Clause) -> bool:
+    """Whether it tells of what has come about."""
+    if clause.find(DONE) or clause.text.rstrip(" 」)）").endswith("た"):  # Japanese
+        return True
+    words = find_words(clause.text)
+    if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, words)):
+        return True
+    return any(
+        len(word) >= SHORTEST_DONE
+        and word.endswith(DONE_ENDINGS)
+        and word not in NOT_DONE
+        and not INTENDED.has(word)
+        for word in words
+    )
