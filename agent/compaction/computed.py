@@ -6,27 +6,55 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
+from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.values import Value
+from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
 MOST_SHARED = 3  # of them, where one is a share of another
-MOST_FACTORS = 5  # small numbers that a value may be multiplied by, beside those of the calendar
+MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
-CALENDAR = (2.0, 4.0, 12.0, 52.0)  # halves, quarters, months and weeks of a year
 PERCENT = "%"
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
-_NOT_ADDED = ("time", PERCENT)  # what has no share of its own kind
+_NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
+# Words for a period, and how many of it a year has.
+_PERIODS = (
+    (1, """year years yearly annual* annum jahr jahres jährlich* an ans annuel* par_an année année*
+    año años anual* ano anos anualmente год года году годовой ежегодн* سنة السنة سنويا سنويًا العام
+    साल वर्ष सालाना वार्षिक 年间 年間 每年 毎年 一年 全年 年額 年费 年費"""),
+    (4, """quarter quarters quarterly quartal quartals vierteljähr* trimest* квартал* ربع_سنوي तिमाही
+    季度 每季 四半期"""),
+    (12, """month months monthly monat monate monats monatlich* mois mensuel* mes meses mensual* mês
+    mensal* mensais месяц* ежемесячн* شهر الشهر شهريا شهريًا महीना महीने महीनों मासिक माह 每月 毎月 月额
+    月額 一个月 个月 か月 ヶ月"""),
+    (52, """week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* semana semanas
+    semanal* недел* еженедельн* أسبوع الأسبوع أسبوعيا أسبوعيًا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週
+    每星期 一周 週間"""),
+)
+PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS)
 
 
-def is_computed(value: Value, numbers: Mapping[str, Collection[float]], counts: set[float]) -> bool:
-    """Whether a value follows from numbers by their unit ("" for none) and from small counts."""
+def find_periods(text: str) -> set[int]:
+    """How many of each period that a text names a year has."""
+    words = find_words(text)
+    return {times for times, lexicon in PERIODS if lexicon.find(words, text)}
+
+
+def list_factors(counts: Collection[float], one: set[int], other: set[int]) -> list[float]:
+    """What a number may be multiplied by: counts that are said, if they are few, and how many of
+    one period there are in another one."""
+    few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
+    ratios = {max(a, b) / min(a, b) for a in one for b in other if a != b}
+    return [*(few if len(few) <= MOST_FACTORS else []), *ratios]
+
+
+def is_computed(
+    value: Value, numbers: Mapping[str, Collection[float]], factors: Sequence[float]
+) -> bool:
+    """Whether a value follows from numbers by their unit ("" for none)."""
     exact = _read_precision(value.text)
-    factors = [n for n in counts if 1 < n <= LARGEST_FACTOR][: MOST_FACTORS + 1]
-    factors = [*(factors if len(factors) <= MOST_FACTORS else []), *CALENDAR]
     for unit, amount in value.readings:
-        if unit == PERCENT and any(
-            abs(amount - share) <= exact for share in _list_shares(numbers)
-        ):
+        if unit == PERCENT and any(abs(amount - n) <= exact for n in _list_shares(numbers)):
             return True
         if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
             continue
@@ -60,7 +88,7 @@ def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[
 def _list_shares(numbers: Mapping[str, Collection[float]]) -> Iterator[float]:
     """Percentages that one number is of another one, or is more or less than it."""
     for unit, own in numbers.items():
-        if unit in _NOT_ADDED or not 2 <= len(own) <= MOST_SHARED:
+        if unit in _NOT_SHARED or not 2 <= len(own) <= MOST_SHARED:
             continue
         for one, other in permutations(own, 2):
             if other:

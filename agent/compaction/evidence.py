@@ -6,7 +6,7 @@ from datetime import date
 from functools import cached_property
 from itertools import combinations
 
-from agent.compaction.computed import LARGEST_FACTOR, is_computed
+from agent.compaction.computed import LARGEST_FACTOR, find_periods, is_computed, list_factors
 from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.names import is_name_in
 from agent.compaction.facts.dates import Day
@@ -102,8 +102,11 @@ class Evidence:
 
     @cached_property
     def _small(self) -> set[float]:
-        """Whole numbers that may be factors."""
-        return {n for n in self._bare if n <= LARGEST_FACTOR and n % 1 == 0}
+        return {n for n in self._bare if n <= LARGEST_FACTOR}
+
+    @cached_property
+    def _periods(self) -> set[int]:
+        return find_periods(self.text)
 
     def shares_unit(self, value: Value) -> bool:
         """Whether something else is said here in its unit, from which it may follow."""
@@ -135,21 +138,25 @@ class Evidence:
         words = re.findall(rf"(?<!\w){letters}\w*", self._simple)
         return any(len(word) >= 2 * len(name) for word in words)
 
-    def backs(self, value: Value) -> bool:
-        """Whether a number, a date or a time is said here or follows from what is said."""
+    def backs(self, value: Value, statement: str = "") -> bool:
+        """Whether a number, a date or a time is said here or follows from what is said, and from
+        other numbers and periods of the statement that it stands in."""
         if any(_agree(day, other) for day in value.days for other in self._days):
             return True
         if not value.readings:
             return False
-        return self._says(value) or self._follows(value)
+        return self._says(value) or self._follows(value, statement)
 
-    def _follows(self, value: Value) -> bool:
-        """Whether it is computed from what is said here."""
+    def _follows(self, value: Value, statement: str) -> bool:
+        """Whether it is computed."""
         if value.is_bare:
             numbers = {"": self._counts.get(value.noun, set())}
         else:
             numbers = self._numbers
-        return is_computed(value, numbers, self._small)
+        others = [each for each in find_values(statement) if each.text != value.text]
+        counts = self._small.union(*(each.amounts for each in others if not each.days))
+        factors = list_factors(counts, self._periods, find_periods(statement))
+        return is_computed(value, numbers, factors)
 
     def _says(self, value: Value) -> bool:
         if value.readings & self._readings:
@@ -212,11 +219,11 @@ class Evidence:
         stem = word.casefold()[: max(SHORTEST_STEM, len(word) - LONGEST_ENDING)]
         return stem in self._simple
 
-    def names(self, word: str) -> bool:
+    def names(self, name: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
-        word = word.casefold()
+        word = name.casefold()
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
-        return word[: max(3, len(word) - ending)] in self._simple
+        return word[: max(3, len(word) - ending)] in self._simple or self._spells_out(name)
 
 
 def _exists(year: int, month: int, day: int) -> bool:

@@ -15,19 +15,23 @@ from agent.compaction.facts.names import (
 )
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
-from agent.compaction.facts.words import is_cjk
+from agent.compaction.facts.words import is_cjk, strip_article
 
+SAMPLE = 500  # characters of a message that show its language
 MOST_WORDS = 2  # of a name in a script without capitals
 MOST_CHARACTERS = 4
 BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
 
 
-def find_foreign_names(body: str, said: Evidence, source: Source) -> list[str]:
-    """Those that are absent or took the place of something else, as they are written."""
+def find_foreign_names(
+    body: str, nearest: Clause | None, said: Evidence, source: Source
+) -> list[str]:
+    """Those that are absent or took the place of something else of the nearest sentence, as they
+    are written."""
     for value in reversed(find_values(body)):
         body = f"{body[: value.start]} # {body[value.end :]}"
     statement = Clause(body)
-    replaced = find_replaced(statement, said.sentences)
+    replaced = find_replaced(body, nearest.text) if nearest else []
     alike = len(statement.words & said.words) >= ALIKE * len(statement.words)
     found = _find_with_capitals(body, replaced, said, source, alike)
     # Scripts without capitals show a name only by the place that it has taken, or where it is from.
@@ -40,14 +44,14 @@ def find_foreign_names(body: str, said: Evidence, source: Source) -> list[str]:
 def _find_with_capitals(
     body: str, replaced: list[Replaced], said: Evidence, source: Source, alike: bool
 ) -> list[str]:
-    german = is_german(body)
+    german = is_german(body, said.text[:SAMPLE])
     exchanged = {each.text for each in replaced if each.old}
     placed = {word for each in replaced for word in each.new}
     found = []
     for word, begins in find_names(body):
         lowered = word.lower()
         absent = not said.names(word)
-        if lowered in FUNCTION_WORDS or is_modal(lowered):
+        if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
             continue
         if begins:  # its capital says nothing
             foreign = absent and (source.all.knows_name(word) or lowered in placed)
@@ -88,4 +92,6 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
 
 def _is_inflected(one: str, other: str) -> bool:
     """Whether two words are forms of one."""
-    return is_same_word(one, other) or (min(len(one), len(other)) > 2 and (one in other or other in one))
+    one, other = strip_article(one), strip_article(other)
+    holds = one in other or other in one
+    return is_same_word(one, other) or (holds and min(len(one), len(other)) > 2)

@@ -14,7 +14,7 @@ from agent.compaction.evidence import (
     find_citations,
     strip_citations,
 )
-from agent.compaction.facts.alignment import find_swapped
+from agent.compaction.facts.alignment import find_nearest, find_swapped
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.denial import contradicts
 from agent.compaction.facts.modality import find_shift
@@ -60,10 +60,11 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
             return Verdict(False, why, typed=False)
         said = typed
     values, exact = find_claims(body)
-    missing = list(_find_missing(values, exact, said))
+    missing = list(_find_missing(body, said))
     if not source.unreadable.isdisjoint(cited):
         return Verdict(not missing and _is_backed(body, said))
-    names = [] if replaced else find_foreign_names(body, said, source)
+    nearest = None if replaced else find_nearest(Clause(body), said.sentences)
+    names = [] if replaced else find_foreign_names(body, nearest, said, source)
     held = _is_held(body, missing, said, source)
     if not cited:
         return Verdict(False, "it cites no message that you were given", held)
@@ -71,21 +72,23 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
         return Verdict(
             False, f"not in the messages that it cites: {', '.join([*missing, *names])}", held
         )
-    if not replaced and (changed := _find_change(body, line, said, source)):
+    if not replaced and (changed := _find_change(body, nearest, said, line, source)):
         return Verdict(False, changed)
     if values or exact or _shares_words(body, said):
         return Verdict(True)
     return Verdict(False, "it has too few words of the messages that it cites", held)
 
 
-def _find_change(body: str, line: str, said: Evidence, source: Source) -> str:
+def _find_change(
+    body: str, nearest: Clause | None, said: Evidence, line: str, source: Source
+) -> str:
     """What a statement changes of the sentence that is nearest to it, "" for nothing."""
     statement = Clause(body)
     # A statement of several clauses is compared clause by clause.
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
         return "the messages that it cites say the opposite"
-    if swapped := find_swapped(statement, said.sentences):
+    if swapped := find_swapped(body, nearest.text) if nearest else "":
         return f"the messages that it cites say it the other way round: {swapped}"
     speaker, writer = find_speaker(body), source.find_writer(line)
     if speaker and writer and speaker != writer:
@@ -115,7 +118,12 @@ def may_tell(line: str, message: Message) -> bool:
 @lru_cache(1)  # one bullet is looked up in up to three places
 def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     """The values of a statement, and what has to stand in a message exactly as it is."""
-    values = [value for value in find_values(body) if not (value.loose and value.is_bare)]
+    found = find_values(body)
+    ends = {value.end + 1 for value in found}
+    # The article in "$90 a year" is no number of years.
+    values = [
+        value for value in found if not (value.loose and (value.is_bare or value.start in ends))
+    ]
     exact = [
         each
         for each in find_identifiers(body)
@@ -129,8 +137,9 @@ def _is_name(exact: str) -> bool:
     return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME
 
 
-def _find_missing(values: Sequence[Value], exact: Sequence[str], said: Evidence) -> Iterable[str]:
-    yield from (value.text for value in values if not said.backs(value))
+def _find_missing(body: str, said: Evidence) -> Iterable[str]:
+    values, exact = find_claims(body)
+    yield from (value.text for value in values if not said.backs(value, body))
     yield from (each for each in exact if not said.holds(each))
 
 

@@ -15,7 +15,9 @@ MOST_COMPARED = 400  # tokens of two sentences, in all
 MOST_REPLACED = 4  # of them in one place
 BESIDE = 2  # equal tokens on a side that fix a place
 MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
-MOST_BETWEEN = 4  # tokens between the two
+MOST_BETWEEN = 6  # tokens between the two
+LONGEST_PART = 4  # characters of a name, or between two, where no spaces tell words apart
+LEAST_ALIKE = 3  # letters that two forms of a word share
 # Before who does it, where the sentence is turned round: "by", "von".
 _PASSIVE = frozenset("by von vom durch par por pelo pela pelos pelas द्वारा قبل".split())
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
@@ -50,13 +52,10 @@ def find_nearest(statement: Clause, sentences: Sequence[Clause]) -> Clause | Non
     return nearest if nearest and len(statement.words & nearest.words) >= 2 else None
 
 
-def find_replaced(statement: Clause, sentences: Sequence[Clause]) -> list[Replaced]:
+def find_replaced(statement: str, nearest: str) -> list[Replaced]:
     """What stands in the statement in the place of something else of the nearest sentence, or in
-    addition at one of its ends, beside the same words."""
-    nearest = find_nearest(statement, sentences)
-    if nearest is None:
-        return []
-    old, new = (TOKEN.findall(text.lower()) for text in (nearest.text, statement.text))
+    addition, beside the same words."""
+    old, new = (TOKEN.findall(text.lower()) for text in (nearest, statement))
     if len(old) + len(new) > MOST_COMPARED:
         return []
     found = []
@@ -79,20 +78,16 @@ def find_replaced(statement: Clause, sentences: Sequence[Clause]) -> list[Replac
 # --- What changed places --------------------------------------------------------------------------
 
 
-def find_swapped(statement: Clause, sentences: Sequence[Clause]) -> str:
+def find_swapped(statement: str, nearest: str) -> str:
     """Two things that stand in the statement in the other order around the same words than in the
     nearest sentence, "" for none: "Ben asked Ada" where Ada asked Ben."""
-    nearest = find_nearest(statement, sentences)
-    if nearest is None:
-        return ""
-    old, new = (TOKEN.findall(each.text) for each in (nearest, statement))
+    old, new = (TOKEN.findall(text.lower()) for text in (nearest, statement))
     if max(len(old), len(new)) > MOST_SWAPPED:
         return ""
-    return _find_swapped_words(old, new) or _find_swapped_parts(nearest.text, statement.text)
+    return _find_swapped_words(old, new) or _find_swapped_parts(nearest, statement)
 
 
 def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
-    old, new = [each.lower() for each in old], [each.lower() for each in new]
     placed = list(_place(old, new))
     for (b0, a0), (b1, a1) in combinations(placed, 2):
         if a1 < a0 and max(b1 - b0, a0 - a1) <= MOST_BETWEEN + 1:
@@ -104,10 +99,13 @@ def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
 def _place(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The words of the new sentence that name something, and where each stands in the old one, if
     it does once."""
+    alike: dict[str, list[int]] = {}
+    for at, word in enumerate(old):
+        alike.setdefault(word[:LEAST_ALIKE], []).append(at)
     for at, word in enumerate(new):
         if word in FUNCTION_WORDS or is_cjk(word):
             continue
-        places = [n for n, each in enumerate(old) if is_same_word(word, each)]
+        places = [n for n in alike.get(word[:LEAST_ALIKE], ()) if is_same_word(word, old[n])]
         if len(places) == 1:
             yield at, places[0]
 
@@ -128,7 +126,7 @@ def is_same_word(one: str, other: str) -> bool:
     if one == other:
         return True
     shortest, longest = sorted((len(one), len(other)))
-    least = max(3, longest - 2)
+    least = max(LEAST_ALIKE, longest - 2)
     return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
 
 
@@ -139,7 +137,7 @@ def _find_swapped_parts(old: str, new: str) -> str:
     for match in _RUN.finditer(new):
         run = match[0]
         for at in range(1, len(run) - 1):
-            for between in range(at + 1, min(at + MOST_BETWEEN, len(run))):
+            for between in range(at + 1, min(at + LONGEST_PART, len(run))):
                 verb = run[at:between]
                 if verb in SYMMETRIC or f"{run[between]}" not in old or verb not in old:
                     continue
@@ -149,8 +147,8 @@ def _find_swapped_parts(old: str, new: str) -> str:
 
 
 def _find_exchanged(old: str, run: str, at: int, between: int) -> str:
-    for before in range(1, min(MOST_BETWEEN, at) + 1):
-        for after in range(1, min(MOST_BETWEEN, len(run) - between) + 1):
+    for before in range(1, min(LONGEST_PART, at) + 1):
+        for after in range(1, min(LONGEST_PART, len(run) - between) + 1):
             first, second = run[at - before : at], run[between : between + after]
             if before + after < 3 or first == second or _is_grammar(first) or _is_grammar(second):
                 continue

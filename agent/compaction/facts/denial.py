@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 
 from agent.compaction.facts.clauses import Clause, Near
-from agent.compaction.facts.opposites import OPPOSITES
+from agent.compaction.facts.opposites import ANY_OF_THEM, OPPOSITES
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
 from agent.compaction.facts.words import find_words
 
@@ -33,6 +33,8 @@ def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
 def _agree(one: Clause, other: Clause) -> bool:
     """Whether both affirm or both deny; "refused" denies beside "agreed"."""
     agree = is_denied(one.text) == is_denied(other.text)
+    if not (one.find(ANY_OF_THEM) and other.find(ANY_OF_THEM)):
+        return agree
     for affirming, denying in OPPOSITES:
         sides = [(bool(each.find(affirming)), bool(each.find(denying))) for each in (one, other)]
         if all(a != b for a, b in sides) and sides[0] != sides[1]:

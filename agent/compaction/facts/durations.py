@@ -16,7 +16,7 @@ _PART = re.compile(
     r"(?![^\W_\u3040-\u9fff])"
 )
 _HOURS = tuple(dict.fromkeys(phrase.rsplit(None, 1)[-1] for phrase in PARTS_OF_HOURS))
-_BETWEEN = re.compile(r"\s*(?:,|and|und|et|y|e|и|و|और)?\s*", re.I)
+_BETWEEN = re.compile(r"\.?\s*(?:,|and|und|et|y|e|и|و|और)?\s*", re.I)
 MINUTE = 60.0
 
 

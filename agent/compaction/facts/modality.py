@@ -25,9 +25,10 @@ from agent.compaction.facts.modal_words import (
     SOME,
     UNSURE,
 )
-from agent.compaction.facts.words import find_words
+from agent.compaction.facts.words import find_words, is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
+ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
 _PARTIAL = (MOST, SOME, MANY, FEW)
 _ALL = (*_PARTIAL, ALL, ONLY, HEDGES, UNSURE, INTENDED, DONE)
 
@@ -41,7 +42,7 @@ def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
     """What a statement makes of the nearest clause that this does not say, in words; "" for
     nothing."""
     for part in statement.parts[1:] or [statement]:
-        near = Near.find(part, sentences, ALIKE)
+        near = Near.find(part, sentences, ALIKE_PAIRS if is_cjk(part.text) else ALIKE)
         if near and (found := _compare(part, statement, near)):
             return found
     return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent.compaction.facts.speakers import SPEAKERS
-from agent.compaction.facts.words import CJK, WORD
+from agent.compaction.facts.words import CJK, WORD, strip_article
 
 SHORTEST = 2
 LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
@@ -32,9 +32,11 @@ _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
 
 
-def is_german(text: str) -> bool:
-    """Whether it is German, in which every noun has a capital."""
-    return len(_GERMAN.intersection(map(str.lower, WORD.findall(text)))) >= 2
+def is_german(text: str, around: str = "") -> bool:
+    """Whether it is German, in which every noun has a capital; a short text in German around it has
+    fewer of the words that show it."""
+    words = _GERMAN.intersection(map(str.lower, WORD.findall(text)))
+    return len(words) >= 2 or (bool(words) and bool(around) and is_german(around))
 
 
 def find_names(text: str) -> list[tuple[str, bool]]:
@@ -77,7 +79,7 @@ def find_caseless(text: str, other: str) -> list[str]:
         new = [a + b not in other for a, b in pairwise(run)]
         for match in re.finditer(r"1{1,5}", "".join("01"[each] for each in new)):
             runs.append(run[match.start() : match.end() + 1])
-    return [word for word in words if word not in other] + [
+    return [word for word in words if strip_article(word) not in other] + [
         part for run in runs for part in _parts(run)
     ]
 

@@ -63,3 +63,4 @@ _PAIRS = (
     ),
 )
 OPPOSITES = tuple((Lexicon.parse(one), Lexicon.parse(other)) for one, other in _PAIRS)
+ANY_OF_THEM = Lexicon.parse(" ".join(table for pair in _PAIRS for table in pair))

@@ -5,7 +5,8 @@ languages have what needs no words: figures, symbols, codes. All words are in lo
 """
 
 import re
-from unicodedata import normalize
+
+from agent.compaction.facts.words import clean
 
 
 def _split(words: str) -> list[str]:
@@ -59,7 +60,7 @@ s 1 секунд ثانية ثوان ثواني सेकंड 秒 秒間 秒�
 s 0.001 ms millisecond milliseconds millisekunden millisecondes
 s 0.001 milisegundos мс миллисекунд 毫秒 ミリ秒
 s 60 min mins minute minutes minuten minuto minutos минута
-s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間
+s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間 分
 s 3600 h hr hrs hour hours std stunde stunden heure heures hora horas час часа часов ساعة ساعات
 s 3600 घंटे घंटा घंटों 小时 小時 時間 时间
 s 86400 day days tag tage tagen jour jours día días dia
@@ -264,7 +265,7 @@ MONTHS = {
 
 for _table in (CURRENCIES, UNITS, NUMBERS, SCALES, MONTHS):
     # As `agent.compaction.facts.words.clean` writes them.
-    _table |= {normalize("NFKC", word): meaning for word, meaning in _table.items()}
+    _table |= {clean(word): meaning for word, meaning in _table.items()}
 
 # Portuguese has "no" for "in the": see `agent.compaction.facts.denial`.
 _DENIALS = """
@@ -280,7 +281,7 @@ não jamais sem nenhum nenhuma ninguém nem
 DENIALS = frozenset(_DENIALS.split())
 DENYING = re.compile(
     r"n['’]t\b"
-    r"|不(?!过|過|仅|僅|同|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
+    r"|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )
 # "Must" in Japanese is a double negative, and "perhaps" is one only in form.
