@@ -9,7 +9,7 @@ from itertools import combinations
 from agent.compaction.computed import LARGEST_FACTOR, find_periods, is_computed, list_factors
 from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.names import is_name_in
-from agent.compaction.facts.dates import Day
+from agent.compaction.facts.dates import Day, agree
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
@@ -141,7 +141,7 @@ class Evidence:
     def backs(self, value: Value, statement: str = "") -> bool:
         """Whether a number, a date or a time is said here or follows from what is said, and from
         other numbers and periods of the statement that it stands in."""
-        if any(_agree(day, other) for day in value.days for other in self._days):
+        if any(agree(day, other) for day in value.days for other in self._days):
             return True
         if not value.readings:
             return False
@@ -241,12 +241,6 @@ def _spans(unit: str, amount: float, days: int) -> bool:
     if unit == "month":
         return abs(days / MONTH - amount) <= (6 if amount % 12 == 0 else 0.6)
     return abs(amount / DAY - days) <= (3 if amount % (7 * DAY) == 0 and days >= 28 else 1)
-
-
-def _agree(day: Day, other: Day) -> bool:
-    """Whether two dates may be the same one: what both say is equal, and both say the month."""
-    pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
-    return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
 
 
 class Source:

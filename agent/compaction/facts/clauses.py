@@ -12,6 +12,7 @@ ALIKE = 0.6  # share of a statement's content words that a sentence about the sa
 CLEARLY = 0.2  # by how much it is nearer than a sentence that says something else
 MOST_NEAR = 40  # sentences whose clauses are compared
 LONGEST_ASIDE = 3  # words of a clause that says only how its neighbour is meant: "I think, …"
+FIRST_WORDS, FIRST_CHARACTERS = 2, 4  # at which a clause begins
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。！？；।؟\n]+")
 _CLAUSE = re.compile(
     r"[,;:،、，：—]|\s[–-]\s|\b(?:but|aber|sondern|mais|pero|mas|но|а|لكن|लेकिन)\b|但是?"
@@ -46,6 +47,11 @@ class Clause:
             beside = [parts[n] for n in near if n == index or short[n]]
             found.append(Clause(part, " ".join(beside)))
         return found
+
+    @cached_property
+    def beginning(self) -> tuple[Sequence[str], str]:
+        """Its first words, and its first characters."""
+        return find_words(self.text)[:FIRST_WORDS], self.text.strip()[:FIRST_CHARACTERS]
 
     def find(self, lexicon: Lexicon) -> str:
         """The first word of a list that stands in it or in an aside, "" for none."""

@@ -96,6 +96,12 @@ def _read_worded(text: str, match: re.Match[str]) -> Dated | None:
     return None
 
 
+def agree(day: Day, other: Day) -> bool:
+    """Whether two dates may be the same one: what both say is equal, and both say the month."""
+    pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
+    return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
+
+
 def _make(start: int, end: int, days: list[Day]) -> Dated | None:
     real = tuple(day for day in dict.fromkeys(days) if _is_real(day))
     return Dated(start, end, real) if real else None

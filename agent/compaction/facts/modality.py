@@ -63,17 +63,18 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
 
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     """All, most, some or only, where the nearest clause has another one of them."""
-    for lexicon in _PARTIAL:
-        if partial := said.find(lexicon):
-            if whole.find(lexicon) or is_denied(part.text) != is_denied(said.text):
-                return ""
-            return f"they say it of “{partial}”"
     claimed = next((each for each in (MOST, ALL) if part.find(each)), None)
-    if (only := said.find(ONLY)) and claimed:
+    partial = next((each for each in _PARTIAL if said.find(each)), None)
+    if partial and partial is not claimed and not whole.find(partial):
+        # In the middle of a sentence "some" is often no more than an article.
+        begins = partial.find(*said.beginning)
+        if (claimed or begins) and is_denied(part.text) == is_denied(said.text):
+            return f"they say it of “{said.find(partial)}”"
+    elif (only := said.find(ONLY)) and claimed:
         return f"they say it of “{only}”"
-    if part.find(ONLY) and not only:
+    elif part.find(ONLY) and not only:
         return f"they do not say “{part.find(ONLY)}”"
-    if claimed is MOST and (every := said.find(ALL)):
+    elif claimed is MOST and not partial and (every := said.find(ALL)):
         return f"they say it of “{every}”"
     return ""
 

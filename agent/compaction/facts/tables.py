@@ -284,5 +284,15 @@ DENYING = re.compile(
     r"|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )
-# "Must" in Japanese is a double negative, and "perhaps" is one only in form.
-NOT_DENYING = re.compile(r"なければな(?:らない|りません)|かもしれ(?:ない|ません)|しかない")
+# "Must" in Japanese is a double negative, and "perhaps" is one only in form. "Not only" affirms, and
+# so does "do not forget to".
+NOT_DENYING = re.compile(
+    r"なければな(?:らない|りません)|かもしれ(?:ない|ません)|しかない|だけで(?:は)?なく|忘れ(?:ないで|ずに)"
+    r"|不[仅僅只光]|(?:别|不要)忘"
+    r"|\bnot (?:just|only|merely|(?:too |so )?long ago|to mention)\b|\bno (?:doubt|problem|worries)\b"
+    r"|\b(?:don['’]t|do not) forget\b|\bnicht (?:nur|zuletzt|vergessen)\b|\bvergiss nicht\b"
+    r"|\bnon seulement\b|\bpas seulement\b|\bn['’]oubli\w+ pas\b"
+    r"|\bno (?:solo|sólo|solamente|olvid\w+)\b|\bnão (?:só|apenas|somente|esque\w+)\b"
+    r"|\bне (?:только|забу\w+)\b|ليس فقط|لا تنس|न (?:केवल|सिर्फ़|सिर्फ)|मत भूल",
+    re.I,
+)
