@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
 from agent.compaction.facts.lexicon import Lexicon
-from agent.compaction.facts.values import Value
+from agent.compaction.facts.spans import YEARS
+from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
@@ -17,52 +18,79 @@ LARGEST_FACTOR = 100
 PERCENT = "%"
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
 _NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
-# Words for a period, and how many of it a year has.
-_PERIODS = (
-    (1, """year years yearly annual* annum jahr jahres jährlich* an ans annuel* par_an année année*
-    año años anual* ano anos anualmente год года году годовой ежегодн* سنة السنة سنويا سنويًا العام
-    साल वर्ष सालाना वार्षिक 年间 年間 每年 毎年 一年 全年 年額 年费 年費"""),
-    (4, """quarter quarters quarterly quartal quartals vierteljähr* trimest* квартал* ربع_سنوي तिमाही
-    季度 每季 四半期"""),
-    (12, """month months monthly monat monate monats monatlich* mois mensuel* mes meses mensual* mês
-    mensal* mensais месяц* ежемесячн* شهر الشهر شهريا شهريًا महीना महीने महीनों मासिक माह 每月 毎月 月额
-    月額 一个月 个月 か月 ヶ月"""),
-    (52, """week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* semana semanas
-    semanal* недел* еженедельн* أسبوع الأسبوع أسبوعيا أسبوعيًا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週
-    每星期 一周 週間"""),
-)
-PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS)
+# Words for a period, by how many of it a year has.
+_PERIODS = {
+    1: """
+year years yearly annual* annum jahr jahres jährlich* an ans annuel* année année* año años anual*
+ano anos anualmente год года году годовой ежегодн* سنة السنة سنويا العام साल वर्ष सालाना वार्षिक
+年间 年間 每年 毎年 一年 全年 年額 年费 年費
+""",
+    4: """
+quarter quarters quarterly quartal quartals vierteljähr* trimest* квартал* ربع_سنوي तिमाही
+季度 每季 四半期
+""",
+    12: """
+month months monthly monat monate monats monatlich* mois mensuel* mes meses mensual* mês mensal*
+mensais месяц* ежемесячн* شهر الشهر شهريا महीना महीने महीनों मासिक माह
+每月 毎月 月额 月額 一个月 个月 か月 ヶ月
+""",
+    52: """
+week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* semana semanas semanal*
+недел* еженедельн* أسبوع الأسبوع أسبوعيا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週 每星期 一周 週間
+""",
+}
+PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS.items())
 
 
-def find_periods(text: str) -> set[int]:
+class Operands:
+    """The numbers of a text by their units, its small counts, and the periods that it names."""
+
+    def __init__(self, text: str, values: Sequence[Value]) -> None:
+        self._numbers: dict[str, set[float]] = {}
+        for value in values:
+            for unit, amount in () if value.loose else value.readings:
+                if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
+                    self._numbers.setdefault(unit, set()).add(amount)
+        bare = (value.amounts for value in values if value.is_bare)
+        self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
+        self._periods = _find_periods(text)
+
+    def have_unit(self, value: Value) -> bool:
+        """Whether a number of its unit is among them, from which it may follow."""
+        return any(unit and unit in self._numbers for unit, _ in value.readings)
+
+    def yield_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
+        """Whether a value follows, beside the other numbers and the periods of its statement;
+        `counted` are the numbers of the same thing where it has no unit."""
+        numbers = {"": counted} if value.is_bare else self._numbers
+        exact = _read_precision(value.text)
+        for unit, amount in value.readings:
+            if unit == PERCENT and any(abs(amount - n) <= exact for n in _list_shares(numbers)):
+                return True
+            if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
+                continue
+            factors = self._list_factors(value, statement)
+            found = (*_list_sums(own), *_list_multiples(own, factors), *_list_parts(own, numbers))
+            scale = min(1.0, *(amount / n for n in value.amounts if n)) if value.amounts else 1.0
+            if any(abs(amount - each) <= exact * scale for each in found):
+                return True
+        return False
+
+    def _list_factors(self, value: Value, statement: str) -> Sequence[float]:
+        """What a number may be multiplied by: counts that are said, if they are few, and how many
+        of one period there are in another one."""
+        others = [each for each in find_values(statement) if each.text != value.text]
+        counts = self._small.union(*(each.amounts for each in others if not each.days))
+        few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
+        named = _find_periods(statement)
+        ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
+        return [*(few if len(few) <= MOST_FACTORS else []), *ratios]
+
+
+def _find_periods(text: str) -> set[int]:
     """How many of each period that a text names a year has."""
     words = find_words(text)
     return {times for times, lexicon in PERIODS if lexicon.find(words, text)}
-
-
-def list_factors(counts: Collection[float], one: set[int], other: set[int]) -> list[float]:
-    """What a number may be multiplied by: counts that are said, if they are few, and how many of
-    one period there are in another one."""
-    few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
-    ratios = {max(a, b) / min(a, b) for a in one for b in other if a != b}
-    return [*(few if len(few) <= MOST_FACTORS else []), *ratios]
-
-
-def is_computed(
-    value: Value, numbers: Mapping[str, Collection[float]], factors: Sequence[float]
-) -> bool:
-    """Whether a value follows from numbers by their unit ("" for none)."""
-    exact = _read_precision(value.text)
-    for unit, amount in value.readings:
-        if unit == PERCENT and any(abs(amount - n) <= exact for n in _list_shares(numbers)):
-            return True
-        if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
-            continue
-        scale = next((amount / n for n in value.amounts if n), 1.0)
-        found = (*_list_sums(own), *_list_multiples(own, factors), *_list_parts(own, numbers))
-        if any(abs(amount - each) <= exact * scale for each in found):
-            return True
-    return False
 
 
 def _read_precision(text: str) -> float:

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from functools import cached_property
-from itertools import combinations
 
-from agent.compaction.computed import LARGEST_FACTOR, find_periods, is_computed, list_factors
+from agent.compaction.computed import Operands
 from agent.compaction.facts.clauses import Clause, split_sentences
-from agent.compaction.facts.names import is_name_in
 from agent.compaction.facts.dates import Day, agree
+from agent.compaction.facts.names import is_abbreviation, is_name_in
+from agent.compaction.facts.spans import DAY, find_gaps, is_between, spans
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
@@ -31,12 +30,8 @@ SHARED_WORDS = 2
 # A whole number up to this one may be what the model counted itself. It is wrong only where a
 # message has another number of the same thing.
 COUNTED = 12
-YEARS = 1900, 2100
 RARE, RARE_SHARE = 2, 0.02  # messages with a word, or a share of all, for it to be no common one
-LONGEST_ABBREVIATION = 6  # letters
 SHORTEST_STEM, LONGEST_ENDING = 4, 4  # letters
-MOST_DAYS = 60  # between which spans are looked for
-DAY, MONTH = 86_400.0, 30.44
 
 
 class Evidence:
@@ -91,26 +86,12 @@ class Evidence:
         return found
 
     @cached_property
-    def _numbers(self) -> Mapping[str, set[float]]:
-        """The numbers of each unit, "" for those without one that are no years."""
-        found: dict[str, set[float]] = {}
-        for value in self._values:
-            for unit, amount in () if value.loose else value.readings:
-                if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
-                    found.setdefault(unit, set()).add(amount)
-        return found
-
-    @cached_property
-    def _small(self) -> set[float]:
-        return {n for n in self._bare if n <= LARGEST_FACTOR}
-
-    @cached_property
-    def _periods(self) -> set[int]:
-        return find_periods(self.text)
+    def _operands(self) -> Operands:
+        return Operands(self.text, self._values)
 
     def shares_unit(self, value: Value) -> bool:
         """Whether something else is said here in its unit, from which it may follow."""
-        return any(unit and unit in self._numbers for unit, _ in value.readings)
+        return self._operands.have_unit(value)
 
     @cached_property
     def _before_a_word(self) -> str:
@@ -128,15 +109,7 @@ class Evidence:
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""
         pattern = before + _GAP.join(map(re.escape, pieces)) + after
-        return re.search(pattern, self._simple) is not None or self._spells_out(name)
-
-    def _spells_out(self, name: str) -> bool:
-        """Whether it is an abbreviation, such as MwSt, of a word that stands here."""
-        if not (name.isalpha() and name[0].isupper() and len(name) <= LONGEST_ABBREVIATION):
-            return False
-        letters = r"\w*?".join(map(re.escape, name.casefold()))
-        words = re.findall(rf"(?<!\w){letters}\w*", self._simple)
-        return any(len(word) >= 2 * len(name) for word in words)
+        return re.search(pattern, self._simple) is not None or is_abbreviation(name, self._simple)
 
     def backs(self, value: Value, statement: str = "") -> bool:
         """Whether a number, a date or a time is said here or follows from what is said, and from
@@ -145,18 +118,8 @@ class Evidence:
             return True
         if not value.readings:
             return False
-        return self._says(value) or self._follows(value, statement)
-
-    def _follows(self, value: Value, statement: str) -> bool:
-        """Whether it is computed."""
-        if value.is_bare:
-            numbers = {"": self._counts.get(value.noun, set())}
-        else:
-            numbers = self._numbers
-        others = [each for each in find_values(statement) if each.text != value.text]
-        counts = self._small.union(*(each.amounts for each in others if not each.days))
-        factors = list_factors(counts, self._periods, find_periods(statement))
-        return is_computed(value, numbers, factors)
+        counted = self._counts.get(value.noun, ())
+        return self._says(value) or self._operands.yield_value(value, statement, counted)
 
     def _says(self, value: Value) -> bool:
         if value.readings & self._readings:
@@ -187,28 +150,17 @@ class Evidence:
     def _is_span(self, value: Value) -> bool:
         """Whether it is the time between two dates or two times."""
         times = [amount for unit, amount in self._readings if unit == "time"]
-        for unit, amount in value.readings:
-            if unit == "s" and amount < DAY:
-                if any(abs(a - b) * 60 == amount for a, b in combinations(times[:MOST_DAYS], 2)):
-                    return True
-            elif unit in ("s", "month") and any(_spans(unit, amount, n) for n in self._gaps):
-                return True
-        return False
+        return any(
+            is_between(times, amount)
+            if unit == "s" and amount < DAY
+            else unit in ("s", "month") and any(spans(unit, amount, n) for n in self._gaps)
+            for unit, amount in value.readings
+        )
 
     @cached_property
     def _gaps(self) -> set[int]:
         """Days between any two dates."""
-        days = sorted(self._days, key=str)[:MOST_DAYS]
-        years = {year for year, _, _ in days if year} or {2000}
-        known = [
-            date(y, m, d)
-            for year, m, d in days
-            for y in ([year] if year else years)
-            if m and d and _exists(y, m, d)
-        ]
-        gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
-        written = {int(n) for n in self._bare if YEARS[0] <= n <= YEARS[1] and n == int(n)}
-        return gaps | {round(abs(a - b) * 365.25) for a, b in combinations(sorted(written)[:60], 2)}
+        return find_gaps(self._days, self._bare)
 
     def knows_name(self, word: str) -> bool:
         """Whether a word is written as a name here."""
@@ -223,24 +175,9 @@ class Evidence:
         """Whether a name stands here, in any case and with another ending."""
         word = name.casefold()
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
-        return word[: max(3, len(word) - ending)] in self._simple or self._spells_out(name)
-
-
-def _exists(year: int, month: int, day: int) -> bool:
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True
-
-
-def _spans(unit: str, amount: float, days: int) -> bool:
-    """Whether so many seconds or months are about so many days; both ends may have been counted."""
-    if not days:
-        return False
-    if unit == "month":
-        return abs(days / MONTH - amount) <= (6 if amount % 12 == 0 else 0.6)
-    return abs(amount / DAY - days) <= (3 if amount % (7 * DAY) == 0 and days >= 28 else 1)
+        return word[: max(3, len(word) - ending)] in self._simple or is_abbreviation(
+            name, self._simple
+        )
 
 
 class Source:

@@ -19,7 +19,9 @@ MOST_BETWEEN = 6  # tokens between the two
 LONGEST_PART = 4  # characters of a name, or between two, where no spaces tell words apart
 LEAST_ALIKE = 3  # letters that two forms of a word share
 # Before who does it, where the sentence is turned round: "by", "von".
-_PASSIVE = frozenset("by von vom durch par por pelo pela pelos pelas द्वारा قبل".split())
+_PASSIVE = frozenset(
+    ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
+)
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
 _RUN = re.compile(rf"[{CJK}]+")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
@@ -27,8 +29,8 @@ _HIRAGANA = re.compile("[\u3040-\u309f]+")
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Tokens in lower case in the place of others, none of which is among them. `before` and `after`
-    are the equal tokens on either side; `ends`: a sentence begins or ends with them."""
+    """Tokens in lower case in the place of others, none of which is among them. `before` and
+    `after` are the equal tokens on either side; `ends`: a sentence begins or ends with them."""
 
     old: Sequence[str]
     new: Sequence[str]
@@ -39,11 +41,6 @@ class Replaced:
     @property
     def text(self) -> str:
         return ("" if is_cjk(self.new[0]) else " ").join(self.new)
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether equal tokens stand on both sides, or on one and a sentence's end on the other."""
-        return self.ends or min(len(self.before), len(self.after)) >= BESIDE
 
 
 def find_nearest(statement: Clause, sentences: Sequence[Clause]) -> Clause | None:
@@ -90,9 +87,9 @@ def find_swapped(statement: str, nearest: str) -> str:
 def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
     placed = list(_place(old, new))
     for (b0, a0), (b1, a1) in combinations(placed, 2):
-        if a1 < a0 and max(b1 - b0, a0 - a1) <= MOST_BETWEEN + 1:
-            if _are_alike(old[a1 + 1 : a0], new[b0 + 1 : b1]):
-                return f"{new[b0]} {' '.join(new[b0 + 1 : b1])} {new[b1]}"
+        near = a1 < a0 and max(b1 - b0, a0 - a1) <= MOST_BETWEEN + 1
+        if near and _are_alike(old[a1 + 1 : a0], new[b0 + 1 : b1]):
+            return " ".join(new[b0 : b1 + 1])
     return ""
 
 

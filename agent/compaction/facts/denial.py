@@ -1,7 +1,7 @@
 """Whether a sentence affirms or denies what another one says."""
 
-from collections.abc import Sequence
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from agent.compaction.facts.clauses import Clause, Near

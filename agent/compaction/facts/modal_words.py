@@ -78,7 +78,8 @@ poucos poucas мало немногие редко قليل قلة نادرا ن
 """)
 ONLY = Lexicon.parse("""
 only solely exclusively nur lediglich ausschließlich seulement uniquement sólo solo solamente
-únicamente só somente apenas только лишь исключительно فقط केवल सिर्फ़ सिर्फ 只 仅 僅 だけ のみ しか
+únicamente só somente apenas только лишь исключительно فقط केवल सिर्फ़ सिर्फ 只 仅 僅 だけ のみ
+しか
 """)
 
 # --- Whether yet ----------------------------------------------------------------------------------
@@ -89,7 +90,8 @@ plan planning plans planned intend* will want wants wanted going_to hope hopes h
 need needs needed have_to has_to please let's to_be is_to are_to due scheduled pending todo would
 i'll we'll he'll she'll they'll i'd we'd could shall wish* prefer* asked asks requested requests
 agreed decided proposed suggest* consider* not_yet
-will_ich will wollen wollte wollten möchte möchten plane planen plant geplant vorhaben habe_vor haben_vor hat_vor beabsicht*
+will_ich will wollen wollte wollten möchte möchten plane planen plant geplant vorhaben habe_vor
+haben_vor hat_vor beabsicht*
 soll sollen sollte sollten muss müssen wird werden werde bitte würde würden hoff* bittet gebeten
 fällig offen
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
@@ -101,11 +103,13 @@ quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo de
 precisa gostaria espera* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
 жела* предсто*
-نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب ينبغي أرجو
+نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب
+ينبغي أرجو
 نأمل خطة نية رجاء طلب
 चाहता चाहती चाहते चाहें योजना इरादा वाला_हूँ वाली_हूँ वाले_हैं वाला_है वाली_है होगा होगी होंगे
 करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए
-打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在 请给 请您 请你 请发
+打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
+请给 请您 请你 请发
 應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议
 予定 つもり たい ください 計画 必要 べき 希望 未 お願い ましょう でしょう
 """)
@@ -129,9 +133,29 @@ DONE_ENDINGS = tuple(_DONE_ENDINGS.split())
 SHORTEST_DONE = 5  # letters of such a word
 # A participle is one of what has come about beside one of these.
 HAVING = frozenset(
-    "hat habe haben hatte hatten ist sind war waren a ai avons ont est sont ha han he hemos".split()
+    [
+        "hat",
+        "habe",
+        "haben",
+        "hatte",
+        "hatten",
+        "ist",
+        "sind",
+        "war",
+        "waren",
+        "a",
+        "ai",
+        "avons",
+        "ont",
+        "est",
+        "sont",
+        "ha",
+        "han",
+        "he",
+        "hemos",
+    ]
 )
 PARTICIPLE = re.compile(
     r"\w*ge\w+(?:t|en)|(?:ver|be|er|ent|zer)\w{2,}t|\w+iert|\w+ée?s?|\w+[ai]d[oa]s?"
 )
-NOT_DONE = frozenset("если indeed speed embed hundred naked".split())
+NOT_DONE = frozenset(["если", "indeed", "speed", "embed", "hundred", "naked"])

@@ -1,7 +1,7 @@
 """How a statement is meant: as certain or not, of all or some, as planned or done.
 
-What is compared are closed lists, so that each finding is cheap and can be said in a few words. None
-is a proof: who wrote the statement is asked again.
+What is compared are closed lists, so that each finding is cheap and can be said in a few words.
+None is a proof: who wrote the statement is asked again.
 """
 
 from collections.abc import Sequence
@@ -50,14 +50,14 @@ def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
 
 def _compare(part: Clause, whole: Clause, near: Near) -> str:
     said = near.nearest
-    if (hedge := said.find(HEDGES)) and not whole.find(HEDGES) and not whole.find(UNSURE):
-        if all(each.find(HEDGES) for each in near.others):
-            return f"they say it with “{hedge}”"
+    hedge = said.find(HEDGES) if all(each.find(HEDGES) for each in near.others) else ""
+    if hedge and not whole.find(HEDGES) and not whole.find(UNSURE):
+        return f"they say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
-    if _is_done(part) and not whole.find(INTENDED) and not _is_done(said):
-        if intended := said.find(INTENDED):
-            return f"they say it as not done yet (“{intended}”)"
+    intended = said.find(INTENDED)
+    if intended and _is_done(part) and not whole.find(INTENDED) and not _is_done(said):
+        return f"they say it as not done yet (“{intended}”)"
     return ""
 
 

@@ -8,6 +8,7 @@ from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import CJK, WORD, strip_article
 
 SHORTEST = 2
+LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
 LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
 # Marks after which a capital begins a sentence and shows no name.
 _BEGINNING = re.compile(r"(?:^|[.!?:…–—\n•\"“„«(\[*/]|\d[.)])[\s\"“„«(*_`]*$")
@@ -87,6 +88,21 @@ def find_caseless(text: str, other: str) -> list[str]:
 def _parts(run: str) -> list[str]:
     """The pairs of characters in a run: a name has two or three, and the run one more on a side."""
     return [a + b for a, b in pairwise(run)]
+
+
+def is_abbreviation(name: str, text: str) -> bool:
+    """Whether a name has some letters of one word of a text in lower case, as MwSt has of
+    Mehrwertsteuer."""
+    if not (name.isalpha() and name[0].isupper() and len(name) <= LONGEST_SHORT_FORM):
+        return False
+    short = name.casefold()
+    words = re.findall(rf"(?<!\w){short[0]}\w{{{2 * len(short) - 1},{LONGEST_WORD}}}", text)
+    return any(_has_in_order(short, word) for word in words)
+
+
+def _has_in_order(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)
 
 
 def is_name_in(word: str, text: str) -> bool:

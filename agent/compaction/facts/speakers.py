@@ -22,16 +22,21 @@ SPEAKERS = _USER.words | _ASSISTANT.words | frozenset(_USER.parts + _ASSISTANT.p
 _FIRST_TOKENS = 6  # of a statement, among which its subject is
 _ELISION = re.compile(r"\b[ld]['’]")
 _SAYING = Lexicon.parse("""
-said say* ask* want* wish* propos* suggest* recommend* advis* decid* prefer* agree* chose choose* offer*
-request* thinks thought believe* plan* intend* told mention* explain* confirm* insist* reject* refus*
-sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf* riet rät entschied
+said say* ask* want* wish* propos* suggest* recommend* advis* decid* prefer* agree* chose choose*
+offer*
+request* thinks thought believe* plan* intend* told mention* explain* confirm* insist* reject*
+refus*
+sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf* riet rät
+entschied
 entschieden bevorzug* meint* plant bot erklär* bestätig* wünscht* beschloss*
 dit demand* veut voulait propos* sugg* recommand* conseill* décid* préfèr* préfér* pense confirm*
 expliqu* choisi* souhait*
-dijo dice pide pidió quiere quería propone propuso sugir* sugier* recomend* aconsej* decid* prefier*
+dijo dice pide pidió quiere quería propone propuso sugir* sugier* recomend* aconsej* decid*
+prefier*
 prefir* piensa confirm* explic* eligió
 disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* prefer* acha escolheu
-сказал* говорит прос* попрос* хочет хотел* предлага* предлож* совет* посовет* рекоменд* реш* предпоч*
+сказал* говорит прос* попрос* хочет хотел* предлага* предлож* совет* посовет* рекоменд* реш*
+предпоч*
 думает считает выбра* объясн* подтвер*
 قال قالت يقول طلب طلبت يطلب يريد تريد اقترح اقترحت يقترح نصح أوصى قرر قررت يفضل اختار أكد شرح
 कहा बताया पूछा माँगा मांगा चाहता चाहती सुझाया सुझाव दिया प्रस्ताव सिफ़ारिश निर्णय फ़ैसला तय पसंद

@@ -142,7 +142,8 @@ DUALS = dict.fromkeys(_split("أسبوعين أسبوعان"), "أسبوع") | {
 FRACTIONS = {
     phrase: part
     for part, phrases in {
-        0.5: "and a half|et demi|et demie|y media|y medio|e meia|e meio|с половиной|ونصف|半|个半|個半",
+        0.5: "and a half|et demi|et demie|y media|y medio|e meia|e meio|с половиной|ونصف"
+        "|半|个半|個半",
         0.25: "and a quarter|et quart|y cuarto|e um quarto|с четвертью|وربع",
     }.items()
     for phrase in phrases.split("|")
@@ -151,10 +152,11 @@ FRACTIONS = {
 PARTS_OF_HOURS = {
     phrase: minutes
     for minutes, phrases in {
-        45: "three quarters of an hour|three-quarters of an hour|dreiviertelstunde|trois quarts d'heure"
-        "|trois quarts d’heure|tres cuartos de hora|três quartos de hora|पौन घंटा|पौने घंटे",
+        45: "three quarters of an hour|three-quarters of an hour|dreiviertelstunde"
+        "|trois quarts d'heure|trois quarts d’heure|tres cuartos de hora|três quartos de hora|पौन घंटा|पौने घंटे",
         30: "half an hour|half hour|half-hour|halbe stunde|halben stunde|halbstündig|demi-heure"
-        "|media hora|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे|半小时|半个小时|半小時|半時間",
+        "|media hora|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे"
+        "|半小时|半个小时|半小時|半時間",
         15: "quarter of an hour|viertelstunde|quart d'heure|quart d’heure|cuarto de hora"
         "|quarto de hora|четверть часа|ربع ساعة|पाव घंटा|一刻钟",
         90: "ساعة ونصف|hour and a half",
@@ -218,8 +220,8 @@ NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون"
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
 NUMBERS |= {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5}
-NUMBERS |= {"полтора": 1.5, "полторы": 1.5, "डेढ़": 1.5, "डेढ़": 1.5, "ढाई": 2.5, "ढाई": 2.5}
-NUMBERS |= {"साढ़े": 0.5, "साढ़े": 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
+NUMBERS |= {"полтора": 1.5, "полторы": 1.5, "डेढ़": 1.5, "ढाई": 2.5}
+NUMBERS |= {"साढ़े": 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
 _ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
 _GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
 for _n, _word in enumerate(_ONES, 1):
@@ -284,12 +286,13 @@ DENYING = re.compile(
     r"|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )
-# "Must" in Japanese is a double negative, and "perhaps" is one only in form. "Not only" affirms, and
-# so does "do not forget to".
+# "Must" in Japanese is a double negative, and "perhaps" is one only in form. "Not only" affirms,
+# and so does "do not forget to".
 NOT_DENYING = re.compile(
     r"なければな(?:らない|りません)|かもしれ(?:ない|ません)|しかない|だけで(?:は)?なく|忘れ(?:ないで|ずに)"
     r"|不[仅僅只光]|(?:别|不要)忘"
-    r"|\bnot (?:just|only|merely|(?:too |so )?long ago|to mention)\b|\bno (?:doubt|problem|worries)\b"
+    r"|\bnot (?:just|only|merely|(?:too |so )?long ago|to mention)\b"
+    r"|\bno (?:doubt|problem|worries)\b"
     r"|\b(?:don['’]t|do not) forget\b|\bnicht (?:nur|zuletzt|vergessen)\b|\bvergiss nicht\b"
     r"|\bnon seulement\b|\bpas seulement\b|\bn['’]oubli\w+ pas\b"
     r"|\bno (?:solo|sólo|solamente|olvid\w+)\b|\bnão (?:só|apenas|somente|esque\w+)\b"

@@ -9,7 +9,15 @@ from agent.compaction.facts.alignment import is_same_word
 from agent.compaction.facts.dates import agree
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.values import Value, find_values
-from agent.compaction.facts.words import CJK, TOKEN, WORD, clean, find_content_words, is_cjk, make_stem
+from agent.compaction.facts.words import (
+    CJK,
+    TOKEN,
+    WORD,
+    clean,
+    find_content_words,
+    is_cjk,
+    make_stem,
+)
 
 BEFORE = 2  # tokens before a number that may say what it is of
 MOST_PAIRS = 0.6  # of the pairs of characters, where no spaces tell words apart

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date
-from agent.compaction.facts.durations import MINUTE, add, are_one, find_parts_of_hours, read_fraction
+from agent.compaction.facts.durations import (
+    MINUTE,
+    add,
+    are_one,
+    find_parts_of_hours,
+    read_fraction,
+)
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
 from agent.compaction.facts.words import CJK, WORD, is_cjk
