@@ -12,7 +12,8 @@ from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
-MOST_SHARED = 3  # of them, where one is a share of another
+MOST_SHARED = 3  # of them, where two are taken or one is a share of another
+MOST_TIMES = 2  # of which two are taken: most are multiples of five minutes
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
 PERCENT = "%"
@@ -39,6 +40,9 @@ week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* sema
 недел* еженедельн* أسبوع الأسبوع أسبوعيا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週 每星期 一周 週間
 """,
 }
+_HALF = Lexicon.parse("""
+half hälfte halb* moitié mitad metade половин* نصف आधा आधे आधी 一半 半分 半数
+""")
 PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS.items())
 
 
@@ -51,9 +55,14 @@ class Operands:
             for unit, amount in () if value.loose else value.readings:
                 if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
                     self._numbers.setdefault(unit, set()).add(amount)
+        # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
+        plain = {n for value in values if not value.loose for n in _read_plain(value)}
+        own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
+        self._shares = [n for each in (*own, plain) for n in _list_shares(each)]
         bare = (value.amounts for value in values if value.is_bare)
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
+        self._halves = bool(_HALF.find(find_words(text), text))
 
     def have_unit(self, value: Value) -> bool:
         """Whether a number of its unit is among them, from which it may follow."""
@@ -65,13 +74,18 @@ class Operands:
         numbers = {"": counted} if value.is_bare else self._numbers
         exact = _read_precision(value.text)
         for unit, amount in value.readings:
-            if unit == PERCENT and any(abs(amount - n) <= exact for n in _list_shares(numbers)):
+            if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
                 return True
             if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
                 continue
             factors = self._list_factors(value, statement)
-            found = (*_list_sums(own), *_list_multiples(own, factors), *_list_parts(own, numbers))
-            scale = min(1.0, *(amount / n for n in value.amounts if n)) if value.amounts else 1.0
+            most = MOST_TIMES if unit == "s" else MOST_SHARED
+            found = (
+                *_list_sums(own, most),
+                *_list_multiples(own, factors),
+                *_list_parts(own, numbers),
+            )
+            scale = min([1.0, *(amount / n for n in value.amounts if n)])
             if any(abs(amount - each) <= exact * scale for each in found):
                 return True
         return False
@@ -83,8 +97,9 @@ class Operands:
         counts = self._small.union(*(each.amounts for each in others if not each.days))
         few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
         named = _find_periods(statement)
+        halves = [2.0] if self._halves else []
         ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
-        return [*(few if len(few) <= MOST_FACTORS else []), *ratios]
+        return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *halves]
 
 
 def _find_periods(text: str) -> set[int]:
@@ -99,11 +114,12 @@ def _read_precision(text: str) -> float:
     return 0.5 * 10.0 ** -(len(decimals[1]) if decimals else 0) + 1e-9
 
 
-def _list_sums(own: Sequence[float]) -> Iterator[float]:
+def _list_sums(own: Sequence[float], most: int) -> Iterator[float]:
+    """The sum of all, and where at most so many are given, those of two and their differences."""
     if len(own) <= MOST_OPERANDS:
-        for one, other in combinations(own, 2):
-            yield from (one + other, other - one)
-        yield from map(sum, combinations(own, 3))
+        yield sum(own)
+    for one, other in combinations(own, 2) if len(own) <= most else ():
+        yield from (one + other, other - one)
 
 
 def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[float]:
@@ -113,14 +129,18 @@ def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[
             yield from (amount * factor, amount / factor)
 
 
-def _list_shares(numbers: Mapping[str, Collection[float]]) -> Iterator[float]:
+def _read_plain(value: Value) -> Collection[float]:
+    """The numbers of a value that may be a share of another: no date, time, year or share."""
+    if value.days or any(unit in _NOT_SHARED for unit, _ in value.readings):
+        return ()
+    return [n for n in value.amounts if not YEARS[0] <= n <= YEARS[1]]
+
+
+def _list_shares(own: Collection[float]) -> Iterator[float]:
     """Percentages that one number is of another one, or is more or less than it."""
-    for unit, own in numbers.items():
-        if unit in _NOT_SHARED or not 2 <= len(own) <= MOST_SHARED:
-            continue
-        for one, other in permutations(own, 2):
-            if other:
-                yield from (100 * one / other, 100 * abs(one - other) / other)
+    for one, other in permutations(own, 2) if len(own) <= MOST_SHARED else ():
+        if other:
+            yield from (100 * one / other, 100 * abs(one - other) / other)
 
 
 def _list_parts(own: Sequence[float], numbers: Mapping[str, Collection[float]]) -> Iterator[float]:

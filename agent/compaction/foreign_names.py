@@ -15,7 +15,7 @@ from agent.compaction.facts.names import (
 )
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
-from agent.compaction.facts.words import is_cjk, strip_article
+from agent.compaction.facts.words import TOKEN, find_content_words, is_cjk, strip_article
 
 SAMPLE = 500  # characters of a message that show its language
 MOST_WORDS = 2  # of a name in a script without capitals
@@ -28,14 +28,18 @@ def find_foreign_names(
 ) -> list[str]:
     """Those that are absent or took the place of something else of the nearest sentence, as they
     are written."""
-    for value in reversed(find_values(body)):
-        body = f"{body[: value.start]} # {body[value.end :]}"
-    statement = Clause(body)
+    values = [value for value in find_values(body) if not value.loose]
     replaced = find_replaced(body, nearest.text) if nearest else []
-    alike = len(statement.words & said.words) >= ALIKE * len(statement.words)
+    for value in reversed(values):
+        body = f"{body[: value.start]} # {body[value.end :]}"
+    words = find_content_words(body)
+    alike = len(words & said.words) >= ALIKE * len(words)
     found = _find_with_capitals(body, replaced, said, source, alike)
     # Scripts without capitals show a name only by the place that it has taken, or where it is from.
-    found += [name for each in replaced if (name := _read_caseless(each, said, source))]
+    measured = {token for value in values for token in TOKEN.findall(value.text.lower())}
+    for each in replaced:
+        if not measured.issuperset(each.new) and (name := _read_caseless(each, said, source)):
+            found.append(name)
     others = find_caseless(body, said.text) if alike else []
     found += [each for each in others if each not in found and source.is_rare(each)]
     return [each for each in found if each not in SPEAKERS]

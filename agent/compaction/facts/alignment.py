@@ -9,6 +9,7 @@ from itertools import combinations
 
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
+from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import CJK, TOKEN, is_cjk
 
 MOST_COMPARED = 400  # tokens of two sentences, in all
@@ -16,13 +17,15 @@ MOST_REPLACED = 4  # of them in one place
 BESIDE = 2  # equal tokens on a side that fix a place
 MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
 MOST_BETWEEN = 6  # tokens between the two
-LONGEST_PART = 4  # characters of a name, or between two, where no spaces tell words apart
+# Characters of a name, and between two, where no spaces tell words apart.
+LONGEST_PART, LONGEST_BETWEEN = 4, 8
 LEAST_ALIKE = 3  # letters that two forms of a word share
 # Before who does it, where the sentence is turned round: "by", "von".
 _PASSIVE = frozenset(
     ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
 )
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
+_SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?")
 _RUN = re.compile(rf"[{CJK}]+")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 
@@ -56,11 +59,12 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
     if len(old) + len(new) > MOST_COMPARED:
         return []
     found = []
+    named = set(new) - FUNCTION_WORDS
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for index, (kind, a0, a1, b0, b1) in enumerate(changes):
         if kind not in ("replace", "insert") or max(a1 - a0, b1 - b0) > MOST_REPLACED:
             continue
-        if not set(old[a0:a1]).isdisjoint(new):
+        if not set(old[a0:a1]).isdisjoint(named):
             continue
         before = old[changes[index - 1][1] : a0] if index else []
         after = old[a1 : changes[index + 1][2]] if index + 1 < len(changes) else []
@@ -112,7 +116,8 @@ def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
     it the same in either order."""
     if not old or _PASSIVE.isdisjoint(old) != _PASSIVE.isdisjoint(new):
         return False
-    parts = [[word for word in words if word not in FUNCTION_WORDS] for words in (old, new)]
+    said_of = FUNCTION_WORDS | SPEAKERS  # "the user's sister" is "my sister"
+    parts = [[word for word in words if word not in said_of] for words in (old, new)]
     if not any(parts):
         return list(old) == list(new) and not SYMMETRIC.issuperset(old)
     return len(parts[0]) == len(parts[1]) and all(map(is_same_word, *parts))
@@ -131,10 +136,10 @@ def _find_swapped_parts(old: str, new: str) -> str:
     """The same where no spaces tell words apart."""
     if bool(_PASSIVE_JAPANESE.search(old)) != bool(_PASSIVE_JAPANESE.search(new)):
         return ""
-    for match in _RUN.finditer(new):
+    for match in _RUN.finditer(_SPEAKER.sub("", new)):
         run = match[0]
         for at in range(1, len(run) - 1):
-            for between in range(at + 1, min(at + LONGEST_PART, len(run))):
+            for between in range(at + 1, min(at + LONGEST_BETWEEN, len(run))):
                 verb = run[at:between]
                 if verb in SYMMETRIC or f"{run[between]}" not in old or verb not in old:
                     continue

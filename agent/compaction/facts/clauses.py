@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agent.compaction.facts.lexicon import Lexicon
-from agent.compaction.facts.words import find_content_words, find_words
+from agent.compaction.facts.words import find_content_words, find_words, strip_elision
 
 ALIKE = 0.6  # share of a statement's content words that a sentence about the same thing has
 CLEARLY = 0.2  # by how much it is nearer than a sentence that says something else
@@ -31,8 +31,9 @@ class Clause:
         return find_content_words(self.text)
 
     @cached_property
-    def _listed(self) -> Sequence[str]:
-        return find_words(self.around or self.text)
+    def listed(self) -> Sequence[str]:
+        """Its words and those of the asides, in lower case and in order."""
+        return [strip_elision(word) for word in find_words(self.around or self.text)]
 
     @cached_property
     def parts(self) -> list["Clause"]:
@@ -55,7 +56,7 @@ class Clause:
 
     def find(self, lexicon: Lexicon) -> str:
         """The first word of a list that stands in it or in an aside, "" for none."""
-        return lexicon.find(self._listed, self.around or self.text)
+        return lexicon.find(self.listed, self.around or self.text)
 
 
 def split_sentences(text: str) -> list[Clause]:

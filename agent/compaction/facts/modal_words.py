@@ -24,6 +24,8 @@ pode_ser se_calhar não_tenho_certeza
 可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说
 かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
 """)
+# In small letters, unlike the month, and not before a number.
+MAY = re.compile(r"\bmay (?!\d)")
 # Which keep a doubt in other words.
 UNSURE = Lexicon.parse("""
 may can could would possib* uncertain* unclear unconfirmed tentativ* doubt* assum* suspect* suppos*
@@ -58,14 +60,16 @@ todos todas todo toda cada siempre sempre ambos
 所有 全部 全体 全體 每 总是 總是 一直 都 すべて 全て 全員 全部 みんな 皆 毎回 常に いつも
 """)
 SOME = Lexicon.parse("""
-some several sometimes partly partially occasionally a_few a_couple
-einige einigen einiger manche manchen mancher manchmal etliche teilweise ein_paar gelegentlich
-quelques certains certaines plusieurs parfois quelquefois partiellement
-algunos algunas algún alguna varios varias unos_cuantos unas_cuantas a_veces parcialmente
-alguns algumas vários várias às_vezes parcialmente
-некоторые некоторых некоторым несколько иногда частично часть
-بعض بضع بضعة عدة أحيانا أحيانًا جزئيا कुछ कई कभी_कभी आंशिक
-有些 一些 某些 部分 有的 几个 若干 有时 一部 いくつか いくらか 数人 時々 たまに 何人か
+some several half sometimes partly partially occasionally a_few a_couple
+einige einigen einiger manche manchen mancher manchmal etliche hälfte teilweise ein_paar
+gelegentlich
+quelques moitié certains certaines plusieurs parfois quelquefois partiellement
+algunos algunas mitad algún alguna varios varias unos_cuantos unas_cuantas a_veces parcialmente
+alguns algumas metade vários várias às_vezes parcialmente
+некоторые половин* некоторых некоторым несколько иногда частично часть
+بعض نصف بضع بضعة عدة أحيانا أحيانًا جزئيا कुछ आधे आधा आधी कई कभी_कभी आंशिक
+有些 一半 一些 某些 部分 有的 几个 若干 有时 一部 半分 半数 いくつか いくらか 数人 時々 たまに
+何人か
 """)
 MANY = Lexicon.parse("""
 many often frequently viele vielen vieler oft häufig beaucoup souvent nombreux nombreuses muchos
@@ -95,23 +99,24 @@ haben_vor hat_vor beabsicht*
 soll sollen sollte sollten muss müssen wird werden werde bitte würde würden hoff* bittet gebeten
 fällig offen
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
-doivent devons faut souhait* espèr* aimer* plaît prière demande sera seront
+doivent devons faut faud* souhait* espèr* aimer* plaît prière demande sera seront
 pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane* pretend*
 intención voy vamos va van debe deben debo debemos hay_que tengo_que tiene_que tenemos_que favor
 espero esperamos gustaría pide solicit* será serán pendiente previst*
-quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem preciso
+quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem temos_de
+temos_que tenho_de tenho_que tem_de tem_que preciso
 precisa gostaria espera* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
 жела* предсто*
 نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب
 ينبغي أرجو
-نأمل خطة نية رجاء طلب
+نأمل خطة نية رجاء علينا لا_بد
 चाहता चाहती चाहते चाहें योजना इरादा वाला_हूँ वाली_हूँ वाले_हैं वाला_है वाली_है होगा होगी होंगे
 करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए
 打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
 请给 请您 请你 请发
 應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议
-予定 つもり たい ください 計画 必要 べき 希望 未 お願い ましょう でしょう
+予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い ましょう でしょう
 """)
 # What has come about.
 DONE = Lexicon.parse("""

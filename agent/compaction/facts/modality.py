@@ -17,6 +17,7 @@ from agent.compaction.facts.modal_words import (
     HEDGES,
     INTENDED,
     MANY,
+    MAY,
     MOST,
     NOT_DONE,
     ONLY,
@@ -25,7 +26,7 @@ from agent.compaction.facts.modal_words import (
     SOME,
     UNSURE,
 )
-from agent.compaction.facts.words import find_words, is_cjk
+from agent.compaction.facts.words import is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
@@ -50,15 +51,19 @@ def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
 
 def _compare(part: Clause, whole: Clause, near: Near) -> str:
     said = near.nearest
-    hedge = said.find(HEDGES) if all(each.find(HEDGES) for each in near.others) else ""
+    hedge = _find_hedge(said) if all(map(_find_hedge, near.others)) else ""
     if hedge and not whole.find(HEDGES) and not whole.find(UNSURE):
         return f"they say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
     intended = said.find(INTENDED)
-    if intended and _is_done(part) and not whole.find(INTENDED) and not _is_done(said):
+    if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
         return f"they say it as not done yet (“{intended}”)"
     return ""
+
+
+def _find_hedge(clause: Clause) -> str:
+    return clause.find(HEDGES) or ("may" if MAY.search(clause.text) else "")
 
 
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
@@ -67,7 +72,8 @@ def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     partial = next((each for each in _PARTIAL if said.find(each)), None)
     if partial and partial is not claimed and not whole.find(partial):
         # In the middle of a sentence "some" is often no more than an article.
-        begins = partial.find(*said.beginning)
+        # A number may say how many they are.
+        begins = partial.find(*said.beginning) and not any(map(str.isdigit, part.text))
         if (claimed or begins) and is_denied(part.text) == is_denied(said.text):
             return f"they say it of “{said.find(partial)}”"
     elif (only := said.find(ONLY)) and claimed:
@@ -79,17 +85,18 @@ def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     return ""
 
 
-def _is_done(clause: Clause) -> bool:
-    """Whether it tells of what has come about."""
+def _is_done(clause: Clause, other: Clause) -> bool:
+    """Whether it tells of what has come about, in words that the other has not."""
     if clause.find(DONE) or clause.text.rstrip(" 」)）").endswith("た"):  # Japanese
         return True
-    words = find_words(clause.text)
-    if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, words)):
+    words = set(clause.listed)
+    own = words.difference(other.listed)
+    if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, own)):
         return True
     return any(
         len(word) >= SHORTEST_DONE
         and word.endswith(DONE_ENDINGS)
         and word not in NOT_DONE
         and not INTENDED.has(word)
-        for word in words
+        for word in own
     )

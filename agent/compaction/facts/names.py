@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent.compaction.facts.speakers import SPEAKERS
-from agent.compaction.facts.words import CJK, WORD, strip_article
+from agent.compaction.facts.words import CJK, WORD, strip_article, strip_elision
 
 SHORTEST = 2
 LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
@@ -44,7 +44,7 @@ def find_names(text: str) -> list[tuple[str, bool]]:
     """Words with a capital, and whether each begins a sentence, so that it may be no name."""
     found: dict[str, bool] = {}
     for match in WORD.finditer(text):
-        word = re.sub(r"['’]s?$", "", match[0])
+        word = re.sub(r"['’]s?$", "", strip_elision(match[0]))
         if len(word) < SHORTEST or not word[0].isupper() or word.lower() in _NO_NAMES:
             continue
         if word.isupper() and len(word) <= LONGEST_ABBREVIATION:

@@ -67,7 +67,10 @@ _PAIRS = (
         """,
     ),
     (
-        "available free frei verfügbar* libre* disponib* livre* свобод* доступ* متاح* متوفر* खाली उपलब्ध* 有空 可用 空い",
+        """
+        available free frei verfügbar* libre* disponib* livre* свобод* доступ* متاح* متوفر*
+        खाली उपलब्ध* 有空 可用 空い
+        """,
         """
         sold_out booked taken occupied unavailable ausverkauft belegt ausgebucht vergeben complet*
         occupé*

@@ -1,10 +1,7 @@
 """Who is said to have said, wanted or decided something."""
 
-import re
-from collections.abc import Sequence
-
 from agent.compaction.facts.lexicon import Lexicon
-from agent.compaction.facts.words import TOKEN, find_words
+from agent.compaction.facts.words import TOKEN, find_words, strip_elision
 
 USER = "user"
 ASSISTANT = "assistant"
@@ -20,7 +17,6 @@ assistant assistant's assistent assistenten assistentin assistante asistente ass
 """)
 SPEAKERS = _USER.words | _ASSISTANT.words | frozenset(_USER.parts + _ASSISTANT.parts)
 _FIRST_TOKENS = 6  # of a statement, among which its subject is
-_ELISION = re.compile(r"\b[ld]['’]")
 _SAYING = Lexicon.parse("""
 said say* ask* want* wish* propos* suggest* recommend* advis* decid* prefer* agree* chose choose*
 offer*
@@ -48,7 +44,7 @@ disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* pref
 def find_speaker(statement: str) -> str:
     """`USER` or `ASSISTANT`, whichever a statement begins with as its subject and says to have
     said, wanted or decided something; "" for neither."""
-    words = find_words(_ELISION.sub("", statement))
+    words = [strip_elision(word) for word in find_words(statement)]
     if not _SAYING.find(words, statement):
         return ""
     begin = _read_beginning(statement)
@@ -60,5 +56,5 @@ def find_speaker(statement: str) -> str:
 
 
 def _read_beginning(statement: str) -> str:
-    tokens: Sequence[re.Match[str]] = [*TOKEN.finditer(statement)][: 2 * _FIRST_TOKENS]
+    tokens = [*TOKEN.finditer(statement)][: 2 * _FIRST_TOKENS]
     return statement[: tokens[-1].end()] if tokens else ""

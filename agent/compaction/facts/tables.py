@@ -153,10 +153,10 @@ PARTS_OF_HOURS = {
     phrase: minutes
     for minutes, phrases in {
         45: "three quarters of an hour|three-quarters of an hour|dreiviertelstunde"
-        "|trois quarts d'heure|trois quarts d’heure|tres cuartos de hora|três quartos de hora|पौन घंटा|पौने घंटे",
-        30: "half an hour|half hour|half-hour|halbe stunde|halben stunde|halbstündig|demi-heure"
-        "|media hora|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे"
-        "|半小时|半个小时|半小時|半時間",
+        "|trois quarts d'heure|trois quarts d’heure|tres cuartos de hora|três quartos de hora"
+        "|पौन घंटा|पौने घंटे",
+        30: "half an hour|half hour|half-hour|halbe stunde|halben stunde|demi-heure|media hora"
+        "|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे|半小时|半个小时|半小時|半時間",
         15: "quarter of an hour|viertelstunde|quart d'heure|quart d’heure|cuarto de hora"
         "|quarto de hora|четверть часа|ربع ساعة|पाव घंटा|一刻钟",
         90: "ساعة ونصف|hour and a half",
@@ -216,6 +216,8 @@ for _line in _FROM_TWO.strip().splitlines():
     NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
 for _line in _TENS.strip().splitlines():
     NUMBERS.update({word: 10 * n for n, word in enumerate(_line.split(), 3)})
+for _line in ("двое трое четверо пятеро шестеро семеро", "двух трёх четырёх пяти шести семи"):
+    NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
 NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20, "dozen": 12}
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}

@@ -21,7 +21,8 @@ _OTHER_DIGITS = {
 _FOREIGN = _OTHER_DIGITS | dict.fromkeys([0x640, *range(0x64B, 0x653)])
 _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
-_APOSTROPHE = re.compile(r"^(?:[cdjlmnst]|qu)['’]|['’]s?$")
+_ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
+_GENITIVE = re.compile(r"['’]s?$")
 _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
 
@@ -66,11 +67,17 @@ def is_cjk(text: str) -> bool:
 def make_stem(word: str) -> str:
     """The beginning of a word in lower case, without an article that is written together with it,
     and without the ending of a plural or a genitive."""
+    word = strip_elision(word)
     if "'" in word or "’" in word:
-        word = _APOSTROPHE.sub("", word) or word
+        word = _GENITIVE.sub("", word) or word
     if word[0] < "\u0590":
         return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
     return strip_article(word)[:STEM]
+
+
+def strip_elision(word: str) -> str:
+    """A word without what French writes before it: l'atelier, j'ai."""
+    return _ELISION.sub("", word) if "'" in word or "’" in word else word
 
 
 def strip_article(word: str) -> str:
