@@ -12,8 +12,8 @@ from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
-MOST_SHARED = 3  # of them, where two are taken or one is a share of another
-MOST_TIMES = 2  # of which two are taken: most are multiples of five minutes
+# Of them, where two are taken; of times fewer, as most are multiples of five minutes.
+MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
 PERCENT = "%"
@@ -52,7 +52,9 @@ class Operands:
     def __init__(self, text: str, values: Sequence[Value]) -> None:
         self._numbers: dict[str, set[float]] = {}
         for value in values:
-            for unit, amount in () if value.loose else value.readings:
+            # One of a unit: 1,150 may be read as 1.15 too.
+            largest = {} if value.loose else dict(sorted(value.readings))
+            for unit, amount in largest.items():
                 if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
                     self._numbers.setdefault(unit, set()).add(amount)
         # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
@@ -79,7 +81,7 @@ class Operands:
             if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
                 continue
             factors = self._list_factors(value, statement)
-            most = MOST_TIMES if unit == "s" else MOST_SHARED
+            most = MOST_TIMES if unit == "s" else MOST_OF_TWO
             found = (
                 *_list_sums(own, most),
                 *_list_multiples(own, factors),
@@ -133,12 +135,13 @@ def _read_plain(value: Value) -> Collection[float]:
     """The numbers of a value that may be a share of another: no date, time, year or share."""
     if value.days or any(unit in _NOT_SHARED for unit, _ in value.readings):
         return ()
-    return [n for n in value.amounts if not YEARS[0] <= n <= YEARS[1]]
+    largest = max(value.amounts, default=0)
+    return () if YEARS[0] <= largest <= YEARS[1] else (largest,)
 
 
 def _list_shares(own: Collection[float]) -> Iterator[float]:
-    """Percentages that one number is of another one, or is more or less than it."""
-    for one, other in permutations(own, 2) if len(own) <= MOST_SHARED else ():
+    """Percentages that one of two numbers is of the other one, or is more or less than it."""
+    for one, other in permutations(own) if len(own) == 2 else ():
         if other:
             yield from (100 * one / other, 100 * abs(one - other) / other)
 
@@ -146,7 +149,7 @@ def _list_shares(own: Collection[float]) -> Iterator[float]:
 def _list_parts(own: Sequence[float], numbers: Mapping[str, Collection[float]]) -> Iterator[float]:
     """So many percent of a number, and that more or less than it."""
     percent = numbers.get(PERCENT, ())
-    for share in percent if len(percent) <= MOST_SHARED else ():
-        for amount in own[:MOST_SHARED]:
+    for share in percent if len(percent) <= MOST_OF_TWO else ():
+        for amount in own[:MOST_OF_TWO]:
             part = amount * share / 100
             yield from (part, amount + part, amount - part)

@@ -12,6 +12,7 @@ from agent.compaction.facts.names import (
     is_caseless,
     is_german,
     is_hiragana,
+    is_label,
 )
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
@@ -58,7 +59,9 @@ def _find_with_capitals(
         if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
             continue
         if begins:  # its capital says nothing
-            foreign = absent and (source.all.knows_name(word) or lowered in placed)
+            after = body[body.find(word) + len(word) :]
+            instead = lowered in placed and not is_label(word, after)
+            foreign = absent and (source.all.knows_name(word) or instead)
             foreign = foreign and not said.has_stem(word)
         elif german:
             rare = alike and source.is_rare(word)

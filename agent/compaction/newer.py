@@ -161,11 +161,12 @@ class _Index:
     """Lines by the messages that they rest on and by their keys."""
 
     def __init__(self) -> None:
-        self._lines: dict[int | str, list[Line]] = {}
+        self._lines: dict[str, list[Line]] = {}
 
     def add(self, line: Line) -> None:
-        for key in (*line.numbers, *line.keys) if line.numbers else ():
-            self._lines.setdefault(key, []).append(line)
+        if line.numbers:
+            for key in [*map(_name, line.numbers), *line.keys]:
+                self._lines.setdefault(key, []).append(line)
 
     def find(self, replacement: Replacement) -> Iterator[Line]:
         """Every line that may say what no longer holds."""
@@ -173,8 +174,13 @@ class _Index:
         keys = sorted(replacement.keys, key=lambda key: len(self._lines.get(key, ())))
         if not replacement.old.values:
             keys = keys[: int((1 - MOST_WORDS) * len(keys)) + 1]
-        lines = (self._lines.get(key, ()) for key in (*replacement.numbers, *keys))
+        keys += map(_name, replacement.numbers)
+        lines = (self._lines.get(key, ()) for key in keys)
         yield from {id(line): line for each in lines for line in each}.values()
+
+
+def _name(number: int) -> str:
+    return f"#{number}"
 
 
 def _begin(word: str) -> str:

@@ -93,30 +93,30 @@ INTENDED = Lexicon.parse("""
 plan planning plans planned intend* will want wants wanted going_to hope hopes hoping must should
 need needs needed have_to has_to please let's to_be is_to are_to due scheduled pending todo would
 i'll we'll he'll she'll they'll i'd we'd could shall wish* prefer* asked asks requested requests
-agreed decided proposed suggest* consider* not_yet
+agreed decided proposed suggest* consider* promis* not_yet
 will_ich will wollen wollte wollten möchte möchten plane planen plant geplant vorhaben habe_vor
 haben_vor hat_vor beabsicht*
 soll sollen sollte sollten muss müssen wird werden werde bitte würde würden hoff* bittet gebeten
-fällig offen
+fällig offen versprochen verspricht
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
-doivent devons faut faud* souhait* espèr* aimer* plaît prière demande sera seront
+doivent devons faut faud* souhait* espèr* aimer* promet* promis* plaît prière demande sera seront
 pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane* pretend*
 intención voy vamos va van debe deben debo debemos hay_que tengo_que tiene_que tenemos_que favor
-espero esperamos gustaría pide solicit* será serán pendiente previst*
+espero esperamos gustaría pide solicit* será serán pendiente previst* promet*
 quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem temos_de
 temos_que tenho_de tenho_que tem_de tem_que preciso
-precisa gostaria espera* pede favor pendente
+precisa gostaria espera* promet* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
-жела* предсто*
+жела* предсто* обеща*
 نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب
 ينبغي أرجو
-نأمل خطة نية رجاء علينا لا_بد
+نأمل خطة نية رجاء علينا لا_بد وعد وعدت يعد
 चाहता चाहती चाहते चाहें योजना इरादा वाला_हूँ वाली_हूँ वाले_हैं वाला_है वाली_है होगा होगी होंगे
-करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए
+करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए वादा
 打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
 请给 请您 请你 请发
-應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议
-予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い ましょう でしょう
+應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议 承诺 答应
+予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い 約束 ましょう でしょう
 """)
 # What has come about.
 DONE = Lexicon.parse("""

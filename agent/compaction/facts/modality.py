@@ -26,7 +26,7 @@ from agent.compaction.facts.modal_words import (
     SOME,
     UNSURE,
 )
-from agent.compaction.facts.words import is_cjk
+from agent.compaction.facts.words import find_words, is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
@@ -89,7 +89,7 @@ def _is_done(clause: Clause, other: Clause) -> bool:
     """Whether it tells of what has come about, in words that the other has not."""
     if clause.find(DONE) or clause.text.rstrip(" 」)）").endswith("た"):  # Japanese
         return True
-    words = set(clause.listed)
+    words = set(find_words(clause.text))
     own = words.difference(other.listed)
     if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, own)):
         return True

@@ -22,6 +22,12 @@ _OTHER_WORDS = """
     users assistant
     monday tuesday wednesday thursday friday saturday sunday am pm usd eur gbp
 """
+# Of verbs, and of nouns that are made of them.
+_ENDINGS = """
+ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
+miento ção ções mento ние ния ция ции ость ство
+"""
+_NO_NAME_ENDINGS = tuple(_ENDINGS.split())
 # The most common Chinese surnames, and characters with which names of places end.
 _SURNAMES = frozenset(
     "王李张張刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何高林郑鄭谢謝罗羅梁宋唐许許韩韓冯馮邓鄧曹彭曾肖"
@@ -52,6 +58,12 @@ def find_names(text: str) -> list[tuple[str, bool]]:
         begins = _BEGINNING.search(text, max(0, match.start() - 8), match.start()) is not None
         found[word] = found.get(word, True) and begins
     return list(found.items())
+
+
+def is_label(word: str, after: str) -> bool:
+    """Whether a word at a sentence's beginning, with what comes after it, is one that only says
+    what follows ("Decided: …"), or an ordinary word by its ending."""
+    return after.startswith((":", "：")) or word.lower().endswith(_NO_NAME_ENDINGS)
 
 
 def is_caseless(text: str) -> bool:

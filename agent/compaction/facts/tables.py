@@ -15,7 +15,7 @@ def _split(words: str) -> list[str]:
 
 def _read(table: str) -> dict[str, str]:
     """Lines of a name and the words for it, as a name for each word."""
-    rows = (line.split() for line in table.strip().splitlines())
+    rows = (line.split() for line in clean(table).strip().splitlines())
     return {word: name for name, *words in rows for word in [name.lower(), *words]}
 
 
@@ -128,7 +128,7 @@ kmh 1 km/h kmh км/ч
 token 1 token tokens
 """
 UNITS: dict[str, tuple[str, float]] = {}
-for _line in _UNITS.strip().splitlines():
+for _line in clean(_UNITS).strip().splitlines():
     _unit, _factor, *_words = _line.split()
     UNITS.update({word.replace("_", " "): (_unit, float(_factor)) for word in _words})
 CURRENCIES = {word.replace("_", " "): code for word, code in CURRENCIES.items()}
@@ -179,7 +179,7 @@ SCALES = {
         1e9: "billion billions bn milliarden milliarde mrd milliard milliards миллиард миллиарда "
         "миллиардов млрд مليار",
     }.items()
-    for word in words.split()
+    for word in clean(words).split()
 }
 
 # From 2 on: the word for one is often an article, and means a number before a unit only.
@@ -212,9 +212,9 @@ trinta quarenta cinquenta sessenta setenta oitenta noventa
 तीस चालीस पचास साठ सत्तर अस्सी नब्बे
 """
 NUMBERS: dict[str, float] = {}
-for _line in _FROM_TWO.strip().splitlines():
+for _line in clean(_FROM_TWO).strip().splitlines():
     NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
-for _line in _TENS.strip().splitlines():
+for _line in clean(_TENS).strip().splitlines():
     NUMBERS.update({word: 10 * n for n, word in enumerate(_line.split(), 3)})
 for _line in ("двое трое четверо пятеро шестеро семеро", "двух трёх четырёх пяти шести семи"):
     NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
@@ -222,8 +222,8 @@ NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون"
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
 NUMBERS |= {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5}
-NUMBERS |= {"полтора": 1.5, "полторы": 1.5, "डेढ़": 1.5, "ढाई": 2.5}
-NUMBERS |= {"साढ़े": 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
+NUMBERS |= {"полтора": 1.5, "полторы": 1.5, clean("डेढ़"): 1.5, "ढाई": 2.5}
+NUMBERS |= {clean("साढ़े"): 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
 _ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
 _GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
 for _n, _word in enumerate(_ONES, 1):
@@ -264,12 +264,10 @@ jan fev mar abr mai jun jul ago set out nov dez
 जनवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्तूबर नवम्बर दिसम्बर
 """
 MONTHS = {
-    word: n for line in _MONTHS.strip().splitlines() for n, word in enumerate(line.split(), 1)
+    word: n
+    for line in clean(_MONTHS).strip().splitlines()
+    for n, word in enumerate(line.split(), 1)
 }
-
-for _table in (CURRENCIES, UNITS, NUMBERS, SCALES, MONTHS):
-    # As `agent.compaction.facts.words.clean` writes them.
-    _table |= {clean(word): meaning for word, meaning in _table.items()}
 
 # Portuguese has "no" for "in the": see `agent.compaction.facts.denial`.
 _DENIALS = """
