@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from functools import cached_property
-from itertools import combinations
 
 from agent.clock import to_local
-from agent.compaction.facts.denial import Clause, split_sentences
-from agent.compaction.facts.names import is_name_in
+from agent.compaction.computed import Operands
+from agent.compaction.facts.clauses import Clause, split_sentences
+from agent.compaction.facts.dates import Day, agree
+from agent.compaction.facts.names import is_abbreviation, is_name_in
 from agent.compaction.facts.relative import find_meant_days, is_meant
-from agent.compaction.facts.values import Day, Value, find_values
+from agent.compaction.facts.spans import DAY, find_gaps, is_between, spans
+from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message, file_text, is_file, plain_text
@@ -32,8 +33,7 @@ SHARED_WORDS = 2
 # message has another number of the same thing.
 COUNTED = 12
 RARE, RARE_SHARE = 2, 0.02  # messages with a word, or a share of all, for it to be no common one
-MOST_DAYS = 60  # between which spans are looked for
-DAY, MONTH = 86_400.0, 30.44
+SHORTEST_STEM, LONGEST_ENDING = 4, 4  # letters
 
 
 class Evidence:
@@ -94,6 +94,14 @@ class Evidence:
         return found
 
     @cached_property
+    def _operands(self) -> Operands:
+        return Operands(self.text, self._values)
+
+    def shares_unit(self, value: Value) -> bool:
+        """Whether something else is said here in its unit, from which it may follow."""
+        return self._operands.have_unit(value)
+
+    @cached_property
     def _before_a_word(self) -> str:
         """As an expression. What allows for words that follow Chinese or Japanese at once takes a
         millisecond to compile, for each name anew."""
@@ -109,13 +117,21 @@ class Evidence:
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""
         pattern = before + _GAP.join(map(re.escape, pieces)) + after
-        return re.search(pattern, self._simple) is not None
+        return re.search(pattern, self._simple) is not None or is_abbreviation(name, self._simple)
 
-    def backs(self, value: Value) -> bool:
-        """Whether a number, a date or a time is said here or follows from what is said."""
-        if value.days:
-            said = any(_agree(day, other) for day in value.days for other in self._days)
-            return said or any(is_meant(day, self._meant) for day in value.days)
+    def backs(self, value: Value, statement: str = "") -> bool:
+        """Whether a number, a date or a time is said here or follows from what is said, and from
+        other numbers and periods of the statement that it stands in."""
+        if any(agree(day, other) for day in value.days for other in self._days):
+            return True
+        if any(is_meant(day, self._meant) for day in value.days):
+            return True
+        if not value.readings:
+            return False
+        counted = self._counts.get(value.noun, ())
+        return self._says(value) or self._operands.yield_value(value, statement, counted)
+
+    def _says(self, value: Value) -> bool:
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
@@ -148,65 +164,34 @@ class Evidence:
     def _is_span(self, value: Value) -> bool:
         """Whether it is the time between two dates or two times."""
         times = [amount for unit, amount in self._readings if unit == "time"]
-        for unit, amount in value.readings:
-            if unit == "s" and amount < DAY:
-                if any(abs(a - b) * 60 == amount for a, b in combinations(times[:MOST_DAYS], 2)):
-                    return True
-            elif unit in ("s", "month") and any(_spans(unit, amount, n) for n in self._gaps):
-                return True
-        return False
+        return any(
+            is_between(times, amount)
+            if unit == "s" and amount < DAY
+            else unit in ("s", "month") and any(spans(unit, amount, n) for n in self._gaps)
+            for unit, amount in value.readings
+        )
 
     @cached_property
     def _gaps(self) -> set[int]:
         """Days between any two dates."""
-        days = sorted(self._days, key=str)[:MOST_DAYS]
-        years = {year for year, _, _ in days if year} or {2000}
-        known = [
-            date(y, m, d)
-            for year, m, d in days
-            for y in ([year] if year else years)
-            if m and d and _exists(y, m, d)
-        ]
-        gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
-        written = {int(n) for n in self._bare if _is_year(n)}
-        return gaps | {round(abs(a - b) * 365.25) for a, b in combinations(sorted(written)[:60], 2)}
+        return find_gaps(self._days, self._bare)
 
     def knows_name(self, word: str) -> bool:
         """Whether a word is written as a name here."""
         return is_name_in(word, self.text)
 
-    def names(self, word: str) -> bool:
+    def has_stem(self, word: str) -> bool:
+        """Whether a word of the same beginning stands here: "Deployment" where one deploys."""
+        stem = word.casefold()[: max(SHORTEST_STEM, len(word) - LONGEST_ENDING)]
+        return stem in self._simple
+
+    def names(self, name: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
-        word = word.casefold()
+        word = name.casefold()
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
-        return word[: max(3, len(word) - ending)] in self._simple
-
-
-def _is_year(amount: float) -> bool:
-    return 1900 <= amount <= 2100 and amount % 1 == 0
-
-
-def _exists(year: int, month: int, day: int) -> bool:
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return True
-
-
-def _spans(unit: str, amount: float, days: int) -> bool:
-    """Whether so many seconds or months are about so many days; both ends may have been counted."""
-    if not days:
-        return False
-    if unit == "month":
-        return abs(days / MONTH - amount) <= (6 if amount % 12 == 0 else 0.6)
-    return abs(amount / DAY - days) <= (3 if amount % (7 * DAY) == 0 and days >= 28 else 1)
-
-
-def _agree(day: Day, other: Day) -> bool:
-    """Whether two dates may be the same one: what both say is equal, and both say the month."""
-    pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
-    return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
+        return word[: max(3, len(word) - ending)] in self._simple or is_abbreviation(
+            name, self._simple
+        )
 
 
 class Source:
@@ -275,6 +260,23 @@ class Source:
                 if last:
                     cited |= dict.fromkeys(n for n in self._texts if ends[0] <= n <= ends[1])
         return list(cited)
+
+    def find_writer(self, line: str) -> str:
+        """Who wrote the message that a line cites: "user" or "assistant"; of several, the one that
+        has most of its words. "" where that is not certain, or a tool wrote it."""
+        writers: dict[str, int] = {}
+        words = find_content_words(clean(strip_citations(line)))
+        cited = [self._messages.get(number) for number in self._list_cited(line)]
+        for message in cited:
+            if message is None or not (message.role == "assistant" or message.is_prompt):
+                return ""
+        roles = {message.role for message in cited if message}
+        if len(roles) < 2:
+            return next(iter(roles), "")
+        for message in filter(None, cited):
+            shared = len(words & find_content_words(clean(plain_text(message.blocks))))
+            writers[message.role] = max(writers.get(message.role, 0), shared)
+        return max(writers, key=writers.__getitem__) if len(set(writers.values())) > 1 else ""
 
     def is_rare(self, word: str) -> bool:
         """Whether a word stands in some message, and in few of them."""

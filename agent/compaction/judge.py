@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 
 from agent.compaction.evidence import (
     GOALS,
@@ -13,10 +14,14 @@ from agent.compaction.evidence import (
     find_citations,
     strip_citations,
 )
-from agent.compaction.facts.denial import ALIKE, Clause, contradicts, find_replaced
-from agent.compaction.facts.names import SPEAKERS, find_caseless, find_names, is_caseless, is_german
+from agent.compaction.facts.alignment import find_nearest, find_swapped
+from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.denial import contradicts
+from agent.compaction.facts.modality import find_shift
+from agent.compaction.facts.speakers import find_speaker
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
+from agent.compaction.foreign_names import find_foreign_names
 from agent.messages import Message, plain_text
 from agent.search.values import find_identifiers
 
@@ -58,22 +63,40 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
             return Verdict(False, why, typed=False)
         said = typed
     values, exact = find_claims(body)
-    missing = list(_find_missing(values, exact, said))
+    missing = list(_find_missing(body, said))
     if not source.unreadable.isdisjoint(cited):
         return Verdict(not missing and _is_backed(body, said))
-    names = [] if replaced else _find_foreign_names(body, said, source)
+    nearest = None if replaced else find_nearest(Clause(body), said.sentences)
+    names = [] if replaced else find_foreign_names(body, nearest, said, source)
     held = _is_held(body, missing, said, source)
     if not cited:
         return Verdict(False, "it cites no message that you were given", held)
     if lacks := [*missing, *names]:
         why = f"not in the messages that it cites: {', '.join(lacks)}"
         return Verdict(False, why, held, missing=lacks)
+    if not replaced and (changed := _find_change(body, nearest, said, line, source)):
+        return Verdict(False, changed)
+    if values or exact or _shares_words(body, said):
+        return Verdict(True)
+    return Verdict(False, UNRELATED, held)
+
+
+def _find_change(
+    body: str, nearest: Clause | None, said: Evidence, line: str, source: Source
+) -> str:
+    """What a statement changes of the sentence that is nearest to it, "" for nothing."""
+    statement = Clause(body)
     # A statement of several clauses is compared clause by clause.
-    clauses = Clause(body).parts
-    if not replaced and any(contradicts(c, said.sentences) for c in clauses[1:] or clauses):
-        return Verdict(False, OPPOSITE)
-    related = bool(values or exact) or _shares_words(body, said)
-    return Verdict(related, "" if related else UNRELATED)
+    clauses = statement.parts[1:] or [statement]
+    if any(contradicts(each, said.sentences) for each in clauses):
+        return OPPOSITE
+    if swapped := find_swapped(body, nearest.text) if nearest else "":
+        return f"the messages that it cites say it the other way round: {swapped}"
+    speaker, writer = find_speaker(body), source.find_writer(line)
+    if speaker and writer and speaker != writer:
+        return f"the {writer} wrote the messages that it cites, not the {speaker}"
+    shift = find_shift(statement, said.sentences)
+    return f"of the messages that it cites, {shift}" if shift else ""
 
 
 def judge_sentence(sentence: str, source: Source) -> Verdict:
@@ -97,7 +120,12 @@ def may_tell(line: str, message: Message) -> bool:
 @lru_cache(1)  # one bullet is looked up in up to three places
 def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     """The values of a statement, and what has to stand in a message exactly as it is."""
-    values = [value for value in find_values(body) if not (value.loose and value.is_bare)]
+    found = find_values(body)
+    ends = {value.end + 1 for value in found}
+    # The article in "$90 a year" is no number of years.
+    values = [
+        value for value in found if not (value.loose and (value.is_bare or value.start in ends))
+    ]
     exact = [
         each
         for each in find_identifiers(body)
@@ -111,8 +139,9 @@ def _is_name(exact: str) -> bool:
     return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME
 
 
-def _find_missing(values: Sequence[Value], exact: Sequence[str], said: Evidence) -> Iterable[str]:
-    yield from (value.text for value in values if not said.backs(value))
+def _find_missing(body: str, said: Evidence) -> Iterable[str]:
+    values, exact = find_claims(body)
+    yield from (value.text for value in values if not said.backs(value, body))
     yield from (each for each in exact if not said.holds(each))
 
 
@@ -124,42 +153,11 @@ def _is_held(body: str, missing: list[str], said: Evidence, source: Source) -> b
     known = [*(value.text for value in values if not value.is_bare), *exact]
     return (
         not missing
+        or any(value.text in missing and said.shares_unit(value) for value in values)
         or any(each not in missing for each in known)
         or not said.words.isdisjoint(find_content_words(body))
         or any(map(source.all.holds, missing))
     )
-
-
-def _find_foreign_names(body: str, said: Evidence, source: Source) -> list[str]:
-    """The names that the cited messages do not have, or not in this place."""
-    for value in reversed(find_values(body)):
-        body = f"{body[: value.start]} # {body[value.end :]}"
-    clause = Clause(body)
-    replaced = find_replaced(clause, said.sentences)
-    alike = len(clause.words & said.words) >= ALIKE * len(clause.words)
-    german = is_german(body)
-    found = []
-    for word, begins in find_names(body):
-        capital_says_nothing = begins or german
-        absent = not said.names(word) and (
-            not capital_says_nothing
-            or (german and alike and source.is_rare(word))
-            or source.all.knows_name(word)
-        )
-        if absent or word.lower() in replaced:
-            found.append(word)
-    # Scripts without capitals show a name only by the place that it has taken, or where it is from.
-    found += [
-        each
-        for each, between in replaced.items()
-        if len(each) > 1
-        and is_caseless(each)
-        and each not in said.text
-        and (between or source.is_rare(each))
-    ]
-    others = find_caseless(body, said.text) if alike else []
-    found += [each for each in others if each not in found and source.is_rare(each)]
-    return [each for each in found if each not in SPEAKERS]
 
 
 def _is_backed(body: str, said: Evidence) -> bool:
@@ -174,4 +172,4 @@ def _is_backed(body: str, said: Evidence) -> bool:
 
 def _shares_words(body: str, said: Evidence) -> bool:
     words = find_content_words(body)
-    return len(words & said.words) >= min(SHARED_WORDS, max(1, len(words)))
+    return len(words & said.words) >= min(SHARED_WORDS, max(1, ceil(len(words) / 2)))

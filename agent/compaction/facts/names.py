@@ -1,12 +1,14 @@
 """Names of people, places and things, as far as the way they are written shows them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from agent.compaction.facts.words import CJK, WORD
+from agent.compaction.facts.speakers import SPEAKERS
+from agent.compaction.facts.words import CJK, WORD, strip_article, strip_elision
 
 SHORTEST = 2
+LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
 LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
 # Marks after which a capital begins a sentence and shows no name.
 _BEGINNING = re.compile(r"(?:^|[.!?:…–—\n•\"“„«(\[*/]|\d[.)])[\s\"“„«(*_`]*$")
@@ -20,26 +22,35 @@ _OTHER_WORDS = """
     users assistant
     monday tuesday wednesday thursday friday saturday sunday am pm usd eur gbp
 """
-# What a summary calls the two who talk.
-_SPEAKERS = """
-nutzer nutzerin benutzer benutzerin anwender assistent utilisateur utilisatrice usuario usuaria
-usuário usuária asistente assistente пользователь пользователя пользовательница ассистент المستخدم
-المساعد उपयोगकर्ता यूज़र सहायक 用户 用戶 助手 使用者 ユーザー アシスタント
+# Of verbs, and of nouns that are made of them.
+_ENDINGS = """
+ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
+miento ção ções mento ние ния ция ции ость ство
 """
-SPEAKERS = frozenset(_SPEAKERS.split())
+_NO_NAME_ENDINGS = tuple(_ENDINGS.split())
+# The most common Chinese surnames, and characters with which names of places end.
+_SURNAMES = frozenset(
+    "王李张張刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何高林郑鄭谢謝罗羅梁宋唐许許韩韓冯馮邓鄧曹彭曾肖"
+    "田董袁潘蒋蔣蔡余于杜叶葉程苏蘇魏吕呂丁任沈姚卢盧姜崔钟鍾谭譚陆陸汪范金石廖贾賈夏韦韋方白邹鄒孟熊秦邱江尹薛闫段雷侯龙史陶"
+    "小老阿"
+)
+_PLACES = frozenset("州市省县縣区區国國路街镇鎮村港岛島山江河湖町京都府")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
 
 
-def is_german(text: str) -> bool:
-    """Whether it is German, in which every noun has a capital."""
-    return len(_GERMAN.intersection(map(str.lower, WORD.findall(text)))) >= 2
+def is_german(text: str, around: str = "") -> bool:
+    """Whether it is German, in which every noun has a capital; a short text in German around it has
+    fewer of the words that show it."""
+    words = _GERMAN.intersection(map(str.lower, WORD.findall(text)))
+    return len(words) >= 2 or (bool(words) and bool(around) and is_german(around))
 
 
 def find_names(text: str) -> list[tuple[str, bool]]:
     """Words with a capital, and whether each begins a sentence, so that it may be no name."""
     found: dict[str, bool] = {}
     for match in WORD.finditer(text):
-        word = re.sub(r"['’]s?$", "", match[0])
+        word = re.sub(r"['’]s?$", "", strip_elision(match[0]))
         if len(word) < SHORTEST or not word[0].isupper() or word.lower() in _NO_NAMES:
             continue
         if word.isupper() and len(word) <= LONGEST_ABBREVIATION:
@@ -49,9 +60,27 @@ def find_names(text: str) -> list[tuple[str, bool]]:
     return list(found.items())
 
 
+def is_label(word: str, after: str) -> bool:
+    """Whether a word at a sentence's beginning, with what comes after it, is one that only says
+    what follows ("Decided: …"), or an ordinary word by its ending."""
+    return after.startswith((":", "：")) or word.lower().endswith(_NO_NAME_ENDINGS)
+
+
 def is_caseless(text: str) -> bool:
     """Whether it is of a script without capitals."""
     return text[:1] >= "\u0590"
+
+
+def is_hiragana(text: str) -> bool:
+    """Whether it is of the characters in which Japanese writes its grammar."""
+    return _HIRAGANA.fullmatch(text) is not None
+
+
+def complete_cjk_name(before: Sequence[str], character: str, after: Sequence[str]) -> str:
+    """A name of which one character changed, with the one beside it; "" for what is likely none."""
+    if before and before[-1] in _SURNAMES:
+        return before[-1] + character
+    return character + after[0] if after and after[0] in _PLACES else ""
 
 
 def find_caseless(text: str, other: str) -> list[str]:
@@ -63,7 +92,7 @@ def find_caseless(text: str, other: str) -> list[str]:
         new = [a + b not in other for a, b in pairwise(run)]
         for match in re.finditer(r"1{1,5}", "".join("01"[each] for each in new)):
             runs.append(run[match.start() : match.end() + 1])
-    return [word for word in words if word not in other] + [
+    return [word for word in words if strip_article(word) not in other] + [
         part for run in runs for part in _parts(run)
     ]
 
@@ -71,6 +100,21 @@ def find_caseless(text: str, other: str) -> list[str]:
 def _parts(run: str) -> list[str]:
     """The pairs of characters in a run: a name has two or three, and the run one more on a side."""
     return [a + b for a, b in pairwise(run)]
+
+
+def is_abbreviation(name: str, text: str) -> bool:
+    """Whether a name has some letters of one word of a text in lower case, as MwSt has of
+    Mehrwertsteuer."""
+    if not (name.isalpha() and name[0].isupper() and len(name) <= LONGEST_SHORT_FORM):
+        return False
+    short = name.casefold()
+    words = re.findall(rf"(?<!\w){short[0]}\w{{{2 * len(short) - 1},{LONGEST_WORD}}}", text)
+    return any(_has_in_order(short, word) for word in words)
+
+
+def _has_in_order(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)
 
 
 def is_name_in(word: str, text: str) -> bool:

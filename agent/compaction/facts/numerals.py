@@ -75,7 +75,7 @@ def find_spelled(text: str) -> Iterator[Spelled]:
             yield Spelled(match.start(), match.end(), 1.0, True)
     yield from _join(text, run)
     for match in _CJK_NUMBER.finditer(text):
-        if (amount := _read_cjk(match[0])) is not None:
+        if (amount := read_cjk(match[0])) is not None:
             yield Spelled(match.start(), match.end(), amount, len(match[0]) < 2)
 
 
@@ -110,7 +110,8 @@ def _join(text: str, run: list[tuple[int, int, float]]) -> Iterator[Spelled]:
     yield Spelled(run[0][0], end, total + part, alone)
 
 
-def _read_cjk(text: str) -> float | None:
+def read_cjk(text: str) -> float | None:
+    """A number in characters; None: words that only look like one."""
     if text[0] in CJK_SCALES and text[0] != "十":
         return None  # 千万 and the like are words
     if not any(character in CJK_SCALES for character in text):

@@ -5,33 +5,29 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 
+from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date
+from agent.compaction.facts.durations import (
+    MINUTE,
+    add,
+    are_one,
+    find_parts_of_hours,
+    read_fraction,
+)
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
-from agent.compaction.facts.tables import CURRENCIES, DUALS, MONTHS, SCALES, UNITS
+from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
 from agent.compaction.facts.words import CJK, WORD, is_cjk
 
 Reading = tuple[str, float]  # a unit, "" for none, and how many; a time is in minutes of the day
-Day = tuple[int | None, int | None, int | None]  # year, month, day, as far as they are said
 
-AROUND = 30  # characters before and after figures that say what they are
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_SHORT = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\.?\d)")
-_CJK_DATE = re.compile(
-    r"(?:(\d{4})[年년])?\s?(?:(\d{1,2})[月월])?\s?(?:(\d{1,2})[日号號일](?![間间]))?"
-)
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?(?![:\d])")
-_WORD_AFTER = re.compile(
-    rf"(?:\.|st\b|nd\b|rd\b|th\b|er\b|º|ª|-?го\b|-?е\b)?[ -]?(?:de |of |d['’])?({WORD.pattern})\.?"
-)
-_YEAR_AFTER = re.compile(r"(?:st|nd|rd|th)?,?[ -](?:de |del )?(\d{4})(?!\d)")
-_WORD_BEFORE = re.compile(rf"({WORD.pattern})\.?[ -](?:de |the )?$")
 _HALF_DAY = re.compile(r" ?([ap])\.?m\b", re.I)
 _HOUR = re.compile(r" ?(?:Uhr|uhr|बजे|[点點時时](?![間间]))(?: ?(\d{1,2})(?!\d)分?)?|h(\d{2})(?!\d)")
 _UNIT = re.compile(
-    rf"[ -]?(?:de |d['’])?([$€£¥₹₽₩₺%]|°[CF]\b|R\$|km/h|{WORD.pattern}|[{CJK}]{{1,4}})"
+    rf"[ -]?(?:de |d['’])?([$€£¥₹₽₩₺%]|°[CF]\b|R\$|km/h|k?m[23]\b|{WORD.pattern}|[{CJK}]{{1,8}})"
 )
-_TWO_WORDS = re.compile(r" ((?:per|pour|por|en) \w+|في المئة)")
+_TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
+_UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
@@ -55,7 +51,7 @@ class Value:
     @property
     def is_bare(self) -> bool:
         """Whether it is a number without a unit."""
-        return not self.days and all(unit == "" for unit, _ in self.readings)
+        return (not self.days or bool(self.readings)) and all(not unit for unit, _ in self.readings)
 
 
 def find_values(text: str) -> list[Value]:
@@ -66,9 +62,36 @@ def find_values(text: str) -> list[Value]:
         if match.start() >= end and (value := _read_at(text, match)):
             found.append(value)
             end = value.end
-    starts = [value.start for value in found]
-    spelled = [value for value in _find_in_words(text) if not _overlaps(value, found, starts)]
-    return sorted([*found, *spelled], key=lambda value: value.start) if spelled else found
+    for others in (_find_in_phrases(text), _find_in_words(text)):
+        starts = [value.start for value in found]
+        if new := [value for value in others if not _overlaps(value, found, starts)]:
+            found = sorted([*found, *new], key=lambda value: value.start)
+    return _join_durations(text, found)
+
+
+def _join_durations(text: str, values: list[Value]) -> list[Value]:
+    """Hours and minutes that follow each other as one duration."""
+    joined: list[Value] = []
+    for value in values:
+        last = joined[-1] if joined else None
+        if last and are_one(text, last.end, value.start):
+            units = {unit for each in (last, value) for unit, _ in each.readings}
+            seconds = [[n for _, n in each.readings] for each in (last, value)]
+            if units == {"s"} and (sums := add(*seconds)):
+                span = last.start, value.end
+                readings = frozenset(("s", each) for each in sums)
+                joined[-1] = Value(text[slice(*span)], *span, readings, last.amounts)
+                continue
+        joined.append(value)
+    return joined
+
+
+def _find_in_phrases(text: str) -> Iterator[Value]:
+    """Dates in characters, and parts of an hour."""
+    for dated in find_cjk_dates(text):
+        yield _make_date(text, dated)
+    for start, end, minutes in find_parts_of_hours(text):
+        yield Value(text[start:end], start, end, frozenset({("s", minutes * MINUTE)}))
 
 
 def _overlaps(value: Value, found: list[Value], starts: list[int]) -> bool:
@@ -83,8 +106,9 @@ def _find_in_words(text: str) -> Iterator[Value]:
     for word in DUALS:
         for match in re.finditer(rf"(?<!\w){word}(?!\w)", text) if word in text else ():
             unit, factor = UNITS[DUALS[word]]
-            readings = frozenset({(unit, 2 * factor)})
-            yield Value(match[0], *match.span(), readings, frozenset({2.0}))
+            part, end = read_fraction(text, match.end())
+            readings = frozenset({(unit, (2 + part) * factor)})
+            yield Value(text[match.start() : end], match.start(), end, readings, frozenset({2.0}))
 
 
 def _read_at(text: str, match: re.Match[str]) -> Value | None:
@@ -102,54 +126,19 @@ def _read_at(text: str, match: re.Match[str]) -> Value | None:
 
 
 def _read_date(text: str, match: re.Match[str]) -> Value | None:
-    start = match.start()
-    if iso := _ISO.match(text, start):
-        year, month, day = map(int, iso.groups())
-        return _dated(text, start, iso.end(), [(year, month, day)])
-    if short := _SHORT.match(text, start):
-        first, second, year = int(short[1]), int(short[3]), int(short[4])
-        year += 2000 if year < 100 else 0
-        return _dated(text, start, short.end(), [(year, second, first), (year, first, second)])
-    asian = _CJK_DATE.match(text, start)
-    if asian and asian.end() > match.end() and (asian[1] or asian[2]):
-        parts = [int(part) if part else None for part in asian.groups()]
-        return _dated(text, start, asian.end(), [(parts[0], parts[1], parts[2])])
-    return _read_worded_date(text, match) if match[0].isdigit() else None
+    dated = read_date(text, match)
+    if dated is None:
+        return None
+    if not dated.perhaps:
+        return _make_date(text, dated)
+    number = _with_unit(text, match.start(), match.end(), read_figures(match[0]))
+    return _make_date(text, dated, number.readings) if number.is_bare else None
 
 
-def _read_worded_date(text: str, match: re.Match[str]) -> Value | None:
-    """3 December 2026, December 3, December 2026."""
-    number, (start, end) = int(match[0]) if len(match[0]) <= 4 else 0, match.span()
-    after = _WORD_AFTER.match(text, end) if len(match[0]) <= 2 else None
-    if after and (month := MONTHS.get(after[1].lower())):
-        year = _YEAR_AFTER.match(text, after.end())
-        day = (int(year[1]) if year else None, month, number)
-        return _dated(text, start, year.end() if year else after.end(), [day])
-    apart = text[start - 1 : start] in " -\n"  # most numbers are not, and that is seen at once
-    before = _WORD_BEFORE.search(text, max(0, start - AROUND), start) if apart else None
-    if before and (month := MONTHS.get(before[1].lower())):
-        if len(match[0]) == 4:
-            return _dated(text, before.start(), end, [(number, month, None)])
-        if len(match[0]) <= 2:
-            year = _YEAR_AFTER.match(text, end)
-            day = (int(year[1]) if year else None, month, number)
-            return _dated(text, before.start(), year.end() if year else end, [day])
-    return None
-
-
-def _dated(text: str, start: int, end: int, days: list[Day]) -> Value | None:
-    real = tuple(day for day in dict.fromkeys(days) if _is_real(day))
-    amounts = frozenset(float(part) for day in real for part in day if part)
-    return Value(text[start:end], start, end, amounts=amounts, days=real) if real else None
-
-
-def _is_real(day: Day) -> bool:
-    year, month, of_month = day
-    try:
-        date(year or 2000, month or 1, of_month or 1)
-    except ValueError:
-        return False
-    return True
+def _make_date(text: str, dated: Dated, readings: frozenset[Reading] = frozenset()) -> Value:
+    amounts = frozenset(float(part) for day in dated.days for part in day if part)
+    span = dated.start, dated.end
+    return Value(text[slice(*span)], *span, readings, amounts, dated.days)
 
 
 def _read_time(text: str, match: re.Match[str]) -> Value | None:
@@ -159,6 +148,7 @@ def _read_time(text: str, match: re.Match[str]) -> Value | None:
     if not time and not (match[0].isdigit() and len(match[0]) <= 2):
         return None
     hours, minutes = (int(time[1]), int(time[2])) if time else (int(match[0]), 0)
+    hour = None
     if half := _HALF_DAY.match(text, end):
         hours, end = hours % 12 + (12 if half[1] in "pP" else 0), half.end()
     elif hour := _HOUR.match(text, end):
@@ -166,6 +156,8 @@ def _read_time(text: str, match: re.Match[str]) -> Value | None:
     elif not time:
         return None
     readings = {("time", float(60 * hours + minutes))}
+    if hour and hour[2] or time:  # 1h45 and 1:45 may be a duration
+        readings.add(("s", MINUTE * (60 * hours + minutes)))
     if not half and time:  # 8:30 may be said of the evening, and be minutes and seconds
         readings.add(("time", 60.0 * ((hours + 12) % 24) + minutes))
     return Value(text[start:end], start, end, frozenset(readings), frozenset({float(hours)}))
@@ -175,6 +167,7 @@ def _with_unit(
     text: str, start: int, end: int, amounts: set[float], *, loose: bool = False
 ) -> Value:
     """A number with the scale and the unit that stand beside it."""
+    part, end = read_fraction(text, end)
     word, after = _look_up(text, end)
     if word in SCALES:
         amounts, end = {amount * SCALES[word] for amount in amounts}, after
@@ -183,8 +176,10 @@ def _with_unit(
     units = [(code, 1.0) for code in currencies]
     if not units and (units := _read_unit(word)):
         end = after
+        behind, end = read_fraction(text, end)
+        part += behind
     readings = {
-        (unit, round(amount * factor, 9))
+        (unit, round((amount + part) * factor, 9))
         for amount in amounts
         for unit, factor in units or [("", 1.0)]
     }
@@ -196,8 +191,9 @@ def _with_unit(
 
 def _look_up(text: str, end: int) -> tuple[str, int]:
     """The longest word for a unit or a scale after some figures, and where it ends."""
-    if (two := _TWO_WORDS.match(text, end)) and two[1].lower() in UNITS:
-        return two[1].lower(), two.end()
+    two = _TWO_WORDS.match(text, end)
+    if two and (words := two[1].lower().replace(".", "")) in _UNITS_OF_TWO:
+        return words, two.end()
     after = _UNIT.match(text, end)
     if not after:
         return "", end
@@ -208,9 +204,9 @@ def _look_up(text: str, end: int) -> tuple[str, int]:
 
 
 def _read_unit(word: str) -> list[Reading]:
-    if word in CURRENCIES:
-        return [(CURRENCIES[word], 1.0)]
-    return [UNITS[word]] if word in UNITS else []
+    """Those of a word: pounds are money, and a weight."""
+    money = [(CURRENCIES[word], 1.0)] if word in CURRENCIES else []
+    return [*money, UNITS[word]] if word in UNITS else money
 
 
 def _read_currency_before(text: str, start: int) -> tuple[int, list[str]]:

@@ -1,6 +1,7 @@
 """The words of a text in any script."""
 
 import re
+from functools import lru_cache
 from unicodedata import normalize
 
 CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -16,8 +17,14 @@ _CJK = re.compile(rf"[{CJK}]")
 _OTHER_DIGITS = {
     start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0x9E6) for digit in range(10)
 }
-_FOREIGN = _OTHER_DIGITS | {0x640: None}  # an Arabic line that only makes words longer
+# An Arabic line that only makes words longer, and marks for short vowels that few write.
+_FOREIGN = _OTHER_DIGITS | dict.fromkeys([0x640, *range(0x64B, 0x653)])
 _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
+
+_ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
+_GENITIVE = re.compile(r"['’]s?$")
+_ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
+LONGER_THAN_ARTICLE = 5  # letters
 
 STEM = 6  # letters of a word that count
 SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones
@@ -56,11 +63,34 @@ def is_cjk(text: str) -> bool:
     return _CJK.match(text) is not None
 
 
+@lru_cache(20_000)  # a text says the same words again and again
+def make_stem(word: str) -> str:
+    """The beginning of a word in lower case, without an article that is written together with it,
+    and without the ending of a plural or a genitive."""
+    word = strip_elision(word)
+    if "'" in word or "’" in word:
+        word = _GENITIVE.sub("", word) or word
+    if word[0] < "\u0590":
+        return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
+    return strip_article(word)[:STEM]
+
+
+def strip_elision(word: str) -> str:
+    """A word without what French writes before it: l'atelier, j'ai."""
+    return _ELISION.sub("", word) if "'" in word or "’" in word else word
+
+
+def strip_article(word: str) -> str:
+    """A word without an Arabic article and what is written before it."""
+    is_arabic = "\u0600" <= word[0] <= "\u06ff" and len(word) >= LONGER_THAN_ARTICLE
+    return _ARABIC_ARTICLE.sub("", word) if is_arabic else word
+
+
 def find_content_words(text: str) -> set[str]:
     """Words in a stemmed form, without stop-words; pairs of characters where a script writes no
     spaces."""
     words = {
-        word[:STEM]
+        make_stem(word)
         for word in find_words(text)
         if len(word) >= (SHORTEST if word[0] < "\u0590" else SHORTEST - 1)
         and word not in STOP_WORDS

@@ -51,7 +51,8 @@ def test_what_was_replaced_says_so_where_it_stands(arrow: str, mark: str) -> Non
     "later",
     [
         "- Replaced: photos on disk A → disk B",  # rests on nothing
-        "- Replaced: photos on disk A → disk B [#9 #40]",  # another message's
+        "- Replaced: photos on disk C → disk B [#3 #40]",  # another value
+        "- Replaced: disk A → disk B [#9 #40]",  # of whose photos, nothing says
         "- Replaced: rain at noon → sun [#3 #40]",  # another fact of the same message
         "- Photos go to disk A → disk B [#3 #40]",
         "- Replaced: photos on disk A [#3 #40]",  # by nothing

@@ -1,0 +1,155 @@
+"""Values that follow from what the messages say: sums, differences, multiples and shares of two or
+three numbers of one unit. Where many numbers stand, any other would follow from some of them:
+there nothing is computed."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+
+from agent.compaction.facts.lexicon import Lexicon
+from agent.compaction.facts.spans import YEARS
+from agent.compaction.facts.values import Value, find_values
+from agent.compaction.facts.words import find_words
+
+MOST_OPERANDS = 5  # numbers of one unit
+# Of them, where two are taken; of times fewer, as most are multiples of five minutes.
+MOST_OF_TWO, MOST_TIMES = 3, 2
+MOST_FACTORS = 5  # small numbers that a value may be multiplied by
+LARGEST_FACTOR = 100
+PERCENT = "%"
+_DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
+_NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
+# Words for a period, by how many of it a year has.
+_PERIODS = {
+    1: """
+year years yearly annual* annum jahr jahres jährlich* an ans annuel* année année* año años anual*
+ano anos anualmente год года году годовой ежегодн* سنة السنة سنويا العام साल वर्ष सालाना वार्षिक
+年间 年間 每年 毎年 一年 全年 年額 年费 年費
+""",
+    4: """
+quarter quarters quarterly quartal quartals vierteljähr* trimest* квартал* ربع_سنوي तिमाही
+季度 每季 四半期
+""",
+    12: """
+month months monthly monat monate monats monatlich* mois mensuel* mes meses mensual* mês mensal*
+mensais месяц* ежемесячн* شهر الشهر شهريا महीना महीने महीनों मासिक माह
+每月 毎月 月额 月額 一个月 个月 か月 ヶ月
+""",
+    52: """
+week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* semana semanas semanal*
+недел* еженедельн* أسبوع الأسبوع أسبوعيا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週 每星期 一周 週間
+""",
+}
+_HALF = Lexicon.parse("""
+half hälfte halb* moitié mitad metade половин* نصف आधा आधे आधी 一半 半分 半数
+""")
+PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS.items())
+
+
+class Operands:
+    """The numbers of a text by their units, its small counts, and the periods that it names."""
+
+    def __init__(self, text: str, values: Sequence[Value]) -> None:
+        self._numbers: dict[str, set[float]] = {}
+        for value in values:
+            # One of a unit: 1,150 may be read as 1.15 too.
+            largest = {} if value.loose else dict(sorted(value.readings))
+            for unit, amount in largest.items():
+                if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
+                    self._numbers.setdefault(unit, set()).add(amount)
+        # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
+        plain = {n for value in values if not value.loose for n in _read_plain(value)}
+        own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
+        self._shares = [n for each in (*own, plain) for n in _list_shares(each)]
+        bare = (value.amounts for value in values if value.is_bare)
+        self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
+        self._periods = _find_periods(text)
+        self._halves = bool(_HALF.find(find_words(text), text))
+
+    def have_unit(self, value: Value) -> bool:
+        """Whether a number of its unit is among them, from which it may follow."""
+        return any(unit and unit in self._numbers for unit, _ in value.readings)
+
+    def yield_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
+        """Whether a value follows, beside the other numbers and the periods of its statement;
+        `counted` are the numbers of the same thing where it has no unit."""
+        numbers = {"": counted} if value.is_bare else self._numbers
+        exact = _read_precision(value.text)
+        for unit, amount in value.readings:
+            if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
+                return True
+            if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
+                continue
+            factors = self._list_factors(value, statement)
+            most = MOST_TIMES if unit == "s" else MOST_OF_TWO
+            found = (
+                *_list_sums(own, most),
+                *_list_multiples(own, factors),
+                *_list_parts(own, numbers),
+            )
+            scale = min([1.0, *(amount / n for n in value.amounts if n)])
+            if any(abs(amount - each) <= exact * scale for each in found):
+                return True
+        return False
+
+    def _list_factors(self, value: Value, statement: str) -> Sequence[float]:
+        """What a number may be multiplied by: counts that are said, if they are few, and how many
+        of one period there are in another one."""
+        others = [each for each in find_values(statement) if each.text != value.text]
+        counts = self._small.union(*(each.amounts for each in others if not each.days))
+        few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
+        named = _find_periods(statement)
+        halves = [2.0] if self._halves else []
+        ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
+        return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *halves]
+
+
+def _find_periods(text: str) -> set[int]:
+    """How many of each period that a text names a year has."""
+    words = find_words(text)
+    return {times for times, lexicon in PERIODS if lexicon.find(words, text)}
+
+
+def _read_precision(text: str) -> float:
+    """Half of the last place that is written."""
+    decimals = _DECIMALS.search(text)
+    return 0.5 * 10.0 ** -(len(decimals[1]) if decimals else 0) + 1e-9
+
+
+def _list_sums(own: Sequence[float], most: int) -> Iterator[float]:
+    """The sum of all, and where at most so many are given, those of two and their differences."""
+    if len(own) <= MOST_OPERANDS:
+        yield sum(own)
+    for one, other in combinations(own, 2) if len(own) <= most else ():
+        yield from (one + other, other - one)
+
+
+def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[float]:
+    """So many times, and one of so many equal parts."""
+    for amount in own[:MOST_OPERANDS]:
+        for factor in factors:
+            yield from (amount * factor, amount / factor)
+
+
+def _read_plain(value: Value) -> Collection[float]:
+    """The numbers of a value that may be a share of another: no date, time, year or share."""
+    if value.days or any(unit in _NOT_SHARED for unit, _ in value.readings):
+        return ()
+    largest = max(value.amounts, default=0)
+    return () if YEARS[0] <= largest <= YEARS[1] else (largest,)
+
+
+def _list_shares(own: Collection[float]) -> Iterator[float]:
+    """Percentages that one of two numbers is of the other one, or is more or less than it."""
+    for one, other in permutations(own) if len(own) == 2 else ():
+        if other:
+            yield from (100 * one / other, 100 * abs(one - other) / other)
+
+
+def _list_parts(own: Sequence[float], numbers: Mapping[str, Collection[float]]) -> Iterator[float]:
+    """So many percent of a number, and that more or less than it."""
+    percent = numbers.get(PERCENT, ())
+    for share in percent if len(percent) <= MOST_OF_TWO else ():
+        for amount in own[:MOST_OF_TWO]:
+            part = amount * share / 100
+            yield from (part, amount + part, amount - part)

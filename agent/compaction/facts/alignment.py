@@ -1,0 +1,163 @@
+"""A statement laid beside the nearest sentence: what took the place of something else, and what
+changed places."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import combinations
+
+from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
+from agent.compaction.facts.speakers import SPEAKERS
+from agent.compaction.facts.words import CJK, TOKEN, is_cjk
+
+MOST_COMPARED = 400  # tokens of two sentences, in all
+MOST_REPLACED = 4  # of them in one place
+BESIDE = 2  # equal tokens on a side that fix a place
+MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
+MOST_BETWEEN = 6  # tokens between the two
+# Characters of a name, and between two, where no spaces tell words apart.
+LONGEST_PART, LONGEST_BETWEEN = 4, 8
+LEAST_ALIKE = 3  # letters that two forms of a word share
+# Before who does it, where the sentence is turned round: "by", "von".
+_PASSIVE = frozenset(
+    ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
+)
+_PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
+_SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?")
+_RUN = re.compile(rf"[{CJK}]+")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Tokens in lower case in the place of others, none of which is among them. `before` and
+    `after` are the equal tokens on either side; `ends`: a sentence begins or ends with them."""
+
+    old: Sequence[str]
+    new: Sequence[str]
+    before: Sequence[str]
+    after: Sequence[str]
+    ends: bool
+
+    @property
+    def text(self) -> str:
+        return ("" if is_cjk(self.new[0]) else " ").join(self.new)
+
+
+def find_nearest(statement: Clause, sentences: Sequence[Clause]) -> Clause | None:
+    """The sentence that shares most content words, two at least."""
+    nearest = max(sentences, key=lambda each: len(statement.words & each.words), default=None)
+    return nearest if nearest and len(statement.words & nearest.words) >= 2 else None
+
+
+def find_replaced(statement: str, nearest: str) -> list[Replaced]:
+    """What stands in the statement in the place of something else of the nearest sentence, or in
+    addition, beside the same words."""
+    old, new = (TOKEN.findall(text.lower()) for text in (nearest, statement))
+    if len(old) + len(new) > MOST_COMPARED:
+        return []
+    found = []
+    named = set(new) - FUNCTION_WORDS
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for index, (kind, a0, a1, b0, b1) in enumerate(changes):
+        if kind not in ("replace", "insert") or max(a1 - a0, b1 - b0) > MOST_REPLACED:
+            continue
+        if not set(old[a0:a1]).isdisjoint(named):
+            continue
+        before = old[changes[index - 1][1] : a0] if index else []
+        after = old[a1 : changes[index + 1][2]] if index + 1 < len(changes) else []
+        begins, ends = b0 == 0 and a0 == 0, b1 == len(new) and a1 == len(old)
+        enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends
+        if all(enough) and (before or after):
+            each = Replaced(old[a0:a1], new[b0:b1], before, after, begins or ends)
+            found.append(each)
+    return found
+
+
+# --- What changed places --------------------------------------------------------------------------
+
+
+def find_swapped(statement: str, nearest: str) -> str:
+    """Two things that stand in the statement in the other order around the same words than in the
+    nearest sentence, "" for none: "Ben asked Ada" where Ada asked Ben."""
+    old, new = (TOKEN.findall(text.lower()) for text in (nearest, statement))
+    if max(len(old), len(new)) > MOST_SWAPPED:
+        return ""
+    return _find_swapped_words(old, new) or _find_swapped_parts(nearest, statement)
+
+
+def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
+    placed = list(_place(old, new))
+    for (b0, a0), (b1, a1) in combinations(placed, 2):
+        near = a1 < a0 and max(b1 - b0, a0 - a1) <= MOST_BETWEEN + 1
+        if near and _are_alike(old[a1 + 1 : a0], new[b0 + 1 : b1]):
+            return " ".join(new[b0 : b1 + 1])
+    return ""
+
+
+def _place(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The words of the new sentence that name something, and where each stands in the old one, if
+    it does once."""
+    alike: dict[str, list[int]] = {}
+    for at, word in enumerate(old):
+        alike.setdefault(word[:LEAST_ALIKE], []).append(at)
+    for at, word in enumerate(new):
+        if word in FUNCTION_WORDS or is_cjk(word):
+            continue
+        places = [n for n in alike.get(word[:LEAST_ALIKE], ()) if is_same_word(word, old[n])]
+        if len(places) == 1:
+            yield at, places[0]
+
+
+def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether the same stands between two things, and neither is the sentence turned round nor says
+    it the same in either order."""
+    if not old or _PASSIVE.isdisjoint(old) != _PASSIVE.isdisjoint(new):
+        return False
+    said_of = FUNCTION_WORDS | SPEAKERS  # "the user's sister" is "my sister"
+    parts = [[word for word in words if word not in said_of] for words in (old, new)]
+    if not any(parts):
+        return list(old) == list(new) and not SYMMETRIC.issuperset(old)
+    return len(parts[0]) == len(parts[1]) and all(map(is_same_word, *parts))
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Whether two words are equal up to their endings."""
+    if one == other:
+        return True
+    shortest, longest = sorted((len(one), len(other)))
+    least = max(LEAST_ALIKE, longest - 2)
+    return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
+
+
+def _find_swapped_parts(old: str, new: str) -> str:
+    """The same where no spaces tell words apart."""
+    if bool(_PASSIVE_JAPANESE.search(old)) != bool(_PASSIVE_JAPANESE.search(new)):
+        return ""
+    for match in _RUN.finditer(_SPEAKER.sub("", new)):
+        run = match[0]
+        for at in range(1, len(run) - 1):
+            for between in range(at + 1, min(at + LONGEST_BETWEEN, len(run))):
+                verb = run[at:between]
+                if verb in SYMMETRIC or f"{run[between]}" not in old or verb not in old:
+                    continue
+                if found := _find_exchanged(old, run, at, between):
+                    return found
+    return ""
+
+
+def _find_exchanged(old: str, run: str, at: int, between: int) -> str:
+    for before in range(1, min(LONGEST_PART, at) + 1):
+        for after in range(1, min(LONGEST_PART, len(run) - between) + 1):
+            first, second = run[at - before : at], run[between : between + after]
+            if before + after < 3 or first == second or _is_grammar(first) or _is_grammar(second):
+                continue
+            if f"{second}{run[at:between]}{first}" in old:
+                return run[at - before : between + after]
+    return ""
+
+
+def _is_grammar(part: str) -> bool:
+    return _HIRAGANA.fullmatch(part) is not None

@@ -1,0 +1,102 @@
+"""How a statement is meant: as certain or not, of all or some, as planned or done.
+
+What is compared are closed lists, so that each finding is cheap and can be said in a few words.
+None is a proof: who wrote the statement is asked again.
+"""
+
+from collections.abc import Sequence
+
+from agent.compaction.facts.clauses import Clause, Near
+from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.modal_words import (
+    ALL,
+    DONE,
+    DONE_ENDINGS,
+    FEW,
+    HAVING,
+    HEDGES,
+    INTENDED,
+    MANY,
+    MAY,
+    MOST,
+    NOT_DONE,
+    ONLY,
+    PARTICIPLE,
+    SHORTEST_DONE,
+    SOME,
+    UNSURE,
+)
+from agent.compaction.facts.words import find_words, is_cjk
+
+ALIKE = 0.5  # share of content words: a changed verb takes a few of them
+ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
+_PARTIAL = (MOST, SOME, MANY, FEW)
+_ALL = (*_PARTIAL, ALL, ONLY, HEDGES, UNSURE, INTENDED, DONE)
+
+
+def is_modal(word: str) -> bool:
+    """Whether a word in lower case says only how a statement is meant."""
+    return any(lexicon.has(word) for lexicon in _ALL)
+
+
+def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
+    """What a statement makes of the nearest clause that this does not say, in words; "" for
+    nothing."""
+    for part in statement.parts[1:] or [statement]:
+        near = Near.find(part, sentences, ALIKE_PAIRS if is_cjk(part.text) else ALIKE)
+        if near and (found := _compare(part, statement, near)):
+            return found
+    return ""
+
+
+def _compare(part: Clause, whole: Clause, near: Near) -> str:
+    said = near.nearest
+    hedge = _find_hedge(said) if all(map(_find_hedge, near.others)) else ""
+    if hedge and not whole.find(HEDGES) and not whole.find(UNSURE):
+        return f"they say it with “{hedge}”"
+    if quantity := _find_quantity_shift(part, whole, said):
+        return quantity
+    intended = said.find(INTENDED)
+    if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
+        return f"they say it as not done yet (“{intended}”)"
+    return ""
+
+
+def _find_hedge(clause: Clause) -> str:
+    return clause.find(HEDGES) or ("may" if MAY.search(clause.text) else "")
+
+
+def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
+    """All, most, some or only, where the nearest clause has another one of them."""
+    claimed = next((each for each in (MOST, ALL) if part.find(each)), None)
+    partial = next((each for each in _PARTIAL if said.find(each)), None)
+    if partial and partial is not claimed and not whole.find(partial):
+        # In the middle of a sentence "some" is often no more than an article.
+        # A number may say how many they are.
+        begins = partial.find(*said.beginning) and not any(map(str.isdigit, part.text))
+        if (claimed or begins) and is_denied(part.text) == is_denied(said.text):
+            return f"they say it of “{said.find(partial)}”"
+    elif (only := said.find(ONLY)) and claimed:
+        return f"they say it of “{only}”"
+    elif part.find(ONLY) and not only:
+        return f"they do not say “{part.find(ONLY)}”"
+    elif claimed is MOST and not partial and (every := said.find(ALL)):
+        return f"they say it of “{every}”"
+    return ""
+
+
+def _is_done(clause: Clause, other: Clause) -> bool:
+    """Whether it tells of what has come about, in words that the other has not."""
+    if clause.find(DONE) or clause.text.rstrip(" 」)）").endswith("た"):  # Japanese
+        return True
+    words = set(find_words(clause.text))
+    own = words.difference(other.listed)
+    if not HAVING.isdisjoint(words) and any(map(PARTICIPLE.fullmatch, own)):
+        return True
+    return any(
+        len(word) >= SHORTEST_DONE
+        and word.endswith(DONE_ENDINGS)
+        and word not in NOT_DONE
+        and not INTENDED.has(word)
+        for word in own
+    )

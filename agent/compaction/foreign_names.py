@@ -1,0 +1,104 @@
+"""Names in a statement that the messages that it cites do not have, or not in this place."""
+
+from agent.compaction.evidence import Evidence, Source
+from agent.compaction.facts.alignment import Replaced, find_replaced, is_same_word
+from agent.compaction.facts.clauses import ALIKE, Clause
+from agent.compaction.facts.function_words import FUNCTION_WORDS
+from agent.compaction.facts.modality import is_modal
+from agent.compaction.facts.names import (
+    complete_cjk_name,
+    find_caseless,
+    find_names,
+    is_caseless,
+    is_german,
+    is_hiragana,
+    is_label,
+)
+from agent.compaction.facts.speakers import SPEAKERS
+from agent.compaction.facts.values import find_values
+from agent.compaction.facts.words import TOKEN, find_content_words, is_cjk, strip_article
+
+SAMPLE = 500  # characters of a message that show its language
+MOST_WORDS = 2  # of a name in a script without capitals
+MOST_CHARACTERS = 4
+BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
+
+
+def find_foreign_names(
+    body: str, nearest: Clause | None, said: Evidence, source: Source
+) -> list[str]:
+    """Those that are absent or took the place of something else of the nearest sentence, as they
+    are written."""
+    values = [value for value in find_values(body) if not value.loose]
+    replaced = find_replaced(body, nearest.text) if nearest else []
+    for value in reversed(values):
+        body = f"{body[: value.start]} # {body[value.end :]}"
+    words = find_content_words(body)
+    alike = len(words & said.words) >= ALIKE * len(words)
+    found = _find_with_capitals(body, replaced, said, source, alike)
+    # Scripts without capitals show a name only by the place that it has taken, or where it is from.
+    measured = {token for value in values for token in TOKEN.findall(value.text.lower())}
+    for each in replaced:
+        if not measured.issuperset(each.new) and (name := _read_caseless(each, said, source)):
+            found.append(name)
+    others = find_caseless(body, said.text) if alike else []
+    found += [each for each in others if each not in found and source.is_rare(each)]
+    return [each for each in found if each not in SPEAKERS]
+
+
+def _find_with_capitals(
+    body: str, replaced: list[Replaced], said: Evidence, source: Source, alike: bool
+) -> list[str]:
+    german = is_german(body, said.text[:SAMPLE])
+    exchanged = {each.text for each in replaced if each.old}
+    placed = {word for each in replaced for word in each.new}
+    found = []
+    for word, begins in find_names(body):
+        lowered = word.lower()
+        absent = not said.names(word)
+        if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
+            continue
+        if begins:  # its capital says nothing
+            after = body[body.find(word) + len(word) :]
+            instead = lowered in placed and not is_label(word, after)
+            foreign = absent and (source.all.knows_name(word) or instead)
+            foreign = foreign and not said.has_stem(word)
+        elif german:
+            rare = alike and source.is_rare(word)
+            foreign = absent and (rare or source.all.knows_name(word)) or lowered in exchanged
+        else:
+            foreign = absent or lowered in exchanged
+        if foreign:
+            found.append(word)
+    return found
+
+
+def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
+    """What may be a name in the place of another one, "" for nothing."""
+    if not replaced.old or not is_caseless(replaced.text):
+        return ""
+    new = [word for word in replaced.new if word not in FUNCTION_WORDS and not is_modal(word)]
+    new = [word for word in new if not any(_is_inflected(word, old) for old in replaced.old)]
+    if not new or is_modal(replaced.text) or is_modal("".join(replaced.old)):
+        return ""
+    if is_cjk(new[0]):
+        name = replaced.text
+        if len(name) == 1:
+            name = complete_cjk_name(replaced.before, name, replaced.after)
+        least = 2 * BESIDE_END
+        likely = 1 < len(name) <= MOST_CHARACTERS and not is_hiragana(name)
+    else:
+        name, least = " ".join(new), BESIDE_END
+        likely = len(new) <= MOST_WORDS and all(len(word) > 1 for word in new)
+    if not likely or name in said.text:
+        return ""
+    beside = len(replaced.before) + len(replaced.after)
+    fixed = not replaced.ends or beside >= least
+    return name if fixed or source.is_rare(name) else ""
+
+
+def _is_inflected(one: str, other: str) -> bool:
+    """Whether two words are forms of one."""
+    one, other = strip_article(one), strip_article(other)
+    holds = one in other or other in one
+    return is_same_word(one, other) or (holds and min(len(one), len(other)) > 2)
