@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 
 from agent.clock import to_local
@@ -10,7 +11,7 @@ from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.dates import Day, agree
 from agent.compaction.facts.names import is_abbreviation, is_name_in
 from agent.compaction.facts.relative import find_meant_days, is_meant
-from agent.compaction.facts.spans import DAY, find_gaps, is_between, spans
+from agent.compaction.facts.spans import DAY, find_gaps, is_between, is_year, spans
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
@@ -135,9 +136,8 @@ class Evidence:
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
-            if any(
-                _is_year(n) and is_meant((int(n), None, None), self._meant) for n in value.amounts
-            ):
+            years = (int(n) for n in value.amounts if is_year(n))
+            if any(is_meant((year, None, None), self._meant) for year in years):
                 return True
             small = all(n <= COUNTED and n % 1 == 0 for n in value.amounts)
             if not small and value.amounts & self._amounts:

@@ -95,10 +95,9 @@ class Named:
         told |= {pin.number for pin in self.pins}
         standing = [pin for pin in earlier if pin.state == PinState.STANDING]
         for message in (each for each in prompts if each.number not in told):
-            for words, meant in find_revocations(message, [*standing, *self.pins]):
-                self.doubted += [
-                    Retirement(pin.key, words.number) for pin in meant if pin.number < words.number
-                ]
+            for taking, meant in find_revocations(message, [*standing, *self.pins]):
+                by = taking.number
+                self.doubted += [Retirement(pin.key, by) for pin in meant if pin.number < by]
 
     def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
         """Where the user's words for it are not found, that it may be taken back is told."""

@@ -11,7 +11,8 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
-from agent.compaction.facts.values import Day, find_values
+from agent.compaction.facts.dates import Day
+from agent.compaction.facts.values import find_values
 
 _DAY = 86_400  # seconds
 _FURTHEST = 3_700  # days that a span may count

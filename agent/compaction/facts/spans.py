@@ -27,8 +27,13 @@ def find_gaps(days: Collection[Day], numbers: Collection[float]) -> set[int]:
         if m and d and _exists(y, m, d)
     ]
     gaps = {abs((a - b).days) for a, b in combinations(known, 2)}
-    written = sorted({int(n) for n in numbers if YEARS[0] <= n <= YEARS[1] and n == int(n)})
+    written = sorted({int(n) for n in numbers if is_year(n)})
     return gaps | {round(abs(a - b) * YEAR) for a, b in combinations(written[:MOST], 2)}
+
+
+def is_year(number: float) -> bool:
+    """Whether a number may be one."""
+    return YEARS[0] <= number <= YEARS[1] and number == int(number)
 
 
 def spans(unit: str, amount: float, days: int) -> bool:
