@@ -12,7 +12,7 @@ from agent.compaction.facts.values import Day, Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message, file_text, is_file, plain_text
-from agent.search.values import simplify_numbers
+from agent.search.values import is_serial, simplify_numbers
 
 UNVERIFIED = "(unverified)"
 FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -23,6 +23,9 @@ _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
 # A value's parts, between which a text may have spaces or marks of code.
 _PIECE = re.compile(r"[\d.]*\d|[^\d\s`()]+")
 _GAP = r"[\s`()]*"
+# A longer number has what is looked for as its beginning or its end: HT-2024 of HT-2024-118.
+_NO_FIGURE_BEFORE, _NO_GROUP_BEFORE = r"(?<!\d-)", r"(?<![^\W_]-)"
+_NO_GROUP_AFTER = r"(?!-(?:[^\W_]*\d|[^\W\d_]{1,3}\b))"
 _CJK = re.compile("[\u3040-\u9fff]")
 # Content words that a bullet and a message that it cites must share.
 SHARED_WORDS = 2
@@ -92,7 +95,8 @@ class Evidence:
         return r"(?<![^\W\u3040-\u9fff])" if _CJK.search(self._simple) else r"(?<!\w)"
 
     def holds(self, name: str) -> bool:
-        """Whether an exact value stands here by itself. Spaces and marks of code may differ."""
+        """Whether an exact value stands here by itself, and not as a part of a longer one. Spaces
+        and marks of code may differ, and in a number with letters its hyphens."""
         pieces = _PIECE.findall(simplify_numbers(clean(name)).rstrip("/."))
         if not pieces:
             return True
@@ -100,7 +104,13 @@ class Evidence:
         after = r"(?!\d)" if pieces[-1][-1].isdigit() else ""
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""
-        pattern = before + _GAP.join(map(re.escape, pieces)) + after
+        pattern = _GAP.join(map(re.escape, pieces))
+        if is_serial(name):
+            of_groups = name[0].isdigit() and "-" in name
+            before += _NO_GROUP_BEFORE if of_groups else _NO_FIGURE_BEFORE
+            after += _NO_GROUP_AFTER
+            pattern = pattern.replace(r"\-", r"-?")
+        pattern = before + pattern + after
         return re.search(pattern, self._simple) is not None
 
     def backs(self, value: Value) -> bool:
