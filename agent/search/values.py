@@ -8,9 +8,7 @@ from dataclasses import dataclass
 # INV/2024/7, 7AB-44-19, v1.2, api-2.example.org. A slash joins what has figures behind it, a colon
 # what has a digit on both sides. Whether it is one value, `_is_one` says.
 _PART = r"[^\W_]+"
-_JOINED = (
-    rf"(?:[-\u2010\u2011_.]|/(?=\d|[A-Z]{{1,5}}/\d)|(?<=\d):(?=[^\W\d_]{{0,20}}\d)){_PART}"
-)
+_JOINED = rf"(?:[-\u2010\u2011_.]|/(?=\d|[A-Z]{{1,5}}/\d)|(?<=\d):(?=[^\W\d_]{{0,20}}\d)){_PART}"
 _SERIAL = (
     rf"(?P<serial>(?<![\w])(?<!\w[-\u2010\u2011])(?=[\w.:/\u2010\u2011-]{{0,200}}\d)"
     rf"(?={_PART}(?:\.{_PART}){{0,20}}[-_:/\u2010\u2011]|[^\W\d_][^\W_]*\.\d){_PART}(?:{_JOINED})+)"
@@ -63,8 +61,26 @@ _SERIAL_ALONE = re.compile(rf"{_SERIAL}|{_PART}")
 _PARTS = re.compile(r"[-_:/\u2010\u2011]")
 _FIGURES = re.compile(r"\d+(?:\.\d+)*")
 # Before figures these say when or how much, and make no name: mid-2024, sub-10.
-_BEFORE_FIGURES = frozenset("pre post mid early late sub over under non ca anti über unter".split())
-_BETWEEN_FIGURES = frozenset("to by in on of and or bis zu a à al по до на".split())  # 9-to-5
+_BEFORE_FIGURES = frozenset(
+    [
+        "pre",
+        "post",
+        "mid",
+        "early",
+        "late",
+        "sub",
+        "over",
+        "under",
+        "non",
+        "ca",
+        "anti",
+        "über",
+        "unter",
+    ]
+)
+_BETWEEN_FIGURES = frozenset(
+    ["to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на"]
+)  # 9-to-5
 _UNITS = frozenset("h m s g k")
 _YEARS = range(1500, 2100)
 # Every match has one of these in it, behind at most one space. They are found ten times sooner.

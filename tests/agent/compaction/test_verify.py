@@ -266,7 +266,8 @@ def test_half_of_a_number_is_not_borne_out_by_the_whole(half: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["KV-2031-207B", "KV 2031 207B", "kv-2031-207b", "编号KV-2031-207B，", "(KV-2031-207B)"]
+    "written",
+    ["KV-2031-207B", "KV 2031 207B", "kv-2031-207b", "编号KV-2031-207B，", "(KV-2031-207B)"],
 )
 def test_a_whole_number_is_borne_out_however_its_groups_are_written(written: str) -> None:
     source = Source([user(1, f"The contract is {written} as agreed with the supplier.")])

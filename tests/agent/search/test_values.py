@@ -188,7 +188,9 @@ def test_a_value_is_told_by_the_words_before_its_first_mention() -> None:
         "05/2031",
     ],
 )
-@pytest.mark.parametrize("sentence", ["It is {}.", "Die Nummer ({}), bitte", "编号是{}，请", "«{}»"])
+@pytest.mark.parametrize(
+    "sentence", ["It is {}.", "Die Nummer ({}), bitte", "编号是{}，请", "«{}»"]
+)
 def test_a_run_of_letters_and_figures_is_one_value(value: str, sentence: str) -> None:
     assert find_identifiers(sentence.format(value)) == [value]
 
