@@ -37,7 +37,8 @@ _SAID_BEFORE = re.compile(
     rf"(?:(?<!\w){_SAYS}(?!\w)(?: \w{{1,6}})?|[说說]|写道|寫道|要求)[\s:：,，]*$", re.I
 )
 _SAID_AFTER = re.compile(
-    rf"[\s,，]*(?:(?:\w{{1,12}} ){{0,2}}{_SAYS}(?!\w)|と(?:言|書|述|い[うっわ])|って言|[他她][说說])",
+    rf"[\s,，]*(?:(?:\w{{1,12}} ){{0,2}}{_SAYS}(?!\w)"
+    r"|と(?:言|書|述|い[うっわ])|って言|[他她][说說])",
     re.I,
 )
 _SAID_WITHIN = 30  # characters before and after a quotation

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# A run of letters and digits with a digit in it, its parts joined by hyphens or the like: HT-2024-118,
-# INV/2024/7, 7AB-44-19, v1.2, api-2.example.org. A slash joins what has figures behind it, a colon
-# what has a digit on both sides. Whether it is one value, `_is_one` says.
+# A run of letters and digits with a digit in it, its parts joined by hyphens or the like:
+# HT-2024-118, INV/2024/7, 7AB-44-19, v1.2, api-2.example.org. A slash joins what has figures behind
+# it, a colon what has a digit on both sides. Whether it is one value, `_is_one` says.
 _PART = r"[^\W_]+"
 _JOINED = rf"(?:[-\u2010\u2011_.]|/(?=\d|[A-Z]{{1,5}}/\d)|(?<=\d):(?=[^\W\d_]{{0,20}}\d)){_PART}"
 _SERIAL = (
@@ -62,6 +62,8 @@ _PARTS = re.compile(r"[-_:/\u2010\u2011]")
 _FIGURES = re.compile(r"\d+(?:\.\d+)*")
 # Before figures these say when or how much, and make no name: mid-2024, sub-10.
 _BEFORE_FIGURES = frozenset(
+    ("pre", "post", "mid", "early", "late", "sub", "over", "under", "non", "anti", "über", "unter")
+)
     [
         "pre",
         "post",
@@ -78,7 +80,9 @@ _BEFORE_FIGURES = frozenset(
         "unter",
     ]
 )
-_BETWEEN_FIGURES = frozenset(
+_BETWEEN_FIGURES = frozenset(  # 9-to-5
+    ("to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на")
+)
     ["to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на"]
 )  # 9-to-5
 _UNITS = frozenset("h m s g k")
