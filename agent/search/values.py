@@ -64,27 +64,9 @@ _FIGURES = re.compile(r"\d+(?:\.\d+)*")
 _BEFORE_FIGURES = frozenset(
     ("pre", "post", "mid", "early", "late", "sub", "over", "under", "non", "anti", "über", "unter")
 )
-    [
-        "pre",
-        "post",
-        "mid",
-        "early",
-        "late",
-        "sub",
-        "over",
-        "under",
-        "non",
-        "ca",
-        "anti",
-        "über",
-        "unter",
-    ]
-)
 _BETWEEN_FIGURES = frozenset(  # 9-to-5
     ("to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на")
 )
-    ["to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на"]
-)  # 9-to-5
 _UNITS = frozenset("h m s g k")
 _YEARS = range(1500, 2100)
 # Every match has one of these in it, behind at most one space. They are found ten times sooner.
