@@ -230,7 +230,7 @@ async def test_after_a_compaction_the_model_looks_at_a_picture_again(chat: Chat)
     assert "image" not in json.dumps(before.messages)
     (result,) = after.messages[-1]["content"]
     assert [part["type"] for part in result["content"]] == ["text", "image"]
-    sent = Path(file.file.path).read_bytes()
+    sent = await in_db(Path(file.file.path).read_bytes)
     assert result["content"][1]["source"]["data"] == b64encode(sent).decode()
 
     rows = await in_db(lambda: list(chat.conversation.messages.order_by("-number")[:3]))
