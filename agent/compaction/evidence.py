@@ -232,6 +232,20 @@ class Source:
     def __contains__(self, number: int) -> bool:
         return number in self._texts
 
+    def is_exchange(self, number: int, after: int) -> bool:
+        """Whether one message is a person's, and the other the reply to it."""
+        prompt, reply = self._messages.get(number), self._messages.get(after)
+        return bool(prompt and reply and prompt.is_prompt and reply.role == "assistant")
+
+    @cached_property
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the messages that have a content word."""
+        found: dict[str, list[int]] = {}
+        for number in self._texts:
+            for word in self.look_up(f"x [#{number}]").words:
+                found.setdefault(word, []).append(number)
+        return found
+
     def look_up(self, line: str) -> Evidence:
         """What the messages say that a line cites."""
         cited = tuple(self._list_cited(line))

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from agent.compaction.citations import judge_with_mended_citations
 from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
-from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
+from agent.compaction.judge import BULLET, Verdict, judge_sentence, may_tell
 from agent.compaction.skills import SKILLS
 from agent.messages import Message
 
@@ -114,8 +115,8 @@ def audit(text: str, source: Source) -> tuple[str, Findings]:
         elif not stripped or _is_none(stripped):
             lines.append(line)
         elif BULLET.match(line):
-            verdict = judge_bullet(line, source, heading)
-            kept = _rewrite(line, verdict, source, findings)
+            mended, verdict = judge_with_mended_citations(line, source, heading)
+            kept = _rewrite(mended, verdict, source, findings)
             (lines if verdict.typed else facts).extend(kept)
         elif checked := _check_paragraph(line, source, findings):
             lines.append(checked)
