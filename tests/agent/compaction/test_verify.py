@@ -60,7 +60,7 @@ def test_drops_a_bullet_that_nothing_supports(invented: str) -> None:
 
 
 def test_values_are_looked_up_in_the_cited_messages_only() -> None:
-    right, wrong = "- The limit is 250 ms [#3]", "- The limit is 250 ms [#1]"
+    right, wrong = "- The limit is 250 ms [#3]", "- The release has a limit of 250 ms [#1]"
     assert audited(right, wrong) == [right, f"{wrong} {UNVERIFIED}"]
 
 
