@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
+from agent.compaction.outline import find_handles
 from agent.compaction.skills import FULL, Skill
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
@@ -23,14 +24,12 @@ from agent.messages import (
     file_text,
     is_file,
     list_cited_pages,
-    plain_text,
 )
 from agent.tokens import Factor, TokenCounter
 
 # English has about three quarters of a word a token; headings and numbers take the rest.
 WORDS_PER_TOKEN = 0.6
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
-OUTLINE_CHARACTERS = 48
 MESSAGE_CHARACTERS = 100_000
 NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 
@@ -199,24 +198,26 @@ def choose_warm_max_tokens(context: Context, form: Form) -> int:
 def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
     """What is asked after the conversation's own request, with a line for each covered message."""
     first, last = covered[0].number, covered[-1].number
-    outline = "\n".join(render_outline_line(message) for message in covered if message.blocks)
+    listed = [message for message in covered if message.blocks]
+    handles = find_handles(listed)
+    outline = "\n".join(render_outline_line(each, handles[each.number]) for each in listed)
     return "\n\n".join(
         [
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "
             "and of nothing after them.",
             form.skill.text,
-            f"The messages and their numbers:\n<outline>\n{outline}\n</outline>",
+            "The messages and their numbers, each by how it begins and where it differs from "
+            f"others:\n<outline>\n{outline}\n</outline>",
             form.note(),
         ]
     )
 
 
-def render_outline_line(message: Message) -> str:
-    """A message as a line, by which the model can tell its number."""
-    words = plain_text(message.blocks).split(maxsplit=OUTLINE_CHARACTERS)  # the rest is one more
-    text = " ".join(words[:OUTLINE_CHARACTERS])
-    short = text if len(text) <= OUTLINE_CHARACTERS else text[:OUTLINE_CHARACTERS] + "…"
-    return f"#{message.number} {message.role}: {defuse(short)}"
+def render_outline_line(message: Message, handle: str | None = None) -> str:
+    """A message as a line, by which the model can tell its number: with its handle among others,
+    or as if there were none."""
+    handle = find_handles([message])[message.number] if handle is None else handle
+    return f"#{message.number} {message.role}: {defuse(handle)}"
 
 
 class Part(NamedTuple):
