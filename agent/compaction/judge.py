@@ -18,7 +18,7 @@ from agent.compaction.facts.names import SPEAKERS, find_caseless, find_names, is
 from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.messages import Message, plain_text
-from agent.search.values import find_identifiers
+from agent.search.values import find_identifiers, is_serial
 
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
@@ -105,7 +105,7 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
 
 def _is_name(exact: str) -> bool:
     """Whether it is more than a part of a value, or a number that is read as one."""
-    return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME
+    return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME or is_serial(exact)
 
 
 def _find_missing(values: Sequence[Value], exact: Sequence[str], said: Evidence) -> Iterable[str]:

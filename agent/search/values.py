@@ -189,12 +189,11 @@ def simplify_numbers(text: str) -> str:
 
 
 def is_serial(value: str) -> bool:
-    """Whether it is a number with letters, such as HT-2024-118 or 990v5."""
-    return (
-        any(map(str.isdigit, value))
-        and any(map(str.isalpha, value))
-        and _SERIAL_ALONE.fullmatch(value) is not None
-    )
+    """Whether it is a number with letters, such as HT-2024-118 or 990v5, or one of several groups,
+    such as an account's."""
+    if not any(map(str.isdigit, value)) or not _SERIAL_ALONE.fullmatch(value):
+        return False
+    return any(map(str.isalpha, value)) or ("-" in value and _is_one(value))
 
 
 def find_index_entries(number: int, text: str) -> list[IndexEntry]:

@@ -258,11 +258,23 @@ def test_after_a_fence_that_is_never_closed_everything_is_looked_up() -> None:
     assert findings.bullets == 1
 
 
-@pytest.mark.parametrize("half", ["KV-2031", "2031-207B", "KV-2031-20"])
-def test_half_of_a_number_is_not_borne_out_by_the_whole(half: str) -> None:
-    source = Source([user(1, "The contract is KV-2031-207B, as agreed with the supplier.")])
+@pytest.mark.parametrize(
+    ("whole", "half"),
+    [
+        ("KV-2031-207B", "KV-2031"),
+        ("KV-2031-207B", "2031-207B"),
+        ("KV-2031-207B", "KV-2031-20"),
+        ("5105-1051-0510-5100", "5105-1051"),
+        ("5105-1051-0510-5100", "1051-0510-5100"),
+        ("0441-7731-82", "0441-7731"),
+    ],
+)
+def test_half_of_a_number_is_not_borne_out_by_the_whole(whole: str, half: str) -> None:
+    source = Source([user(1, f"The contract is {whole}, as agreed with the supplier.")])
     text, _ = audit(f"## Facts and values\n- The contract is {half} [#1]", source)
     assert UNVERIFIED in text
+    text, _ = audit(f"## Facts and values\n- The contract is {whole} [#1]", source)
+    assert UNVERIFIED not in text
 
 
 @pytest.mark.parametrize(
