@@ -164,10 +164,20 @@ class _Search:
                 and len(statement.words & said.words - text.words) <= MOST_ELSEWHERE
             ]
             if found := [each for each in found if each.words >= least]:
-                best = max(each.words for each in found)
-                winners = [each.number for each in found if each.words == best]
-                return self._join(cited, winners[0]) if len(winners) == 1 else ()
+                return self._choose(cited, found, afar=afar)
         return ()
+
+    def _choose(self, cited: Sequence[int], found: Sequence[_Find], *, afar: bool) -> Sequence[int]:
+        """The one with the most words, of several the nearest; none where two are as near. What
+        is far away is all equally far."""
+
+        def rank(each: _Find) -> tuple[int, int]:
+            distances = () if afar else (abs(each.number - number) for number in cited)
+            return each.words, -min(distances, default=0)
+
+        best = max(map(rank, found))
+        winners = [each.number for each in found if rank(each) == best]
+        return self._join(cited, winners[0]) if len(winners) == 1 else ()
 
     def _find_exchange(self, cited: Sequence[int]) -> Sequence[int]:
         """A prompt and its reply, of which one is cited, that bear it out together."""

@@ -125,6 +125,12 @@ def test_the_nearer_one_of_two_messages_counts() -> None:
     assert "[#8]" in stored("The gate code of the yard is 7741 [#7]", source)
 
 
+def test_of_a_prompt_and_the_answer_that_repeats_it_the_nearer_one_counts() -> None:
+    said = "The gate code of the yard is 7741."
+    source = exchange(said, f"Noted: {said}", "Is it raining?", "No.", "Why?", "It is not.")
+    assert "[#2]" in stored("The gate code of the yard is 7741 [#5]", source)
+
+
 def test_a_prompt_and_its_reply_may_say_it_together() -> None:
     source = exchange("What does Henrike want for the old piano?", "She wants 850 euros.")
     kept = stored("Henrike wants 850 EUR for the old piano [#2]", source)
