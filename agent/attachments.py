@@ -1,13 +1,13 @@
 """Files in messages: blocks refer to a file by its id, and its bytes join when a request goes out.
 
 A reference is an `image` or `document` block with the source
-`{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`. Of
-an Office file the text is sent, and of a text its UTF-8; `original_bytes` is the size of the file
-itself, `encoding` that of a text.
+`{"type": "attachment", "id", "media_type", "bytes", "tokens"}` and the file's name as `title`; a
+result of a tool may hold some too. Of an Office file the text is sent, and of a text its UTF-8;
+`original_bytes` is the size of the file itself, `encoding` that of a text.
 """
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,22 @@ def find_reference(block: Block) -> dict[str, Any] | None:
     if isinstance(source, dict) and source.get("type") == "attachment":
         return source
     return None
+
+
+def list_references(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """The sources of all files that blocks refer to, those in results of tools too."""
+    for block in blocks:
+        if source := find_reference(block):
+            yield source
+        elif parts := _list_parts(block):
+            yield from list_references(parts)
+
+
+def _list_parts(block: Block) -> list[Block]:
+    """What a result of a tool consists of, where that is more than a text."""
+    content = block.get("content") if block.get("type") == "tool_result" else None
+    parts = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, dict)]
 
 
 async def with_texts(messages: Sequence[Message], read: Read) -> list[Message]:
@@ -78,17 +94,13 @@ def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list
 
 def count_sent_bytes(blocks: Iterable[Block]) -> int:
     """Bytes that the files of blocks take in a request's body."""
-    return sum(map(_sent_bytes, blocks))
-
-
-def _sent_bytes(block: Block) -> int:
-    source = find_reference(block)
-    return -(-source["bytes"] // 3) * 4 if source else 0
+    return sum(-(-source["bytes"] // 3) * 4 for source in list_references(blocks))
 
 
 def _placeholder(block: Block) -> Block:
     if not find_reference(block):
-        return block
+        parts = _list_parts(block)
+        return block | {"content": list(map(_placeholder, parts))} if parts else block
     name = block.get("title") or block["type"]
     return {
         "type": "text",
@@ -114,7 +126,9 @@ def fill_in_files(body: dict[str, Any], files: Mapping[str, bytes]) -> dict[str,
 def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
     source = find_reference(block)
     if source is None:
-        return block
+        parts = _list_parts(block)
+        filled = [_filled(part, files) for part in parts]
+        return block | {"content": filled} if parts else block
     rest = {key: value for key, value in block.items() if key == "cache_control"}
     data = files.get(source["id"])
     if data is None:
@@ -135,10 +149,9 @@ def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
 
 def list_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of the files that blocks refer to."""
-    return [source["id"] for block in blocks if (source := find_reference(block))]
+    return [source["id"] for source in list_references(blocks)]
 
 
 def list_text_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of those that are text, code too."""
-    sources = (source for block in blocks if (source := find_reference(block)))
-    return [source["id"] for source in sources if source["media_type"] == TEXT]
+    return [source["id"] for source in list_references(blocks) if source["media_type"] == TEXT]

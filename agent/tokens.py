@@ -103,8 +103,8 @@ class TokenCounter:
         if kind == "tool_result":
             content = block.get("content")
             parts = content if isinstance(content, list) else []
-            images = len([part for part in parts if part.get("type") == "image"])
-            return self.count(result_text(block)) + images * IMAGE_TOKENS
+            files = [part for part in parts if part.get("type") in ("image", "document")]
+            return self.count(result_text(block)) + sum(map(self._count_block, files))
         return self.count(json.dumps(block, ensure_ascii=False))
 
 

@@ -16,7 +16,7 @@ from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message, file_text, is_file, plain_text
-from agent.search.values import simplify_numbers
+from agent.search.values import is_serial, simplify_numbers
 
 UNVERIFIED = "(unverified)"
 FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -27,6 +27,9 @@ _NUMBERS = re.compile(r"#(\d+)(?:[–-]#?(\d+))?")
 # A value's parts, between which a text may have spaces or marks of code.
 _PIECE = re.compile(r"[\d.]*\d|[^\d\s`()]+")
 _GAP = r"[\s`()]*"
+# A longer number has what is looked for as its beginning or its end: HT-2024 of HT-2024-118.
+_NO_FIGURE_BEFORE, _NO_GROUP_BEFORE = r"(?<!\d-)", r"(?<![^\W_]-)"
+_NO_GROUP_AFTER = r"(?!-(?:[^\W_]*\d|[^\W\d_]{1,3}\b))"
 _CJK = re.compile("[\u3040-\u9fff]")
 # Content words that a bullet and a message that it cites must share.
 SHARED_WORDS = 2
@@ -109,7 +112,8 @@ class Evidence:
         return r"(?<![^\W\u3040-\u9fff])" if _CJK.search(self._simple) else r"(?<!\w)"
 
     def holds(self, name: str) -> bool:
-        """Whether an exact value stands here by itself. Spaces and marks of code may differ."""
+        """Whether an exact value stands here by itself, and not as a part of a longer one. Spaces
+        and marks of code may differ, and in a number with letters its hyphens."""
         pieces = _PIECE.findall(simplify_numbers(clean(name)).rstrip("/."))
         if not pieces:
             return True
@@ -117,7 +121,13 @@ class Evidence:
         after = r"(?!\d)" if pieces[-1][-1].isdigit() else ""
         if not (pieces[0][0].isalnum() or pieces[0][0] == "_"):
             before = ""
-        pattern = before + _GAP.join(map(re.escape, pieces)) + after
+        pattern = _GAP.join(map(re.escape, pieces))
+        if is_serial(name):
+            of_groups = name[0].isdigit() and "-" in name
+            before += _NO_GROUP_BEFORE if of_groups else _NO_FIGURE_BEFORE
+            after += _NO_GROUP_AFTER
+            pattern = pattern.replace(r"\-", r"-?")
+        pattern = before + pattern + after
         return re.search(pattern, self._simple) is not None or is_abbreviation(name, self._simple)
 
     def backs(self, value: Value, statement: str = "") -> bool:
@@ -225,6 +235,20 @@ class Source:
 
     def __contains__(self, number: int) -> bool:
         return number in self._texts
+
+    def is_exchange(self, number: int, after: int) -> bool:
+        """Whether one message is a person's, and the other the reply to it."""
+        prompt, reply = self._messages.get(number), self._messages.get(after)
+        return bool(prompt and reply and prompt.is_prompt and reply.role == "assistant")
+
+    @cached_property
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the messages that have a content word."""
+        found: dict[str, list[int]] = {}
+        for number in self._texts:
+            for word in self.look_up(f"x [#{number}]").words:
+                found.setdefault(word, []).append(number)
+        return found
 
     def look_up(self, line: str) -> Evidence:
         """What the messages say that a line cites."""

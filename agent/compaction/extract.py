@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from agent.compaction.frame import Frame, choose_frame
 from agent.compaction.pins import read_own_words, read_typed_text
 from agent.compaction.skills import CHAPTER_HEADINGS
 from agent.context.pruning import shorten_text
 from agent.messages import Message, RawTokens
 from agent.tokens import TokenCounter
 
-NOTE = "Written by rule, because no model could summarise this part. Search has the details."
 QUOTE = 160  # characters of each quoted line
 
 
@@ -19,24 +19,28 @@ def extract(
     headings: Sequence[str] = CHAPTER_HEADINGS,
 ) -> str:
     """A chapter with the usual headings within `tokens`: the openings of the user's messages,
-    the newest first to stay, and the last answer's opening."""
+    the newest first to stay, and the last answer's opening. What stands around them is in the
+    user's language."""
+    frame = choose_frame(messages)
     prompts = [message for message in messages if message.is_prompt]
     answers = [message for message in messages if message.role == "assistant"]
-    budget = tokens - counter.count(_form([], [], headings))
+    budget = tokens - counter.count(_form(frame, [], [], headings))
     asked: list[str] = []
-    current = [_bullet(message) for message in answers[-1:]]
+    current = [_bullet(frame, message) for message in answers[-1:]]
     for message in reversed(prompts):
-        line = _bullet(message)
+        line = _bullet(frame, message)
         budget -= counter.count(line) + 1
         if budget < 0 and asked:
             break
         asked.insert(0, line)
-    return _form(asked, current, headings)
+    return _form(frame, asked, current, headings)
 
 
-def _form(asked: Sequence[str], current: Sequence[str], headings: Sequence[str]) -> str:
+def _form(
+    frame: Frame, asked: Sequence[str], current: Sequence[str], headings: Sequence[str]
+) -> str:
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
-    lines[headings[0]].append(NOTE)
+    lines[headings[0]].append(frame.note)
     lines["Goal and constraints"] += asked
     lines["Current work and next step"] += current
     return "\n".join(
@@ -44,10 +48,10 @@ def _form(asked: Sequence[str], current: Sequence[str], headings: Sequence[str])
     )
 
 
-def _bullet(message: Message) -> str:
+def _bullet(frame: Frame, message: Message) -> str:
     own = read_own_words(message) if message.role == "user" else ""
     text = " ".join((own or read_typed_text(message)).split())
-    who = "The answer began"
+    who = frame.answered
     if message.role == "user":
-        who = "The user wrote" if own else "The user sent what others wrote"
+        who = frame.wrote if own else frame.sent
     return f"- {who}: “{shorten_text(text, QUOTE)}” [#{message.number}]"

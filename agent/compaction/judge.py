@@ -23,7 +23,7 @@ from agent.compaction.facts.values import Value, find_values
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.foreign_names import find_foreign_names
 from agent.messages import Message, plain_text
-from agent.search.values import find_identifiers
+from agent.search.values import find_identifiers, is_serial
 
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
@@ -136,7 +136,7 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
 
 def _is_name(exact: str) -> bool:
     """Whether it is more than a part of a value, or a number that is read as one."""
-    return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME
+    return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME or is_serial(exact)
 
 
 def _find_missing(body: str, said: Evidence) -> Iterable[str]:

@@ -23,6 +23,7 @@ from agent.compaction.choice import (
 from agent.compaction.deadline import OutOfTime, finish_in_time
 from agent.compaction.extract import extract
 from agent.compaction.failures import Failure, SummaryRejected
+from agent.compaction.frame import Frame, choose_frame
 from agent.compaction.instructions import Named
 from agent.compaction.job import (
     Job,
@@ -48,7 +49,7 @@ from agent.compaction.verify import Findings
 from agent.compaction.write import cut_statements, cut_text
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
-from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
+from agent.context.summary import CURRENT_WORK
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Message, RawTokens
 from agent.search.values import find_index_entries
@@ -247,15 +248,16 @@ def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
 def _last_request(job: Job, message: Message, room: float) -> str:
     """The user's own words in their last message, or where they typed none, what it holds: as many
     as there is room for, "" for none."""
-    lines = (_quote_request(message, characters) for characters in QUOTED)
+    frame = choose_frame(job.plan.summarise)
+    lines = (_quote_request(frame, message, characters) for characters in QUOTED)
     return next((line for line in lines if job.counter.count(line) < room), "")
 
 
-def _quote_request(message: Message, characters: int) -> str:
+def _quote_request(frame: Frame, message: Message, characters: int) -> str:
     if own := read_own_words(message):
-        name, words = LAST_REQUEST, own
+        name, words = frame.last_request, own
     else:
-        name, words = LAST_SENT, read_typed_text(message)
+        name, words = frame.last_sent, read_typed_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.compaction.evidence import FENCE, remove_unverified, strip_citations
-from agent.compaction.extract import NOTE
+from agent.compaction.frame import NOTES, QUOTED
 from agent.compaction.judge import BULLET
 from agent.compaction.newer import split_current_work
 from agent.context.pruning import shorten_text
-from agent.context.summary import LAST_REQUEST, LAST_SENT, Summary
+from agent.context.summary import Summary
 
 LINE = 200  # characters: about two lines of a page
 RAW_LINE = 4 * LINE  # with its Markdown
 _DECISIONS = re.compile(r"^## Decisions[ \t]*$\n?(?P<said>.*?)(?=^## |\Z)", re.M | re.S)
-_QUOTED = (LAST_REQUEST, LAST_SENT)
 _NOTHING = re.compile(r"none\.?", re.I)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 _MARKS = re.compile(r"\*\*|~~|`")
@@ -36,7 +35,7 @@ class Outlook:
 def read_outlook(summary: Summary) -> Outlook:
     """From the last chapter, if a model or a person wrote it: one by rule only quotes. What an
     audit marked counts for nothing."""
-    if not summary or NOTE in summary.chapters[-1]:
+    if not summary or any(note in summary.chapters[-1] for note in NOTES):
         return Outlook()
     decisions = _DECISIONS.search(summary.chapters[-1])
     _, work = split_current_work(summary.appendix)
@@ -49,7 +48,9 @@ def read_headline(chapter: str) -> str:
     text = remove_unverified(chapter)
     decisions = _DECISIONS.search(text)
     decided = read_opening(decisions["said"]) if decisions else ""
-    return decided or read_opening(text.replace(NOTE, ""))
+    for note in NOTES:
+        text = text.replace(note, "")
+    return decided or read_opening(text)
 
 
 def read_opening(text: str) -> str:
@@ -59,7 +60,7 @@ def read_opening(text: str) -> str:
 
 def _read_last(section: str) -> str:
     lines = list(_read_lines(remove_unverified(section)))
-    return next((line for line in reversed(lines) if not line.startswith(_QUOTED)), "")
+    return next((line for line in reversed(lines) if not line.startswith(QUOTED)), "")
 
 
 def _read_lines(text: str) -> Iterator[str]:

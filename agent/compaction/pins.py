@@ -203,11 +203,12 @@ def make_pin(number: int, text: TypedText, part: Range) -> Pin:
 
 
 def read_own_words(message: Message) -> str:
-    """What the user typed in a message, with `[…]` for each part that others wrote; "" where they
-    typed nothing."""
+    """What the user typed in a message, the names that they put in quotation marks too, with `[…]`
+    for each part that others wrote; "" where they typed nothing."""
     texts = [block_text(block) for block in message.blocks if block["type"] == "text"]
+    foreign = (find_foreign(text, message.pasted, names=False) for text in texts)
     typed_parts = [
-        _GAP.sub(" […] ", blank_out(text, find_foreign(text, message.pasted), _NOT_TYPED)).strip()
-        for text in texts
+        _GAP.sub(" […] ", blank_out(text, parts, _NOT_TYPED)).strip()
+        for text, parts in zip(texts, foreign, strict=True)
     ]
     return "\n\n".join(part for part in typed_parts if part.replace("[…]", "").strip())

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent.compaction.fences import find_fences
+from agent.compaction.wordings import instructs
 
 Range = tuple[int, int]  # characters of a text: start and end
 
@@ -19,6 +20,28 @@ _QUOTES = re.compile(
     # All of them begin with a character, so that a search skips what does not.
     rf"|'(?<!\w'){_IN_SINGLE}|‘(?<!\w‘){_IN_SINGLE}"
 )
+# A quotation of a few words is a name, unless it is what somebody said, or is to be done.
+NAME_WORDS, TITLE_WORDS, NAME_CHARACTERS = 4, 8, 12  # the last: where words have no spaces
+_NO_SPACES = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
+_SENTENCE = re.compile(r"\s\S*\w{4,}[.!?]$|[。！？।]$|[.!?;]\s+\w+\s|[,:，：]")
+_SAYS = (
+    r"(?:sa(?:y|ys|id|ying)|wr(?:ites?|ote|itten)|text(?:s|ed)|tells?|told|repl(?:y|ies|ied)"
+    r"|answer(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|demand(?:s|ed)|order(?:s|ed)|shout(?:s|ed)|quote"
+    r"|sagte?n?|meinte?n?|schreib(?:t|en)|schrieb(?:en)?|geschrieben|antwortete?n?|fragte?n?"
+    r"|verlangte?n?|forderte?n?|dit|disait|écrit|écrivait|répond(?:u|ait)?|demande|affirme"
+    r"|dice|dijo|escrib(?:e|ió)|respond(?:e|ió|eu)|pide|pidió|contest[aó]|diz|disse|escrev(?:e|eu)"
+    r"|ped(?:e|iu)|сказал[аи]?|говорит|(?:на)?писал[аи]?|пишет|ответил[аи]?|(?:по)?просил[аи]?"
+    r"|просит|قال|قالت|كتب|كتبت|يقول|تقول|طلب|कहा|बोल[ाी]|लिखा)"
+)
+_SAID_BEFORE = re.compile(
+    rf"(?:(?<!\w){_SAYS}(?!\w)(?: \w{{1,6}})?|[说說]|写道|寫道|要求)[\s:：,，]*$", re.I
+)
+_SAID_AFTER = re.compile(
+    rf"[\s,，]*(?:(?:\w{{1,12}} ){{0,2}}{_SAYS}(?!\w)"
+    r"|と(?:言|書|述|い[うっわ])|って言|[他她][说說])",
+    re.I,
+)
+_SAID_WITHIN = 30  # characters before and after a quotation
 # As the common mail programs write them in the ten languages of `agent.compaction.wordings`.
 _NAMES = (
     "From|To|Cc|Bcc|Reply-To|Date|Sent|Subject"
@@ -50,18 +73,39 @@ _INTRODUCTION = re.compile(
 _COLON = re.compile(r":[ \t]*$", re.M)  # the end of an introduction, and found sooner
 
 
-def find_foreign(text: str, pasted: Sequence[Range] | None) -> list[Range]:
+def find_foreign(text: str, pasted: Sequence[Range] | None, *, names: bool = True) -> list[Range]:
     """The parts of a message's text that its author did not type. `pasted`: what the page saw being
     pasted; None where that is unknown. A mail goes on to the end of its paste; where that is not
-    known, to the end of the text, and so does what a line like “Here is the log:” introduces."""
+    known, to the end of the text, and so does what a line like “Here is the log:” introduces.
+    `names`: whether what is in quotation marks counts where it is a name of a few words."""
     found = [(start, end) for start, end in pasted or ()]
     found += [(fence.start, fence.end) for fence in find_fences(text, tildes=True, unclosed=True)]
     found += [match.span() for match in _at_lines(_MARGIN, text)]
-    found += [match.span() for match in _QUOTES.finditer(text)]
+    quotes = _QUOTES.finditer(text)
+    found += [match.span() for match in quotes if names or not _is_name(text, match)]
     found += _mails(text, pasted or ())
     if pasted is None and _COLON.search(text) and (introduced := _INTRODUCTION.search(text)):
         found.append((introduced.end(), len(text)))
     return found
+
+
+def _is_name(text: str, quote: re.Match[str]) -> bool:
+    """Whether a quotation only names something: it is short, tells of no wish, and nobody is said
+    to have said it."""
+    said = quote[0][1:-1].strip()
+    words = said.split()
+    if not said or "\n" in said or _SENTENCE.search(said):
+        return False
+    letters = [word for word in words if any(map(str.isalnum, word))]
+    title = len(letters) > 1 and all(not w[0].islower() or len(w) < 4 for w in letters)
+    title = title and said[0].isupper() and letters[-1][0].isupper()
+    most = TITLE_WORDS if title else NAME_WORDS
+    if len(letters) > most or len(_NO_SPACES.findall(said)) > NAME_CHARACTERS or instructs(said):
+        return False
+    start, end = quote.span()
+    before = text[max(0, start - _SAID_WITHIN) : start]
+    after = text[end : end + _SAID_WITHIN]
+    return title or not (_SAID_BEFORE.search(before) or _SAID_AFTER.match(after))
 
 
 def _at_lines(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -10,6 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from agent.clock import format_day, format_moment
+from agent.compaction.outline import find_handles
 from agent.compaction.skills import FULL, Skill
 from agent.context.assemble import DEFUSED, Context, assemble
 from agent.context.history import text_block
@@ -24,7 +25,6 @@ from agent.messages import (
     file_text,
     is_file,
     list_cited_pages,
-    plain_text,
 )
 from agent.tokens import Factor, TokenCounter
 
@@ -32,7 +32,6 @@ from agent.tokens import Factor, TokenCounter
 # token. Chinese and Japanese have no spaces; theirs have 1.3 characters, and 0.9 without values.
 WORDS_PER_TOKEN, CHARACTERS_PER_TOKEN = 0.6, 1.0
 COMPACT_FORM = 700  # tokens; a chapter that small has room for one bullet a heading
-OUTLINE_CHARACTERS = 48
 MESSAGE_CHARACTERS = 100_000
 NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 
@@ -241,7 +240,8 @@ def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
             f"Stop here. Write the record of messages #{first} to #{last} of this conversation, "
             "and of nothing after them.",
             form.skill.text,
-            f"The messages and their numbers:\n<outline>\n{outline}\n</outline>",
+            "The messages and their numbers, each by how it begins and where it differs from "
+            f"others:\n<outline>\n{outline}\n</outline>",
             form.note(),
         ]
     )
@@ -249,21 +249,20 @@ def write_warm_instruction(covered: Sequence[Message], form: Form) -> str:
 
 def _outline(messages: Sequence[Message]) -> Iterator[str]:
     """A line for each message, and one before them wherever a day begins."""
-    day = ""
+    day, handles = "", find_handles(messages)
     for message in messages:
         began = format_day(message.at, message.zone) if message.at else day
         if began != day:
             day = began
             yield day
-        yield render_outline_line(message)
+        yield render_outline_line(message, handles[message.number])
 
 
-def render_outline_line(message: Message) -> str:
-    """A message as a line, by which the model can tell its number."""
-    words = plain_text(message.blocks).split(maxsplit=OUTLINE_CHARACTERS)  # the rest is one more
-    text = " ".join(words[:OUTLINE_CHARACTERS])
-    short = text if len(text) <= OUTLINE_CHARACTERS else text[:OUTLINE_CHARACTERS] + "…"
-    return f"#{message.number} {message.role}: {defuse(short)}"
+def render_outline_line(message: Message, handle: str | None = None) -> str:
+    """A message as a line, by which the model can tell its number: with its handle among others,
+    or as if there were none."""
+    handle = find_handles([message])[message.number] if handle is None else handle
+    return f"#{message.number} {message.role}: {defuse(handle)}"
 
 
 class Part(NamedTuple):

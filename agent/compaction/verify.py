@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agent.compaction.borne_out import NO_QUOTES, SENTENCE_END, Found, GivenQuotes, Quote
+from agent.compaction.citations import judge_with_mended_citations
 from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
-from agent.compaction.judge import BULLET, Verdict, judge_bullet, judge_sentence, may_tell
+from agent.compaction.judge import BULLET, Verdict, judge_sentence, may_tell
 from agent.compaction.skills import SKILLS
 from agent.messages import Message
 
@@ -128,10 +129,10 @@ def audit(text: str, source: Source, given: GivenQuotes = NO_QUOTES) -> tuple[st
         elif not stripped or _is_none(stripped):
             lines.append(line)
         elif BULLET.match(line):
-            verdict = judge_bullet(line, source, heading)
+            mended, verdict = judge_with_mended_citations(line, source, heading)
             found = given.bear_out(line.strip(), heading, verdict, source)
             verdict = Verdict(True) if found else verdict
-            kept = _rewrite(line, verdict, found, source, given, findings)
+            kept = _rewrite(mended, verdict, found, source, given, findings)
             (lines if verdict.typed else facts).extend(kept)
         elif checked := _check_paragraph(line, source, given, findings):
             lines.append(checked)

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 CURRENT_WORK = "## Current work and next step"
 PINS_HEADING = "# Standing instructions of the user"
 LEFT_OUT = "- ({count} earlier ones are left out here for lack of room.)"
-# How code heads what it quotes of the last message at the end of the current work.
-LAST_REQUEST = "The user's last request in this part, word for word"
-LAST_SENT = "In the last message of this part the user typed nothing; it is"
 INDEX_HEADING = "## Index of exact values (from the user's messages)"
 # Between the parts of a stored summary: a line across in Markdown.
 SEPARATOR = "\n\n* * *\n\n"

@@ -4,6 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+# A run of letters and digits with a digit in it, its parts joined by hyphens or the like:
+# HT-2024-118, INV/2024/7, 7AB-44-19, v1.2, api-2.example.org. A slash joins what has figures behind
+# it, a colon what has a digit on both sides. Whether it is one value, `_is_one` says.
+_PART = r"[^\W_]+"
+_JOINED = rf"(?:[-\u2010\u2011_.]|/(?=\d|[A-Z]{{1,5}}/\d)|(?<=\d):(?=[^\W\d_]{{0,20}}\d)){_PART}"
+_SERIAL = (
+    rf"(?P<serial>(?<![\w])(?<!\w[-\u2010\u2011])(?=[\w.:/\u2010\u2011-]{{0,200}}\d)"
+    rf"(?={_PART}(?:\.{_PART}){{0,20}}[-_:/\u2010\u2011]|[^\W\d_][^\W_]*\.\d){_PART}(?:{_JOINED})+)"
+)
 # Alternatives from the most specific to the least; the first that matches at a place counts.
 _PATTERNS = (
     r"https?://[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]",  # URL
@@ -16,7 +25,7 @@ _PATTERNS = (
     r"php|ini|cfg|conf|env|log|csv|pdf|docx?|xlsx?|png|jpe?g|svg|zip|db|sqlite3?)\b",  # file
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)"
     r"[ -]\d{1,2}(?:st|nd|rd|th)?(?:,? ?-?\d{4})?\b",  # date in words
-    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b",  # ISO date
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?\b(?!-\w)",  # ISO date
     r"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b",  # MAC address
     r"\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?\b",  # time of day
     r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5}|/\d{1,2})?\b",  # IPv4, with a port or a mask
@@ -25,9 +34,14 @@ _PATTERNS = (
     # host:port, not a word and a number: the host is a name of several parts, or localhost
     r"(?<![\w.@/-])(?:localhost|[A-Za-z0-9](?=\w*[.-])[\w-]*(?:\.[\w-]+)*):\d{1,5}\b(?![:.]\d)",
     r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?\b",  # IBAN
-    r"(?<!\w)\+\d{1,3}(?:[ -]\d{2,8}){2,5}\b",  # telephone number
-    r"\b\d+(?:\.\d+)?[eE][-+]?\d{1,3}\b",  # power of ten
+    # telephone number
+    r"(?<!\w)\+\d{1,3}[ -]?(?:\(\d{1,5}\)[ -]?)?\d{1,8}(?:[ ./-]\d{2,8}){1,5}\b",
+    r"(?<!\w)\(0?\d{2,5}\) ?\d{2,8}(?:[ -]\d{2,8}){0,4}\b",
+    r"(?<![\w.,-])0\d{1,4}(?:[ /-]\d{2,8}){1,4}\b(?![-.,:/]?\w)",
+    r"\b(?!(?:19|20)\d\d (?:19|20))\d{4}(?: \d{4}){3}\b",  # number of a card
+    r"\b\d+(?:\.\d+)?[eE][-+]?\d{1,3}\b(?!-\w)",  # power of ten
     r"\bv?\d+\.\d+(?:\.\d+)+(?:(?:a|b|rc|dev|post)\d+\b|(?:[-+][\w.]*\w)*)\b",  # version
+    _SERIAL,
     r"[$€£¥] ?\d[\d,]*(?:\.\d+)?[kKmMbB]?\b",  # money
     r"\b\d[\d,]*(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|second)s?|"
     r"[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
@@ -42,6 +56,19 @@ _PATTERNS = (
     r"\b\d[\d,]*(?:\.\d+)?\b",  # number
 )
 _IDENTIFIER = re.compile("|".join(_PATTERNS))
+_OF_SEVERAL = re.compile("|".join(each for each in _PATTERNS if each is not _SERIAL))
+_SERIAL_ALONE = re.compile(rf"{_SERIAL}|{_PART}")
+_PARTS = re.compile(r"[-_:/\u2010\u2011]")
+_FIGURES = re.compile(r"\d+(?:\.\d+)*")
+# Before figures these say when or how much, and make no name: mid-2024, sub-10.
+_BEFORE_FIGURES = frozenset(
+    ("pre", "post", "mid", "early", "late", "sub", "over", "under", "non", "anti", "über", "unter")
+)
+_BETWEEN_FIGURES = frozenset(  # 9-to-5
+    ("to", "by", "in", "on", "of", "and", "or", "bis", "zu", "a", "à", "al", "по", "до", "на")
+)
+_UNITS = frozenset("h m s g k")
+_YEARS = range(1500, 2100)
 # Every match has one of these in it, behind at most one space. They are found ten times sooner.
 _SIGN = re.compile(
     r"\d|[/@\\_`]|\.\w|[a-z][A-Z]|:[0-9A-Fa-f]*:|[0-9a-f]{4}-[0-9a-f]{4}-|Error|Exception|Warning"
@@ -53,6 +80,8 @@ _PROVENANCE = re.compile(r"\[#\d+[^\]]{0,200}\]")
 _DATA = re.compile(r"[\w.+/@-]{201,}")
 LONGEST = 200  # characters; longer matches are data, not names
 MOST_INDEXED = 40_000  # characters of one message: what is longer was not typed, and is searched
+UNIT = 20  # characters behind a number in which its unit stands
+LONG_GROUP = 4  # figures of a group that no small range or fraction has
 WORDS_AROUND = 5
 CHARACTERS_AROUND = 200
 LONGEST_WORD = 30  # characters; longer ones are values themselves
@@ -98,8 +127,54 @@ def _find_all(text: str) -> Iterator[re.Match[str]]:
         match = _IDENTIFIER.search(text, max(at, word_before))
         if not match:
             return
+        if match["serial"] and not _is_one(match["serial"]):
+            run, match = match, _OF_SEVERAL.search(text, match.start(), match.end() + UNIT)
+            if not match or match.start() >= run.end():
+                at = run.end()
+                continue
         yield match
         at = match.end()
+
+
+def _is_one(run: str) -> bool:
+    """Whether a run of letters and digits is one value: neither a range, a ratio or a fraction, nor
+    a number in a compound, as in 12-inch, 30-Tage-Frist, mid-2024."""
+    parts = _PARTS.split(run)
+    figures = [_FIGURES.fullmatch(part) is not None for part in parts]
+    if all(figures):
+        return len(parts) > 2 or _is_number_of_two(run, *parts)
+    if len(parts) == 1:
+        return True
+    if figures[0] and not any(figures[1:]):
+        return not all(map(_is_word, parts[1:]))
+    if parts[0].casefold() in _BEFORE_FIGURES and all(figures[1:]):
+        return False
+    return not any(
+        figures[at - 1] and figures[at + 1] and parts[at] in _BETWEEN_FIGURES
+        for at in range(1, len(parts) - 1)
+    )
+
+
+def _is_number_of_two(run: str, first: str, second: str = "") -> bool:
+    """Whether two groups of figures are one number, as an account's or a telephone's is. Where
+    they may be a range, they are one."""
+    if any(len(each) > 1 and each[0] == "0" and each[1] != "." for each in (first, second)):
+        return True
+    if ":" in run or max(len(first), len(second)) < LONG_GROUP:
+        return False
+    try:
+        begin, end = float(first), float(second)
+    except ValueError:  # a version
+        return True
+    is_range = "." in run or end % 10 == 0 or (begin in _YEARS and end in _YEARS)
+    return "/" in run or not (begin < end and is_range)
+
+
+def _is_word(part: str) -> bool:
+    """Whether it is a word and no letter of a number, as the X in 3456-X is."""
+    if len(part) == 1 and part.isascii():
+        return part in _UNITS
+    return part.isalpha() and not part.isupper() and (len(part) > 2 or part.islower())
 
 
 def normalise(value: str) -> str:
@@ -111,6 +186,14 @@ def simplify_numbers(text: str) -> str:
     """In lower case, without thousands separators and the endings of ordinals."""
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text.casefold())
     return re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", text)
+
+
+def is_serial(value: str) -> bool:
+    """Whether it is a number with letters, such as HT-2024-118 or 990v5, or one of several groups,
+    such as an account's."""
+    if not any(map(str.isdigit, value)) or not _SERIAL_ALONE.fullmatch(value):
+        return False
+    return any(map(str.isalpha, value)) or ("-" in value and _is_one(value))
 
 
 def find_index_entries(number: int, text: str) -> list[IndexEntry]:

@@ -31,7 +31,8 @@ READ_MESSAGES = Tool(
     name="read_messages",
     description=(
         "Read original messages of this conversation in full, by their numbers. Long ones come in "
-        "pages: the result says how to read on."
+        "pages: the result says how to read on. The pictures and PDFs of a message come with it; "
+        "where one cannot be shown again, the result says so: then ask the user to attach it again."
     ),
     input_schema={
         "type": "object",

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.compaction.evidence import GOALS
+from agent.compaction.outline import READ
 from agent.compaction.pins import find_pins
-from agent.compaction.requests import OUTLINE_CHARACTERS
 from agent.compaction.skills import INSTRUCTIONS
 from agent.messages import plain_text
 from bench.replay.values import Text
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
-from demo.mind.summaries import SourceMessage, read_entries
+from demo.mind.summaries import CUT_HERE, SourceMessage, read_entries
 
 INVENTED, EMPTY, UNHEADED = 0.05, 0.02, 0.02
 FROM_USER = 0.5  # of the bullets
@@ -190,24 +190,30 @@ def find_entries(body: Mapping[str, Any]) -> list[SourceMessage]:
     listed = read_entries(body)
     if "<transcript>" in join_text(messages_of(body)[-1]):
         return listed
-    whole = {}
+    whole = list(_list_texts(body))
+    found, at = [], 0
+    for entry in listed:
+        opening = CUT_HERE.split(entry.text)[0]
+        for index, (role, start, said) in enumerate(whole[at:], start=at + 1):
+            if start.startswith(opening) and (role == "tool") <= (entry.role == "user"):
+                entry, at = SourceMessage(entry.number, role, said), index
+                break
+        found.append(entry)
+    return found
+
+
+def _list_texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The role, the opening on one line and the text of each message in a request, and of its
+    blocks: several messages in a row of one role are sent as one."""
     for message in messages_of(body)[:-1]:
         blocks = message["content"]
         results = any(block["type"] == "tool_result" for block in blocks)
-        # Several messages in a row of one role are sent as one.
-        for text in (plain_text(blocks), *(plain_text([block]) for block in blocks)):
-            whole[_opening(text)] = "tool" if results else message["role"], text
-    return [
-        SourceMessage(e.number, *whole.get(_opening(e.text.rstrip("…")), (e.role, e.text)))
-        for e in listed
-    ]
+        for text in dict.fromkeys([plain_text(blocks), *(plain_text([b]) for b in blocks)]):
+            opening = " ".join(text[:READ].split())
+            yield "tool" if results else message["role"], opening, text
 
 
 def previous_bullets(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Bullets of the chapters that are to be merged: (text, citation)."""
     text = "\n".join(join_text(m) for m in messages_of(body))
     return [pair for part in _PREVIOUS.findall(text) for pair in BULLET.findall(part)]
-
-
-def _opening(text: str) -> str:
-    return " ".join(text.split())[:OUTLINE_CHARACTERS]

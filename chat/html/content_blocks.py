@@ -3,22 +3,19 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext, ngettext
 
-from agent.attachments import find_reference
 from agent.compaction.fences import find_fences
 from agent.messages import continues_text
+from chat.html.attached import draw_attachment
 from chat.html.code_blocks import render_code
 from chat.html.markdown import render_markdown
 from chat.html.render_budget import RenderBudget
 from chat.html.sanitiser import as_string, clean_text
 from chat.html.tool_row import list_sources
 from chat.models import Message
-
-KINDS = {"image": gettext_lazy("Image"), "document": gettext_lazy("Document")}
 
 Part = dict[str, Any]
 
@@ -50,7 +47,7 @@ def draw_block(block: Any, role: str) -> Part:
     if kind == "redacted_thinking":
         return _note(gettext("Some of the thinking is encrypted and not shown."))
     if kind in ("image", "document"):
-        return _attachment(block, kind)
+        return draw_attachment(block)
     return _note(
         gettext("Content of type “{kind}” is not shown here.").format(kind=kind[:60] or "unknown")
     )
@@ -95,23 +92,6 @@ def _paragraph(text: str) -> str:
 
 def _note(text: str) -> Part:
     return {"kind": "note", "text": text}
-
-
-def _attachment(block: dict[str, Any], kind: str) -> Part:
-    source = block.get("source")
-    media_type = as_string(source.get("media_type")) if isinstance(source, dict) else ""
-    name = as_string(block.get("title")) or KINDS[kind]
-    stored = find_reference(block)
-    return {
-        "kind": "attachment",
-        "type": kind,
-        "name": str(name)[:120],
-        "media_type": media_type[:80],
-        "url": reverse("attachment", args=[stored["id"]]) if stored else "",
-        "size": (stored.get("original_bytes") or stored["bytes"]) if stored else 0,
-        "as_text": bool(stored and stored.get("original_bytes")),
-        "encoding": as_string(stored.get("encoding"))[:40] if stored else "",
-    }
 
 
 def join_cut_texts(blocks: Iterable[Any]) -> list[Any]:

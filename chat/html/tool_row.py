@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from agent.messages import Block
 from agent.tools.names import read_own_name
+from chat.html.attached import draw_stored
 from chat.html.failsafe import draw_safely
 from chat.html.figures import format_seconds
 from chat.html.markdown import link_numbers
@@ -74,6 +75,7 @@ def build_call_part(
             "result": mark_safe(link_numbers(escape(result["text"]))),
             "result_omitted": result["omitted"] + int(ended.get("omitted") or 0),
             "links": ended.get("links") or [],
+            "files": draw_stored(ended.get("files")),
         }
     return part
 
@@ -108,6 +110,7 @@ def build_result_part(block: Block, more: str = "", most: int | None = MAX_TOOL_
         "name": gettext("Result of {name}").format(name=name) if name else gettext("Tool result"),
         "failed": has_failed(block),
         "summary": text.strip().partition("\n")[0][:MAX_ROW_SUMMARY],
+        "files": draw_stored(block.get("content")),
         "more": more,
         **_truncated(text, most),
     }

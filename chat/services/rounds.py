@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from agent.attachments import find_reference
 from agent.loop import CallResult
 from agent.messages import Block, plain_text, result_text
 from chat.html.tool_row import MAX_TOOL_TEXT
@@ -99,9 +100,12 @@ def _shown(result: CallResult) -> dict[str, Any]:
     if not result.made:
         return {"made": False}
     text = result_text(result.block)
-    return {
+    parts = result.content if isinstance(result.content, list) else []
+    shown: dict[str, Any] = {
         "text": text[:MAX_TOOL_TEXT],
         "omitted": max(0, len(text) - MAX_TOOL_TEXT),
         "failed": result.failed,
         "seconds": round(result.seconds, 2),
     }
+    files = [part for part in parts if find_reference(part)]
+    return shown | {"files": files} if files else shown

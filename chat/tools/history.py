@@ -1,5 +1,7 @@
 """`search_history` and `read_messages`: the conversation's originals, for the model."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -7,9 +9,12 @@ from django.conf import settings
 from django.db.models import Q
 
 from agent.clock import to_local
+from agent.context.history import text_block
 from agent.context.previews import find_previewed
 from agent.context.pruning import prune_message
 from agent.errors import ToolError
+from agent.loop import Content
+from agent.messages import Block
 from agent.search import lexical
 from agent.search.excerpts import Excerpts
 from chat.db import in_tool_db
@@ -20,6 +25,7 @@ from chat.queries.model_profiles import limits_for, load_profile
 from chat.queries.model_server import get_counter
 from chat.queries.search import Hit, find_messages
 from chat.queries.tails import to_agent_message
+from chat.tools.files import ShownFiles
 from chat.tools.scope import Scope
 
 SEARCH_TOKENS = 4_000  # of a result at most, raw; less where a round has less room
@@ -99,8 +105,9 @@ def _heading(scope: Scope, conversation_id: UUID, message: Hit | Message) -> str
     return f"[#{message.number}{where}] {message.role}, {at:%Y-%m-%d %H:%M}"
 
 
-async def read_messages(scope: Scope, input: dict[str, Any]) -> str:
-    """Messages in full, and how to read on if they are longer than the limit."""
+async def read_messages(scope: Scope, input: dict[str, Any]) -> Content:
+    """Messages in full with their pictures and PDFs, and how to read on if they are longer than the
+    limit."""
     first, last = _number(input, "from", 1), _number(input, "to", 1)
     if last < first:
         raise ToolError("to must not be less than from.")
@@ -125,33 +132,51 @@ def _conversation(scope: Scope, input: dict[str, Any]) -> UUID:
         raise ToolError("conversation must be an id as search_history gives it.") from None
 
 
-def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: int) -> str:
+def _read(scope: Scope, conversation_id: UUID, first: int, last: int, offset: int) -> Content:
     owned = Conversation.objects.of(scope.owner_id).filter(pk=conversation_id)
     rows = Message.objects.filter(
         conversation__in=owned, active=True, number__range=(first, last)
     ).exclude(Q(status=Message.Status.STREAMING) | Q(stop_reason=Message.REFUSED))
-    files = find_text_file_ids(rows)
-    shown = ("number", "role", "text", "left_out", "created_at", "time_zone")
-    rows = rows.only(*shown).order_by("number")
+    texts = find_text_file_ids(rows)
+    rows = rows.only("number", "role", "text", "blocks", "left_out", "created_at", "time_zone")
     room = left = min(READ_TOKENS, scope.room)
-    parts: list[str] = []
-    for row in rows.iterator(chunk_size=20):
+    shown = ShownFiles(scope, partial(_in_sight, scope))
+    parts: list[str | Block] = []
+    for row in rows.order_by("number").iterator(chunk_size=20):
         start = offset if row.number == first else 0
-        whole = append_file_texts(row.text, files.get(row.pk, ()))
+        whole = append_file_texts(row.text, texts.get(row.pk, ()))
         text = f"({LEFT_OUT})" if row.left_out else whole[start:]
         page = _page(text, left) if left >= room // CRUMBS else None
         if page is None:
             parts.append(_continues(scope, conversation_id, row.number, last, 0))
             break
-        parts.append(f"{_heading(scope, conversation_id, row)}\n{page}")
+        said = f"{_heading(scope, conversation_id, row)}\n{page}"
+        used = get_counter().count(said)
+        shown.take(used)
+        parts += [said] if row.left_out or start else [said, *shown.show(row, alone=not parts)]
         if len(page) < len(text):
             at = start + len(page)
             parts.append(_continues(scope, conversation_id, row.number, last, at))
             break
-        left -= get_counter().count(parts[-1])
+        left -= used
     if not parts:
         raise ToolError(f"There is no message from #{first} to #{last} in this conversation.")
-    return "\n\n".join(parts)
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[str | Block]) -> Content:
+    """One text; where there are files, blocks with each behind its message's text."""
+    if not any(isinstance(part, dict) for part in parts):
+        return "\n\n".join(map(str, parts))
+    blocks: list[Block] = []
+    for part in parts:
+        if not isinstance(part, str):
+            blocks.append(part)
+        elif blocks and blocks[-1]["type"] == "text":
+            blocks[-1]["text"] += f"\n\n{part}"
+        else:
+            blocks.append(text_block(part))
+    return blocks
 
 
 def _page(text: str, limit: int) -> str:

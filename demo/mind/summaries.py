@@ -33,6 +33,7 @@ SIZES = ((300, 8), (240, 5), (200, 3), (160, 2), (120, 1), (60, 1), (30, 1))
 FEWEST_WORDS = 3  # of a sentence; "Hi!" is quoted with what follows it
 
 _ENTRY = re.compile(r"^\[#(\d+) (\w+)(?: · [^\]\n]*)?\][ \t]*\n?", re.MULTILINE)
+CUT_HERE = re.compile(r"…| \(\d+ of \d+\)$")  # a line of an outline goes on otherwise
 _OUTLINE = re.compile(r"^\W*#(\d+)\W+(user|assistant)\b:? *(.*)$", re.MULTILINE)
 _TAGGED = r"<{tag}\b[^>]*>\s*(.*?)\s*(?:</{tag}>|\Z)"
 _WISH = re.compile(
@@ -112,7 +113,7 @@ def _in_full(
     found = []
     at = 0
     for line in outlined:
-        opening = line.text.rstrip("…")
+        opening = CUT_HERE.split(line.text)[0]
         for index, message in enumerate(messages[at:], start=at + 1):
             if message.role == line.role and _flat(message.text).startswith(opening):
                 line, at = replace(line, text=message.text), index

@@ -279,8 +279,8 @@ def test_what_stands_in_a_message_that_is_still_sent_is_left_for_later() -> None
 
 @pytest.mark.parametrize(
     "none",
-    ["None.", "- None", "None so far.", "No standing instructions.", "n/a", "Keine.", "无", "なし。",
-     "The user has not given any.", "Aucune", "—"],
+    ["None.", "- None", "None so far.", "No standing instructions.", "n/a", "Keine.", "无",
+     "なし。", "The user has not given any.", "Aucune", "—"],
 )  # fmt: skip
 def test_a_section_that_says_there_are_none_names_none(none: str) -> None:
     assert split_instructions(f"## Standing instructions\n{none}")[1] == []

@@ -10,8 +10,8 @@ import pytest
 from agent.compaction.chapters import Chapter, list_standing, render_summary
 from agent.compaction.choice import MOST_REJECTED, choose
 from agent.compaction.correction import MOST_STATEMENTS
-from agent.compaction.extract import NOTE
 from agent.compaction.failures import SummaryRejected
+from agent.compaction.frame import ENGLISH
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.pins import Pin, PinState
@@ -410,7 +410,7 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
     assert written.engine == "extract"
     assert failed_rungs(written) == ["serialised"]
     assert len(server.script.requests) == calls
-    assert NOTE in written.chapters[0].text
+    assert ENGLISH.note in written.chapters[0].text
     assert "docs/notes.md" in written.chapters[0].text
 
 
@@ -464,7 +464,7 @@ async def test_when_time_is_up_the_extract_is_written_at_once(
     gate = server.script.stall(GOOD[:50], then=GOOD[50:])
     written = await summarise(job(client, time_up=gate.wait_reached))
     assert (written.engine, written.reason) == (Engine.EXTRACT, Reason.TIME_UP)
-    assert NOTE in written.chapters[-1].text
+    assert ENGLISH.note in written.chapters[-1].text
     assert "time" in written.failures[-1].cause
     assert len(server.script.requests) == 1
     server.script.wait_for_disconnects(1)

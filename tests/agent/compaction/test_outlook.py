@@ -4,10 +4,11 @@ import pytest
 
 from agent.compaction.chapters import Chapter, render_summary
 from agent.compaction.extract import extract
+from agent.compaction.frame import FRAMES
 from agent.compaction.outlook import LINE, Outlook, read_opening, read_outlook
 from agent.compaction.policy import ChapterForm
 from agent.compaction.skills import SKILLS
-from agent.context.summary import LAST_REQUEST, Summary
+from agent.context.summary import Summary
 from agent.messages import Message, RawTokens
 from tests.agent.conversations import COUNTER
 
@@ -43,8 +44,9 @@ def test_what_is_not_verified_and_none_are_left_out() -> None:
     assert not read_outlook(summary(written("None.", "None.")))
 
 
-def test_what_code_quotes_of_the_last_request_is_no_next_step() -> None:
-    quoted = f"- {LAST_REQUEST}: “And now?” [#9]"
+@pytest.mark.parametrize("language", FRAMES)
+def test_what_code_quotes_of_the_last_request_is_no_next_step(language: str) -> None:
+    quoted = f"- {FRAMES[language].last_request}: “And now?” [#9]"
     assert (
         read_outlook(summary(written("None.", f"- Test it [#8]\n{quoted}"))).next_step == "Test it"
     )

@@ -8,6 +8,7 @@ import pytest
 
 from agent.compaction.chapters import Chapter
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
+from agent.compaction.frame import choose_frame
 from agent.compaction.job import WrittenSummary
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import SHORT_TOKENS, ChapterForm, Engine, Policy
@@ -136,7 +137,7 @@ async def test_an_extract_and_a_long_request_fit_too(
     assert size(written, limits.factor) <= SHORT_TOKENS
     lines = written.chapters[0].text.splitlines()
     assert {line[3:] for line in lines if line.startswith("## ")} < {*SHORT.headings}
-    assert f"word for word: “{words[:9]}" in lines[-1]
+    assert f"{choose_frame(history).last_request}: “{words[:9]}" in lines[-1]
 
 
 async def test_what_has_no_bullets_to_leave_out_is_no_short_summary(

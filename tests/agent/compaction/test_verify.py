@@ -60,7 +60,7 @@ def test_drops_a_bullet_that_nothing_supports(invented: str) -> None:
 
 
 def test_values_are_looked_up_in_the_cited_messages_only() -> None:
-    right, wrong = "- The limit is 250 ms [#3]", "- The limit is 250 ms [#1]"
+    right, wrong = "- The limit is 250 ms [#3]", "- The release has a limit of 250 ms [#1]"
     assert audited(right, wrong) == [right, f"{wrong} {UNVERIFIED}"]
 
 
@@ -261,3 +261,38 @@ def test_after_a_fence_that_is_never_closed_everything_is_looked_up() -> None:
     )
     assert text.splitlines()[-2:] == ["## Decisions", f"- The limit is 900 ms [#3] {UNVERIFIED}"]
     assert findings.bullets == 1
+
+
+@pytest.mark.parametrize(
+    ("whole", "half"),
+    [
+        ("KV-2031-207B", "KV-2031"),
+        ("KV-2031-207B", "2031-207B"),
+        ("KV-2031-207B", "KV-2031-20"),
+        ("5105-1051-0510-5100", "5105-1051"),
+        ("5105-1051-0510-5100", "1051-0510-5100"),
+        ("0441-7731-82", "0441-7731"),
+    ],
+)
+def test_half_of_a_number_is_not_borne_out_by_the_whole(whole: str, half: str) -> None:
+    source = Source([user(1, f"The contract is {whole}, as agreed with the supplier.")])
+    text, _ = audit(f"## Facts and values\n- The contract is {half} [#1]", source)
+    assert UNVERIFIED in text
+    text, _ = audit(f"## Facts and values\n- The contract is {whole} [#1]", source)
+    assert UNVERIFIED not in text
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["KV-2031-207B", "KV 2031 207B", "kv-2031-207b", "编号KV-2031-207B，", "(KV-2031-207B)"],
+)
+def test_a_whole_number_is_borne_out_however_its_groups_are_written(written: str) -> None:
+    source = Source([user(1, f"The contract is {written} as agreed with the supplier.")])
+    text, _ = audit("## Facts and values\n- The contract is KV-2031-207B [#1]", source)
+    assert UNVERIFIED not in text
+
+
+def test_a_model_of_a_series_may_be_named_in_a_compound() -> None:
+    source = Source([user(1, "We bought an RX-7900-based machine for the lab.")])
+    text, _ = audit("## Facts and values\n- The machine for the lab has an RX-7900 [#1]", source)
+    assert UNVERIFIED not in text

@@ -3,6 +3,8 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.compaction.pins import find_pins
 from agent.search.values import find_identifiers, find_index_entries, keep_newest, normalise
@@ -157,3 +159,78 @@ def test_a_value_is_told_by_the_words_before_its_first_mention() -> None:
         ("8443", "The admin port is"),
         ("8080", "admin port is 8443 not"),
     ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "KV-2031-207",
+        "QX-31-8842-B",
+        "GTX-1660-Super",
+        "5CD-17-02",
+        "5105-1051-0510-5100",
+        "5105 1051 0510 5100",
+        "REQ/2031/44",
+        "ДК-2031/17",
+        "978-0-13-468599-1",
+        "issue-31-export",
+        "2031-05-01-nightly",
+        "PO_2031_118",
+        "node-3.example.org",
+        "sha256:9fceb02d0ae5",
+        "7731-B",
+        "2031-118",
+        "555-0142",
+        "030/1234567",
+        "(030) 1234-567",
+        "+49 (30) 1234-56",
+        "v2.1-beta",
+        "05/2031",
+    ],
+)
+@pytest.mark.parametrize(
+    "sentence", ["It is {}.", "Die Nummer ({}), bitte", "编号是{}，请", "«{}»"]
+)
+def test_a_run_of_letters_and_figures_is_one_value(value: str, sentence: str) -> None:
+    assert find_identifiers(sentence.format(value)) == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("10-12 people", ["10", "12"]),
+        ("from 1990-2000", ["1990", "2000"]),
+        ("100-200 ms", ["100", "200 ms"]),
+        ("1.5-2.5 kg", ["1.5", "2.5 kg"]),
+        ("a 27-inch screen", ["27"]),
+        ("eine 30-Tage-Frist", ["30"]),
+        ("20-й раз", ["20"]),
+        ("mid-2024", ["2024"]),
+        ("10-to-12", ["10", "12"]),
+        ("16:9, 24/7", ["16", "24"]),
+        ("GPT-4/GPT-5", ["GPT-4", "GPT-5"]),
+    ],
+)
+def test_ranges_ratios_and_compounds_are_no_numbers_of_a_thing(
+    text: str, values: list[str]
+) -> None:
+    assert find_identifiers(text) == values
+
+
+_GROUP = st.text(alphabet="ABCXZ0123456789", min_size=1, max_size=5)
+
+
+@given(
+    st.lists(
+        st.lists(_GROUP, min_size=2, max_size=5)
+        .map("-".join)
+        .filter(lambda run: len(run) > 5 and any(map(str.isdigit, run)) and not run.isdigit()),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from([" ", ", ", "; ", " and ", "、", " («", "\n- "]),
+)
+def test_no_entry_of_the_index_is_a_part_of_a_longer_run(runs: list[str], between: str) -> None:
+    letters = [run for run in runs if any(map(str.isalpha, run))]
+    for entry in find_index_entries(1, between.join(letters)):
+        assert entry.value in letters

@@ -525,3 +525,10 @@ def test_the_sidebar_takes_every_text(client: Client, user: User, text: str) -> 
 def test_every_text_is_sound_in_the_sidebar(client: Client, user: User) -> None:
     add_messages(make_conversation(owner=user), [sanitise_text("before\0after")])
     assert client.get("/sidebar/", {"q": "before\0after"}).status_code == 200
+
+
+@pytest.mark.parametrize("part", ["KV-2031-207", "KV-2031", "2031-207", "207", "kv 2031 207"])
+def test_a_number_of_several_groups_is_found_by_its_parts(part: str, user: User) -> None:
+    talk = make_conversation(owner=user, messages=["The contract is KV-2031-207.", "Noted."] * 1)
+    add_messages(talk, ["And the weather?", "Dry."])
+    assert numbers(talk, part)[0] == 1

@@ -1,0 +1,53 @@
+"""Pictures and PDFs of earlier messages, and which models read them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from uuid import UUID
+
+from agent.attachments import TEXT, find_reference
+from agent.messages import Block
+from agent.model_names import find_id
+from chat.models import Attachment, Message
+
+READING = "claude"  # every model whose id begins so reads images and PDFs
+
+
+def list_files(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The images and PDFs that blocks refer to, those in results of tools too. What is sent as
+    text, a reader has as text."""
+    for block in blocks:
+        content = block.get("content") if block.get("type") == "tool_result" else None
+        if isinstance(content, list):
+            yield from list_files(part for part in content if isinstance(part, dict))
+        elif (source := find_reference(block)) and source.get("media_type") != TEXT:
+            yield block
+
+
+def find_kept(owner_id: int, ids: Iterable[str]) -> Mapping[str, Attachment]:
+    """Those of the owner's files that are still there, by id."""
+    wanted = [each for each in ids if _is_id(each)]  # an import may hold anything
+    rows = Attachment.objects.filter(owner=owner_id, pk__in=wanted)
+    return {str(row.pk): row for row in rows if row.file.storage.exists(row.file.name)}
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def can_read(owner_id: int, model: str, kind: str) -> bool:
+    """Whether a model is known to read files of a kind of `Attachment.Kind`: by its name, or
+    because it has answered a message of the owner's with one. No server tells it of all models, and
+    one that cannot would refuse every later request of the conversation."""
+    if find_id(model).startswith(READING):
+        return True
+    answered = Attachment.objects.filter(
+        owner=owner_id,
+        kind=kind,
+        messages__children__role=Message.Role.ASSISTANT,
+        messages__children__status=Message.Status.COMPLETE,
+        messages__children__model=model,
+    )
+    return answered.exists()
