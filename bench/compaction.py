@@ -18,7 +18,7 @@ from agent.compaction.policy import Policy
 from agent.tokens import Factor, Limits, Prices
 from bench.processes import ROOT
 from bench.replay.api import ScriptedApi
-from bench.replay.conductor import Conductor, RememberingCounter, Tally
+from bench.replay.conductor import Conductor
 from bench.replay.conversations import ReplayConversation, chain, make_gaps, read_beam, read_fixture
 from bench.replay.costs import report_cost
 from bench.replay.keeping import Kept, Record, examine
@@ -32,6 +32,7 @@ from bench.replay.retention import (
 from bench.replay.sessions import report_session
 from bench.replay.spending import Spending
 from bench.replay.summariser import Summariser
+from bench.replay.tally import RememberingCounter, Tally
 from bench.report import Report, percentile
 
 MODEL = "claude-sonnet-5-5"

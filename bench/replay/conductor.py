@@ -4,19 +4,16 @@ All decisions are `agent.engine`'s. `bench.replay.services` plays the same turns
 product's services, and the requests must come out the same, byte for byte.
 """
 
-import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 from agent.clock import Told, choose_line
 from agent.compaction.chapters import Chapter
-from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
-from agent.compaction.policy import Engine, Policy, Trigger
+from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context, assemble
 from agent.context.message_list import begin_within_turn
 from agent.context.previews import decide_cuts
@@ -31,7 +28,6 @@ from agent.engine import (
     Swap,
     Trim,
     UsageReport,
-    compact,
     find_pause_to_use,
     learn_from_reply,
     measure_sent,
@@ -46,39 +42,12 @@ from agent.tokens import Limits, Model, TokenCounter
 from bench.replay.api import Caller, ScriptedApi
 from bench.replay.conversations import ReplayExchange
 from bench.replay.lineage import Lineage
+from bench.replay.tally import Tally
 from bench.replay.writings import EPOCH, Writing, Writings
 from demo.api import protocol
 
 ZONE = "UTC"  # the site's
 ROUND_SECONDS = 10.0  # of a reply that calls tools, and of them
-
-
-class RememberingCounter(TokenCounter):
-    """Counts a text once: the replays repeat texts, and each request measures the summary."""
-
-    @lru_cache(maxsize=20_000)  # noqa: B019 - it lives as long as the benchmark
-    def count(self, text: str) -> RawTokens:
-        return super().count(text)
-
-
-@dataclass
-class Tally:
-    """What happened. `locks`: milliseconds that a turn was held for each automatic compaction."""
-
-    locks: list[float] = field(default_factory=list)
-    blocking: int = 0
-    blocking_after_large: int = 0  # where the turn itself added over a tenth of the budget
-    trimmed: int = 0
-    failures: list[str] = field(default_factory=list)
-    engines: dict[Engine, int] = field(default_factory=dict)
-    depth: int = 0
-    resting: int = 0
-    dollars: list[float] = field(default_factory=list)  # in all, after each turn
-    summary_dollars: list[float] = field(default_factory=list)  # of that, the summaries
-
-    @property
-    def compactions(self) -> int:
-        return sum(self.engines.values())
 
 
 class Conductor:
@@ -303,7 +272,7 @@ class Conductor:
             writing = self._preparation
             writing.waited_for = True
             if writing.ends > deadline:
-                self._ask_for_summary(writing, Caller(self.api, deadline, deadline))
+                self.tally.failures += writing.ask(Caller(self.api, deadline, deadline))
         elif (job := self._make_job(trigger)) is None:
             return
         else:
@@ -355,27 +324,8 @@ class Conductor:
         now, waits = self.api.clock.now, deadline is not None
         writing = Writing(job, trigger, self._turns, now, now, None, 0, waits)
         self._writings.append(writing)
-        self._ask_for_summary(writing, Caller(self.api, now, deadline or inf))
+        self.tally.failures += writing.ask(Caller(self.api, now, deadline or inf))
         return writing
-
-    def _ask_for_summary(self, writing: Writing, caller: Caller) -> None:
-        async def is_waited_for() -> bool:
-            return writing.waited_for
-
-        job = replace(
-            writing.job,
-            ask=caller.complete,
-            ask_own=caller.complete,
-            waited_for=is_waited_for,
-            time_up=caller.pass_deadline,
-        )
-        try:
-            writing.written = asyncio.run(compact(job))
-            self.tally.failures += map(str, writing.written.result.failures)
-        except SummaryRejected as error:
-            self.tally.failures.append(str(error))
-        writing.ends = caller.ends
-        writing.tokens += sum(usage.total for _, usage in caller.spent)
 
     def _commit(self, writing: Writing) -> None:
         assert writing.written

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.calibration import Times
-from bench.replay.conductor import RememberingCounter
 from bench.replay.conversations import ReplayConversation, ReplayExchange
 from bench.replay.keeping import Kept, examine
 from bench.replay.plain import PlainReplay
 from bench.replay.summariser import Summariser
+from bench.replay.tally import RememberingCounter
 from bench.replay.values import Text, find_questions
 from bench.replay.writings import EPOCH
 from bench.report import Report, percentile

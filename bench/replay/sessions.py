@@ -10,10 +10,11 @@ from agent.context.request import Ttl
 from agent.messages import Message
 from bench.replay import baselines
 from bench.replay.api import ScriptedApi
-from bench.replay.conductor import Conductor, RememberingCounter
+from bench.replay.conductor import Conductor
 from bench.replay.conversations import ReplayExchange, ReplayRound, make_gaps
 from bench.replay.costs import PEERS_TAIL
 from bench.replay.summariser import Summariser
+from bench.replay.tally import RememberingCounter
 from bench.report import Report, percentile
 from demo.api.tokens import count_blocks, count_text
 

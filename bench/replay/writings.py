@@ -1,15 +1,18 @@
 """The summaries of a replay, each as the row that the product has of it, and what the rows say:
 whether the circuit breaker is open, and what the background has taken in a day."""
 
+import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 
+from agent.compaction.failures import SummaryRejected
 from agent.compaction.job import Job
 from agent.compaction.policy import BACKGROUND, Attempt, Policy, Trigger, find_breaker_end
-from agent.engine import CompactedContext
+from agent.engine import CompactedContext, compact
 from agent.tokens import Limits
+from bench.replay.api import Caller
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 DAY_SECONDS = 86_400.0
@@ -30,6 +33,28 @@ class Writing:
     written: CompactedContext | None
     tokens: int
     waited_for: bool
+
+    def ask(self, caller: Caller) -> list[str]:
+        """Have it written, or written anew; what failed on the way."""
+
+        async def is_waited_for() -> bool:
+            return self.waited_for
+
+        job = replace(
+            self.job,
+            ask=caller.complete,
+            ask_own=caller.complete,
+            waited_for=is_waited_for,
+            time_up=caller.pass_deadline,
+        )
+        try:
+            self.written = asyncio.run(compact(job))
+            failures = list(map(str, self.written.result.failures))
+        except SummaryRejected as error:
+            failures = [str(error)]
+        self.ends = caller.ends
+        self.tokens += sum(usage.total for _, usage in caller.spent)
+        return failures
 
 
 class Writings(list[Writing]):

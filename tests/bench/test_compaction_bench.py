@@ -15,10 +15,11 @@ from bench import compaction
 from bench.compaction import Played, Setting, play
 from bench.replay import baselines
 from bench.replay.api import Prices
-from bench.replay.conductor import Conductor, RememberingCounter
+from bench.replay.conductor import Conductor
 from bench.replay.conversations import ReplayExchange, chain, make_gaps, read_fixture
 from bench.replay.costs import report_cost, turn_sizes
 from bench.replay.sessions import report_session
+from bench.replay.tally import RememberingCounter
 from bench.replay.values import Lookup, Text, find_exact_values
 from bench.report import Report
 from demo.api.tokens import count_text

@@ -9,13 +9,13 @@ import pytest
 
 from agent.compaction.chapters import Chapter
 from agent.tokens import Factor, Limits
-from bench.replay.conductor import RememberingCounter
 from bench.replay.conversations import ReplayConversation, ReplayExchange, chain, read_fixture
 from bench.replay.keeping import Record, examine
 from bench.replay.lineage import Lineage
 from bench.replay.plain import PlainReplay
 from bench.replay.retention import report_keeping
 from bench.replay.summariser import Summariser
+from bench.replay.tally import RememberingCounter
 from bench.replay.values import Lookup, find_questions
 from bench.report import Report
 
