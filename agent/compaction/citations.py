@@ -29,9 +29,9 @@ from agent.search.values import find_identifiers
 
 NEAR = 4  # messages before and after the cited one in which it is looked for after its neighbours
 MOST, MOST_AFAR = 0.6, 0.75  # share of a statement's content words that its message has
+WITHOUT_CLAIMS = 0.15  # more of them, where no value or name tells
 PAIRS = 0.7  # of that, where words are pairs of characters: a particle more parts two of them
 FEWEST_WORDS, FEWEST_AFAR = 3, 4  # of them, where no value or name tells, and far away
-MOST_ELSEWHERE = 1  # words that the cited message has and the right one has not
 MOST_TRIED = 20  # messages of a whole chapter that share the most words
 
 
@@ -87,7 +87,7 @@ class _Statement:
         return not self.lacks(said)
 
     def _most(self, afar: bool) -> float:
-        most = MOST_AFAR if afar else MOST
+        most = (MOST_AFAR if afar else MOST) + (0 if self.telling else WITHOUT_CLAIMS)
         return most * PAIRS if 2 * sum(map(is_cjk, self.words)) > len(self.words) else most
 
     def is_denied_a_place(self, said: Evidence) -> bool:
@@ -110,7 +110,7 @@ def judge_with_mended_citations(line: str, source: Source, heading: str) -> tupl
     """A bullet with the numbers of the messages that bear it out, as far as code can tell, and the
     verdict about it. Numbers are changed only where that makes nothing worse."""
     verdict = judge_bullet(line, source, heading)
-    mended = mend_citations(line, source, heading)
+    mended = mend_citations(line, source, heading, doubted=not verdict.supported)
     if mended == line:
         return line, verdict
     better = judge_bullet(mended, source, heading)
@@ -119,8 +119,9 @@ def judge_with_mended_citations(line: str, source: Source, heading: str) -> tupl
     return line, verdict
 
 
-def mend_citations(line: str, source: Source, heading: str) -> str:
-    """A bullet that cites other messages where only these hold what it says."""
+def mend_citations(line: str, source: Source, heading: str, *, doubted: bool = True) -> str:
+    """A bullet that cites other messages where only these hold what it says. `doubted`: what it
+    cites was not found to bear it out."""
     cited = [number for number in find_citations(line) if number in source]
     body = clean(strip_citations(BULLET.sub("", line, count=1)))
     if (
@@ -131,7 +132,7 @@ def mend_citations(line: str, source: Source, heading: str) -> str:
     ):
         return line
     search = _Search(_Statement.read(body, source), source, heading == GOALS)
-    numbers = search.find(line, cited)
+    numbers = search.find(line, cited, doubted=doubted)
     if not numbers or list(numbers) == cited:
         return line
     return f"{remove_citations(line).rstrip()} [{' '.join(f'#{n}' for n in numbers)}]"
@@ -145,10 +146,10 @@ class _Search:
     source: Source
     typed: bool
 
-    def find(self, line: str, cited: Sequence[int]) -> Sequence[int]:
+    def find(self, line: str, cited: Sequence[int], *, doubted: bool) -> Sequence[int]:
         """The numbers that bear it out; none where the cited ones do, or nothing decides."""
         said, statement = self._look_up(line), self.statement
-        if statement.stands_in(said):
+        if not doubted and statement.stands_in(said):
             return ()
         least = statement.count_words(said)
         if statement.is_denied_a_place(said):
@@ -162,7 +163,8 @@ class _Search:
                 _Find(number, statement.count_words(text))
                 for number in places
                 if statement.stands_in(text := self._read(number), afar=afar)
-                and len(statement.words & said.words - text.words) <= MOST_ELSEWHERE
+                # What the cited message has of it, the right one has too.
+                and text.words.issuperset(statement.words & said.words)
             ]
             if found := [each for each in found if each.words >= least]:
                 return self._choose(cited, found, afar=afar)
