@@ -52,8 +52,9 @@ class Operands:
     def __init__(self, text: str, values: Sequence[Value]) -> None:
         self._numbers: dict[str, set[float]] = {}
         for value in values:
-            # One of a unit: 1,150 may be read as 1.15 too.
-            largest = {} if value.loose else dict(sorted(value.readings))
+            # One of a unit: 1,150 may be read as 1.15 too. A time is not added to durations.
+            timed = any(unit == "time" for unit, _ in value.readings)
+            largest = {} if value.loose or timed else dict(sorted(value.readings))
             for unit, amount in largest.items():
                 if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
                     self._numbers.setdefault(unit, set()).add(amount)

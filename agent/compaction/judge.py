@@ -66,7 +66,8 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
     missing = list(_find_missing(body, said))
     if not source.unreadable.isdisjoint(cited):
         return Verdict(not missing and _is_backed(body, said))
-    nearest = None if replaced else find_nearest(Clause(body), said.sentences)
+    statement = Clause(body)
+    nearest = None if replaced else find_nearest(statement, said.sentences)
     names = [] if replaced else find_foreign_names(body, nearest, said, source)
     held = _is_held(body, missing, said, source)
     if not cited:
@@ -74,7 +75,7 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
     if lacks := [*missing, *names]:
         why = f"not in the messages that it cites: {', '.join(lacks)}"
         return Verdict(False, why, held, missing=lacks)
-    if not replaced and (changed := _find_change(body, nearest, said, line, source)):
+    if not replaced and (changed := _find_change(statement, nearest, said, line, source)):
         return Verdict(False, changed)
     if values or exact or _shares_words(body, said):
         return Verdict(True)
@@ -82,21 +83,20 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
 
 
 def _find_change(
-    body: str, nearest: Clause | None, said: Evidence, line: str, source: Source
+    statement: Clause, nearest: Clause | None, said: Evidence, line: str, source: Source
 ) -> str:
     """What a statement changes of the sentence that is nearest to it, "" for nothing."""
-    statement = Clause(body)
     # A statement of several clauses is compared clause by clause.
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
         return OPPOSITE
-    if swapped := find_swapped(body, nearest.text) if nearest else "":
+    if nearest and (swapped := find_swapped(statement.text, nearest.text)):
         return f"the messages that it cites say it the other way round: {swapped}"
-    speaker, writer = find_speaker(body), source.find_writer(line)
+    speaker, writer = find_speaker(statement.text), source.find_writer(line)
     if speaker and writer and speaker != writer:
         return f"the {writer} wrote the messages that it cites, not the {speaker}"
     shift = find_shift(statement, said.sentences)
-    return f"of the messages that it cites, {shift}" if shift else ""
+    return f"the messages that it cites {shift}" if shift else ""
 
 
 def judge_sentence(sentence: str, source: Source) -> Verdict:

@@ -76,12 +76,12 @@ class Near:
     def find(
         cls, statement: Clause, sentences: Sequence[Clause], alike: float = ALIKE
     ) -> "Near | None":
-        """None where no sentence has so large a share of the statement's content words, and two
-        of them."""
+        """None where no sentence has so large a share of the statement's content words, of which
+        there are two at least."""
         words = statement.words
         shared = [len(words & sentence.words) for sentence in sentences]
         most = max(shared, default=0)
-        if most < 2 or most < alike * len(words):
+        if len(words) < 2 or most < alike * len(words):
             return None
         enough = most - CLEARLY * len(words)
         near = [each for n, each in zip(shared, sentences, strict=True) if n >= max(enough, 1)]

@@ -17,7 +17,7 @@ _PART = re.compile(
 )
 _HOURS = tuple(dict.fromkeys(phrase.rsplit(None, 1)[-1] for phrase in PARTS_OF_HOURS))
 _BETWEEN = re.compile(r"\.?\s*(?:,|and|und|et|y|e|и|و|और)?\s*", re.I)
-MINUTE = 60.0
+MINUTE, HOUR = 60.0, 3_600.0  # seconds
 
 
 class Part(NamedTuple):

@@ -4,10 +4,12 @@ What is compared are closed lists, so that each finding is cheap and can be said
 None is a proof: who wrote the statement is asked again.
 """
 
+import re
 from collections.abc import Sequence
 
 from agent.compaction.facts.clauses import Clause, Near
 from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.modal_words import (
     ALL,
     DONE,
@@ -30,8 +32,10 @@ from agent.compaction.facts.words import find_words, is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
-_PARTIAL = (MOST, SOME, MANY, FEW)
-_ALL = (*_PARTIAL, ALL, ONLY, HEDGES, UNSURE, INTENDED, DONE)
+# In this order: "almost all" is most, and "a few" is some.
+_QUANTITIES = (MOST, ALL, MANY, SOME, FEW)
+_ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
+_HAS_DIGIT = re.compile(r"\d").search
 
 
 def is_modal(word: str) -> bool:
@@ -40,8 +44,8 @@ def is_modal(word: str) -> bool:
 
 
 def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
-    """What a statement makes of the nearest clause that this does not say, in words; "" for
-    nothing."""
+    """What messages say whose sentences are given, where a statement changes it: "say it with
+    “might”"; "" for nothing."""
     for part in statement.parts[1:] or [statement]:
         near = Near.find(part, sentences, ALIKE_PAIRS if is_cjk(part.text) else ALIKE)
         if near and (found := _compare(part, statement, near)):
@@ -53,12 +57,12 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
     said = near.nearest
     hedge = _find_hedge(said) if all(map(_find_hedge, near.others)) else ""
     if hedge and not whole.find(HEDGES) and not whole.find(UNSURE):
-        return f"they say it with “{hedge}”"
+        return f"say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
     intended = said.find(INTENDED)
     if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
-        return f"they say it as not done yet (“{intended}”)"
+        return f"say it as not done yet (“{intended}”)"
     return ""
 
 
@@ -68,21 +72,24 @@ def _find_hedge(clause: Clause) -> str:
 
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     """All, most, some or only, where the nearest clause has another one of them."""
-    claimed = next((each for each in (MOST, ALL) if part.find(each)), None)
-    partial = next((each for each in _PARTIAL if said.find(each)), None)
-    if partial and partial is not claimed and not whole.find(partial):
-        # In the middle of a sentence "some" is often no more than an article.
+    claimed, given = (_find_quantity(each) for each in (part, said))
+    only = said.find(ONLY)
+    if claimed is SOME and not SOME.find(*part.beginning):
+        claimed = None  # in the middle of a sentence it is often no more than an article
+    if given and given is not claimed and not whole.find(given):
         # A number may say how many they are.
-        begins = partial.find(*said.beginning) and not any(map(str.isdigit, part.text))
-        if (claimed or begins) and is_denied(part.text) == is_denied(said.text):
-            return f"they say it of “{said.find(partial)}”"
-    elif (only := said.find(ONLY)) and claimed:
-        return f"they say it of “{only}”"
+        dropped = given is not ALL and given.find(*said.beginning) and not _HAS_DIGIT(part.text)
+        if (claimed or dropped) and is_denied(part.text) == is_denied(said.text):
+            return f"say it of “{said.find(given)}”"
+    elif only and claimed in (ALL, MOST):
+        return f"say it of “{only}”"
     elif part.find(ONLY) and not only:
-        return f"they do not say “{part.find(ONLY)}”"
-    elif claimed is MOST and not partial and (every := said.find(ALL)):
-        return f"they say it of “{every}”"
+        return f"do not say “{part.find(ONLY)}”"
     return ""
+
+
+def _find_quantity(clause: Clause) -> Lexicon | None:
+    return next((each for each in _QUANTITIES if clause.find(each)), None)
 
 
 def _is_done(clause: Clause, other: Clause) -> bool:

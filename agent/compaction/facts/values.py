@@ -4,10 +4,11 @@ written. Each may have several readings; two values agree where a reading of bot
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date
 from agent.compaction.facts.durations import (
+    HOUR,
     MINUTE,
     add,
     are_one,
@@ -74,16 +75,26 @@ def _join_durations(text: str, values: list[Value]) -> list[Value]:
     joined: list[Value] = []
     for value in values:
         last = joined[-1] if joined else None
-        if last and are_one(text, last.end, value.start):
-            units = {unit for each in (last, value) for unit, _ in each.readings}
-            seconds = [[n for _, n in each.readings] for each in (last, value)]
-            if units == {"s"} and (sums := add(*seconds)):
-                span = last.start, value.end
-                readings = frozenset(("s", each) for each in sums)
-                joined[-1] = Value(text[slice(*span)], *span, readings, last.amounts)
-                continue
-        joined.append(value)
+        if last and are_one(text, last.end, value.start) and (sums := _add(last, value)):
+            span = last.start, value.end
+            readings = frozenset(("s", each) for each in sums)
+            joined[-1] = Value(text[slice(*span)], *span, readings, last.amounts)
+        else:
+            joined.append(value)
     return joined
+
+
+def _add(last: Value, value: Value) -> frozenset[float]:
+    """What two durations make in seconds, "2 h 30" too; nothing for other values."""
+    if {unit for unit, _ in last.readings} != {"s"}:
+        return frozenset()
+    units = {unit for unit, _ in value.readings}
+    hours = all(amount % HOUR == 0 for _, amount in last.readings)
+    minutes = hours and units == {""} and len(value.text) == 2 and value.text.isdigit()
+    if not minutes and units != {"s"}:
+        return frozenset()
+    amounts = [amount * (MINUTE if minutes else 1) for _, amount in value.readings]
+    return add([amount for _, amount in last.readings], amounts)
 
 
 def _find_in_phrases(text: str) -> Iterator[Value]:
@@ -132,13 +143,15 @@ def _read_date(text: str, match: re.Match[str]) -> Value | None:
     if not dated.perhaps:
         return _make_date(text, dated)
     number = _with_unit(text, match.start(), match.end(), read_figures(match[0]))
-    return _make_date(text, dated, number.readings) if number.is_bare else None
+    if not number.is_bare:
+        return None
+    return replace(_make_date(text, dated), readings=number.readings, amounts=number.amounts)
 
 
-def _make_date(text: str, dated: Dated, readings: frozenset[Reading] = frozenset()) -> Value:
+def _make_date(text: str, dated: Dated) -> Value:
     amounts = frozenset(float(part) for day in dated.days for part in day if part)
     span = dated.start, dated.end
-    return Value(text[slice(*span)], *span, readings, amounts, dated.days)
+    return Value(text[slice(*span)], *span, amounts=amounts, days=dated.days)
 
 
 def _read_time(text: str, match: re.Match[str]) -> Value | None:

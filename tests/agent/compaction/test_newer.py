@@ -63,6 +63,111 @@ def test_nothing_else_is_marked(later: str) -> None:
     assert bodies[0] == DECIDED
 
 
+ROOMS = "- The choir rehearses in room 214 [#12]"
+
+
+@pytest.mark.parametrize(
+    ("old", "others", "later"),
+    [
+        # The value, not only one word and one message
+        (
+            ROOMS,
+            ["- The office is in room 305 [#12]", "- The room of the archive stays 118 [#12]"],
+            "room 214 → room 307 [#12 #40]",
+        ),
+        # The number of something else
+        (ROOMS, ["- 214 members were invited [#12]"], "room 214 → room 307 [#12 #40]"),
+        (ROOMS, ["- Members that were invited: 214 [#30]"], "choir's room 214 → 307 [#90]"),
+        # Dates, money, times, units, versions
+        (
+            "- The concert is on 5 May [#3]",
+            ["- The rehearsal is on 4 May [#3]", "- 5 singers arrive in May [#3]"],
+            "concert on 05.05. → 7 May [#3 #40]",
+        ),
+        (
+            "- Rent of the hall: €1,200 [#3]",
+            ["- The caterer takes €1,250 [#3]", "- Deposit of the hall: €400 [#3]"],
+            "hall rent 1200 EUR → €1,350 [#3 #9]",
+        ),
+        (
+            "- The standup is at 9:30 [#7]",
+            ["- The standup has 9 people [#7]", "- The retro is at 16:00 [#7]"],
+            "standup at 9:30 → 10:00 [#7 #70]",
+        ),
+        (
+            "- Timeout of uploads: 30 s [#7]",
+            ["- 30 users test the uploads [#7]"],
+            "timeout 30 seconds → 60 s [#7 #70]",
+        ),
+        (
+            "- Version 2.3.1 is deployed [#7]",
+            ["- Version 2.3.4 of the client [#7]"],
+            "version 2.3.1 → 2.4.0 [#7 #70]",
+        ),
+        # Words
+        (
+            "- The ledger is kept in Postgres [#5]",
+            ["- The ledger has 14 tables [#5]", "- The blog runs on Postgres [#6]"],
+            "ledger in Postgres → SQLite [#5 #50]",
+        ),
+        (
+            "- The logo's colour is blue [#5]",
+            ["- The logo colour must suit print [#5]", "- The doors are red [#5]"],
+            "logo colour blue → green [#5 #50]",
+        ),
+        ("- The doors are red [#5]", ["- The roof is grey [#5]"], "red → green [#5 #50]"),
+        (
+            "- Nora moderates the meeting [#7]",
+            ["- Ben writes the minutes of the meeting [#7]"],
+            "Nora moderates → Ben moderates [#7 #70]",
+        ),
+        # The same subject and property
+        (
+            "- The gateway's port is 8443 [#12]",
+            ["- The database's port is 5432 [#12]"],
+            "gateway port → 9443 [#12 #40]",
+        ),
+        # Another message says it
+        (ROOMS, ["- The office is in room 305 [#13]"], "choir room 214 → 307 [#90]"),
+        (
+            "- The ledger is kept in Postgres [#5]",
+            ["- The blog runs on Postgres [#6]"],
+            "ledger in Postgres → SQLite [#90]",
+        ),
+        # Other languages
+        (
+            "- 合唱团在214室排练 [#12]",
+            ["- 五月邀请了214名会员 [#12]"],
+            "排练 214室 → 307室 [#12 #40]",
+        ),
+        ("- 标志是蓝色的 [#5]", ["- 门是红色的 [#5]"], "蓝色 → 绿色 [#5 #50]"),
+        (
+            "- ゲートウェイのポートは8443 [#12]",
+            ["- データベースのポートは5432 [#12]"],
+            "ゲートウェイのポート8443 → 9443 [#90]",
+        ),
+        (
+            "- Шлюз слушает порт 8443 [#12]",
+            ["- Порт базы данных 5432 [#12]"],
+            "порт шлюза 8443 → 9443 [#12 #40]",
+        ),
+        (
+            "- المنفذ 8443 للبوابة [#12]",
+            ["- منفذ قاعدة البيانات 5432 [#12]"],
+            "منفذ البوابة 8443 → 9443 [#12 #40]",
+        ),
+    ],
+)
+def test_only_what_says_the_same_thing_is_marked(
+    old: str, others: Sequence[str], later: str
+) -> None:
+    far_back = "\n".join([*others, old])
+    bodies, _ = combine([far_back, "- Tea is at four [#80]", f"- Replaced: {later}"])
+    *untouched, marked = bodies[0].splitlines()
+    assert untouched == [*others]
+    assert marked.startswith(f"{old}, replaced by ")
+
+
 def test_a_replacement_may_be_replaced_again() -> None:
     bodies, _ = combine(
         [

@@ -19,6 +19,7 @@ from agent.compaction.judge import Verdict, judge_bullet
 from tests.agent.conversations import assistant, user
 
 FILES = ("restatements.tsv", "restatements_held_out.tsv")
+LANGUAGES = {"en", "de", "fr", "es", "pt", "ru", "ar", "hi", "zh", "ja"}
 MOST_TRUE_DOUBTED = 0.25
 # The least share of the lies that is doubted.
 LANGUAGES = {"en", "de", "fr", "es", "pt", "ru", "ar", "hi", "zh", "ja"}

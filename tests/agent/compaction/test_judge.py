@@ -1,0 +1,120 @@
+"""What one statement is doubted for, and what it is not."""
+
+import pytest
+
+from agent.compaction.evidence import Source
+from agent.compaction.judge import Verdict, judge_bullet
+from agent.messages import Message
+from tests.agent.conversations import assistant, message, result, user
+
+
+def judge(statement: str, *messages: Message) -> Verdict:
+    numbers = " ".join(f"#{each.number}" for each in messages)
+    return judge_bullet(f"- {statement} [{numbers}]", Source(messages), "facts and values")
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("Our florist in Bath is closed.", "The florist in Bath is closed"),
+        ("Our florist in Bath is closed.", "This florist in Bath is closed"),
+        ("Unser Florist in Bonn hat zu.", "Der Florist in Bonn hat zu"),
+        ("Mein Zug nach Bonn fällt aus.", "Der Zug nach Bonn fällt aus"),
+        ("Ma fleuriste à Nantes est fermée.", "La fleuriste à Nantes est fermée"),
+        ("Notre atelier à Nantes est fermé.", "L’atelier à Nantes est fermé"),
+        ("Nuestra florista de Cádiz cierra tarde.", "La florista de Cádiz cierra tarde"),
+        ("O meu florista em Braga fecha tarde.", "Este florista em Braga fecha tarde"),
+        ("Наш флорист в Туле закрыт.", "Этот флорист в Туле закрыт"),
+        ("हमारा माली पुणे में बीमार है।", "वह माली पुणे में बीमार है"),
+    ],
+)
+def test_an_article_in_the_place_of_our_is_no_name(said: str, statement: str) -> None:
+    assert judge(statement, user(1, said)) == Verdict(True)
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("We want the tent back by Monday.", "Bertram wants the tent back by Monday"),
+        ("Quero a tenda de volta na segunda.", "Anselmo quer a tenda de volta na segunda"),
+        ("Queria a tenda de volta na segunda.", "Anselmo queria a tenda de volta na segunda"),
+        ("Хочу забрать палатку в понедельник.", "Геннадий хочет забрать палатку в понедельник"),
+        ("下周的演出安排在无锡", "下周的演出安排在常州"),
+        ("钥匙由王敏在前台保管", "钥匙由王芳在前台保管"),
+        ("الحفل القادم سيكون في مدينة حلب", "الحفل القادم سيكون في مدينة حمص"),
+        ("अगला कार्यक्रम शहर कानपुर में होगा", "अगला कार्यक्रम शहर नागपुर में होगा"),
+        ("次の公演は市民会館の奈良で行います", "次の公演は市民会館の津市で行います"),
+    ],
+)
+def test_a_name_that_stands_nowhere_is_doubted_wherever_it_stands(
+    said: str, statement: str
+) -> None:
+    verdict = judge(statement, user(1, said))
+    assert verdict.wrong.startswith("not in the messages that it cites: ")
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("Der Preis ist ohne Mehrwertsteuer.", "Preis ohne MwSt"),
+        ("The deployment failed again.", "Deploying failed again"),
+        ("They want a bigger tent.", "Decided: a bigger tent is wanted"),
+        ("Don't forget to water the plants.", "The plants are to be watered"),
+        ("It is not only the price, the tent is too small too.", "The tent is too small"),
+    ],
+)
+def test_other_words_for_the_same_are_not(said: str, statement: str) -> None:
+    assert judge(statement, user(1, said)) == Verdict(True)
+
+
+@pytest.mark.parametrize(
+    ("said", "statement", "wrong"),
+    [
+        ("The leak may come from the roof.", "The leak comes from the roof", "with “may”"),
+        ("On 3 May the leak came from the roof.", "On 3 May the leak came from the roof", ""),
+        ("I think the leak is in the roof.", "The user thinks the leak is in the roof", ""),
+        ("Almost all the seats are taken.", "All the seats are taken", "of “almost all”"),
+        ("All the seats are taken.", "Most of the seats are taken", "of “all”"),
+        ("The seats are taken.", "Only the seats are taken", "do not say “only”"),
+        ("We bought some bread for the guests.", "Bread was bought for the guests", ""),
+        ("I want to sell the canoe.", "The canoe was sold", "not done yet (“want”)"),
+        ("I want to sell the canoe.", "The user wanted to sell the canoe", ""),
+        ("I have sold the canoe, I will buy a kayak.", "The canoe was sold", ""),
+        ("Ada lent Ben the trailer.", "Ben lent Ada the trailer", "ben lent ada"),
+        ("Ada lent Ben the trailer.", "Ben was lent the trailer by Ada", ""),
+        ("Ada and Ben own the trailer.", "Ben and Ada own the trailer", ""),
+        ("The capital is Vaduz.", "Vaduz is the capital", ""),
+        ("The council agreed to the stall.", "The council refused the stall", "the opposite"),
+        ("The council did not agree to the stall.", "The council refused the stall", ""),
+    ],
+)
+def test_certainty_quantity_tense_and_roles_are_compared(
+    said: str, statement: str, wrong: str
+) -> None:
+    verdict = judge(statement, user(1, said))
+    assert (wrong in verdict.wrong, verdict.supported) == (True, not wrong), verdict
+
+
+USER = user(1, "How should we store the photos of the choir?")
+ASSISTANT = assistant(2, "I suggest storing the photos of the choir on a disk in the archive.")
+
+
+def test_who_wrote_the_message_is_who_said_it() -> None:
+    by_user = "The user suggested storing the photos of the choir on a disk in the archive"
+    by_assistant = by_user.replace("user", "assistant")
+    assert judge(by_assistant, ASSISTANT).supported
+    assert "the assistant wrote" in judge(by_user, ASSISTANT).wrong
+    assert "the assistant wrote" in judge(by_user, USER, ASSISTANT).wrong
+    # Who owns the photos was never a question.
+    assert judge("The user stores photos of the choir on a disk", ASSISTANT).supported
+
+
+def test_what_a_tool_returned_is_nobodys_word() -> None:
+    returned = message(3, "user", [result("t", "The photos of the choir are on a disk.")])
+    assert judge("The user said that photos of the choir are on a disk", returned).supported
+
+
+def test_a_computed_value_of_other_words_is_marked_and_not_dropped() -> None:
+    """A formula that the rules do not know may still be right."""
+    verdict = judge("Custo no trimestre: R$ 5.000", user(1, "O aluguel é R$ 1.650 por mês."))
+    assert (verdict.supported, verdict.held) == (False, True)
