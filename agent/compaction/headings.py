@@ -7,6 +7,7 @@ order tell.
 
 import re
 import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -155,21 +156,39 @@ def find_headings(
     """The form's headings in a text, in the order in which they stand there. `code`: which lines
     are none."""
     marks = [mark for mark in _find_marks(lines) if not code[mark.line]]
-    names = _list_names(tuple(headings))
     found: dict[int, Place] = {}
-    for weakness in range(3):
-        # What only may be a heading is none where one stands that must be.
+    ranked = _rank(marks, headings)
+    for rank in sorted(ranked):
+        # What only may be a heading is none where one stands that is more likely to be.
         known = {place.heading for place in found.values()}
-        for mark in marks:
-            heading = _name(mark, names)
-            if mark.weakness != weakness or heading is None or heading in known:
-                continue
-            if mark.line not in found:
-                found[mark.line] = Place(heading, mark)
-            if weakness:
-                known.add(heading)
+        for place in ranked[rank]:
+            if place.heading not in known:
+                found.setdefault(place.mark.line, place)
+            if place.mark.weakness:
+                known.add(place.heading)
     places = [found[line] for line in sorted(found)]
     return _fill_gaps(places, marks, headings)
+
+
+def _rank(
+    marks: Sequence[Mark], headings: Sequence[str]
+) -> Mapping[tuple[int, bool, bool], Sequence[Place]]:
+    """The marks with names that are known, the likeliest headings first: by their weakness, by
+    whether the name is the form's own, and whether it stands where most of these do."""
+    names = _list_names(tuple(headings))
+    named = [
+        Place(heading, mark)
+        for mark in marks
+        if (heading := _name(mark, names)) and fold(_COLON.split(mark.rest, 1)[0]) not in names
+    ]
+    own = {heading: fold(heading) for heading in headings}
+    shapes = Counter(p.mark.shape for p in named if fold(p.mark.title) == own[p.heading])
+    usual = max(shapes, key=shapes.__getitem__, default="")
+    ranked: dict[tuple[int, bool, bool], list[Place]] = defaultdict(list)
+    for place in named:
+        other = fold(place.mark.title) != own[place.heading]
+        ranked[place.mark.weakness, other, place.mark.shape != usual].append(place)
+    return ranked
 
 
 def _name(mark: Mark, names: Mapping[str, str]) -> str | None:

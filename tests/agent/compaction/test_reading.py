@@ -223,6 +223,12 @@ def test_real_lines_of_the_record_stay() -> None:
     assert read(record) == record.replace("1. First", "- First")
 
 
+def test_headings_within_a_section_are_no_sections() -> None:
+    said = "### Files\n- Two [#9]\n### Decisions\n- One [#9]\n**Progress:** half of it [#9]"
+    record = RECORD.replace("## Open questions", f"{said}\n## Open questions")
+    assert read(record) == record
+
+
 def test_the_last_section_keeps_prose_code_and_what_goes_on_behind_it() -> None:
     for said in (
         "They wait at the pier [#9].\n\nThe ticket comes next.",
