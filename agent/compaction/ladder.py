@@ -32,6 +32,7 @@ from agent.compaction.job import (
     choose_form,
     convert_to_raw,
 )
+from agent.compaction.judge import REPLACED
 from agent.compaction.newer import (
     drop_empty_sections,
     join_current_work,
@@ -43,6 +44,8 @@ from agent.compaction.policy import Engine, Reason
 from agent.compaction.requests import Part
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
+from agent.compaction.settled import Change, find_settled
+from agent.compaction.statements import add_statements
 from agent.compaction.verify import Findings
 from agent.compaction.write import cut_statements, cut_text
 from agent.context.assemble import measure
@@ -50,8 +53,8 @@ from agent.context.pruning import shorten_text
 from agent.context.summary import CURRENT_WORK, LAST_REQUEST, LAST_SENT
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Message, RawTokens
-from agent.search.values import find_index_entries
 
+DECISIONS = "## Decisions"
 QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
 HOPELESS = frozenset(
@@ -177,15 +180,16 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     """Add the chapter with the pins and values of the user's messages, and the last request."""
     covered = job.plan.summarise
     prompts = [message for message in covered if message.is_prompt]
-    texts = [(message.number, read_typed_text(message)) for message in prompts]
+    known = [entry for chapter in job.chapters for entry in chapter.index]
+    index, changes = find_settled(prompts, known)
     chapter = Chapter(
         text,
         first=covered[0].number,
         through=covered[-1].number,
         pins=_pins(result, prompts),
-        index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
+        index=tuple(index),
     )
-    text = drop_empty_sections(text)
+    text = _add_changes(drop_empty_sections(text), changes)
     room = _room_for_request(job, result, text)
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
@@ -198,6 +202,18 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     chapters = [*earlier, replace(chapter, text=text)]
     result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
     return result
+
+
+def _add_changes(text: str, changes: Sequence[Change]) -> str:
+    """The text with what the user changed and the model left out: without it, what a chapter says
+    of the old value would seem to hold."""
+    said = [line for line in text.splitlines() if REPLACED.match(line)]
+    missing = [
+        each.render()
+        for each in changes
+        if not any(each.old in line and each.new in line for line in said)
+    ]
+    return add_statements(text, DECISIONS, missing) if missing else text
 
 
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:

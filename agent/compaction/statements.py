@@ -59,6 +59,11 @@ def compose(statements: Iterable[Statement]) -> str:
     return "\n\n".join([*([first] if first else []), *sections.values()])
 
 
+def add_statements(text: str, heading: str, said: Sequence[str]) -> str:
+    """A text with more statements at the end of a section."""
+    return compose([*list_statements(text), *(Statement(heading, each) for each in said)])
+
+
 def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     """A chapter with a person's text. The statements that did not stand there word for word are
     their own from now on. What was written says the same, beside what the record had left."""

@@ -11,8 +11,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from agent.compaction.chapters import BETWEEN, Chapter
+from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED
+from agent.compaction.index import BETWEEN
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Trigger
