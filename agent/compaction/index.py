@@ -11,6 +11,8 @@ from agent.search.values import IndexEntry, find_identifiers, keep_newest, norma
 from agent.tokens import TokenCounter
 
 BETWEEN = " · "  # values of one message
+# At the end, where there is no room for all.
+MORE = "- (Of {count} more values there is no room here; search has them.)"
 # Of the index, for what the user settled where not everything fits: it is sent with its sentence.
 SETTLED_SHARE = 0.7
 # Parts of the conversation that have the same right to what there is room for: what is young has no
@@ -27,18 +29,22 @@ def list_index_lines(
 ) -> list[str]:
     """Values in the order of their messages, each where it was mentioned last. Where not all fit
     with their words, first those that the user settled and the `record` lacks, then names before
-    plain numbers and new ones before old ones, a line a message. What was replaced is not there."""
+    plain numbers and new ones before old ones, a line a message, and how many are left out. What
+    was replaced is not there."""
     entries = _drop_replaced(keep_newest(entries), replacements)
     full = [entry.render() for entry in entries]
     if counter.count("\n".join(full)) <= budget:
         return full
+    budget = RawTokens(budget - counter.count(MORE.format(count=len(entries))))
     settled = _choose_settled(entries, record, int(SETTLED_SHARE * budget), counter)
     lines = {entry.render_settled(): entry.number for entry in settled}
     budget = RawTokens(budget - sum(counter.count(line) + 1 for line in lines))
     chosen = {entry.value for entry in settled}
     values = _choose_values([e for e in entries if e.value not in chosen], budget, counter)
     lines |= {_line(number, texts): number for number, texts in values.items()}
-    return sorted(lines, key=lines.__getitem__)
+    left_out = len(entries) - len(settled) - sum(map(len, values.values()))
+    more = [MORE.format(count=left_out)] if lines and left_out else []
+    return [*sorted(lines, key=lines.__getitem__), *more]
 
 
 def _drop_replaced(

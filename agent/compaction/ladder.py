@@ -11,6 +11,7 @@ from math import inf
 from agent.attachments import with_texts
 from agent.compaction.chapters import (
     Chapter,
+    Part,
     keep_edits,
     retire_pins,
 )
@@ -41,11 +42,16 @@ from agent.compaction.newer import (
 from agent.compaction.pins import Pin, find_pins_in, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
-from agent.compaction.requests import Part
+from agent.compaction.requests import Part as RequestPart
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.settled import Change, find_settled
-from agent.compaction.statements import add_statements
+from agent.compaction.statements import (
+    add_statements,
+    compose,
+    list_missing,
+    list_statements,
+)
 from agent.compaction.verify import Findings
 from agent.compaction.write import cut_statements, cut_text
 from agent.context.assemble import measure
@@ -120,7 +126,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
     """The plan's chapter by the first rung that can; None where none can. What cannot be used is
     asked for at most `MOST_REJECTED` times, and never twice in the same words, except to have it
     corrected."""
-    failed: list[Sequence[Part]] = []
+    failed: list[Sequence[RequestPart]] = []
     for engine in list_engines_from(choice.engine):
         parts = [] if engine == Engine.WARM_PREFIX else split_into_parts(job, engine)
         if parts in failed:
@@ -151,6 +157,7 @@ def _extract(job: Job, result: WrittenSummary) -> str:
     form = choose_form(job, result.chapters)
     tokens = convert_to_raw(job, min(form.tokens, form.most))
     text = extract(job.plan.summarise, tokens, job.counter, form.skill.chapter_headings)
+    result.whole = text
     text, cut = cut_text(job, text, form)
     result.findings += Findings(cut=cut)
     return text
@@ -189,15 +196,20 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         pins=_pins(result, prompts),
         index=tuple(index),
     )
-    text = _add_changes(drop_empty_sections(text), changes)
-    room = _room_for_request(job, result, text)
+    text, changed = drop_empty_sections(text), [each.render() for each in changes]
+    room = _room_for_request(job, result, "\n".join([text, *changed]))
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
-        most = _most(job, result, replace(chapter, text=request))
+        most = _most(job, result, replace(chapter, text="\n".join([*changed, request])))
         text, cut = cut_statements(text, most, job.counter)
         result.findings += Findings(too_long=cut)
+    text = _add_changes(text, changes)
+    missing = list_missing(result.whole, text)
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
+    if missing:  # what was cut can be put back
+        whole = compose([*list_statements(text), *missing])
+        chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
     chapters = [*earlier, replace(chapter, text=text)]
     result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)

@@ -15,6 +15,7 @@ from enum import IntEnum
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED, strip_citations
 from agent.compaction.judge import REPLACED
+from agent.compaction.left import NOTHING_FITS, list_sent
 from agent.compaction.newer import Line, find_replacement, split_current_work
 from agent.compaction.statements import Statement, compose, find_wholes, list_statements
 from agent.compaction.verify import FACTS
@@ -27,8 +28,6 @@ LEFT = 0.6
 # Tokens that a range of messages keeps where it has them, and the share of the limit that all
 # floors take together. So many ranges at least; more where there is room for their floors.
 FLOOR, FLOORS_SHARE, RANGES = 200, 0.5, 12
-# In place of a chapter of which nothing fits.
-NOTHING_FITS = "Nothing of these messages fits here. Search has them."
 _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")
 _WORD = re.compile(r"\w+")
@@ -135,7 +134,7 @@ class _Record:
         if chapter.gap:
             self._sizes[at] += self._counter.count(chapter.text)
             return
-        sent = self._list_sent(of)
+        sent = list_sent(self._chapters, of)
         entries = [_Entry(said, of, at, self._counter.count(said.text) + 1) for said in sent]
         for entry, place in zip(entries, find_wholes(sent), strict=True):
             if place is not None:
@@ -143,12 +142,6 @@ class _Record:
                 entry.under.holds += 1
             self.entries.append(entry)
             self._count(entry, 1)
-
-    def _list_sent(self, of: int) -> list[Statement]:
-        """A chapter's statements, without the current work of one that is not the newest."""
-        newest = of == len(self._chapters) - 1
-        said = list_statements(self._chapters[of].text)
-        return [each for each in said if newest or each.heading != CURRENT_WORK]
 
     def _count(self, entry: _Entry, by: int) -> None:
         """Count a statement that comes (1) or goes (-1), and a heading of it alone."""
@@ -211,12 +204,18 @@ class _Record:
             elif places[-1] == len(self._chapters) - 1:
                 made += chapters
             else:
-                made.append(replace(chapters[0], text=split_current_work(chapters[0].text)[0]))
+                made.append(_drop_current_work(chapters[0]))
         return made
 
     def list_removed(self) -> list[str]:
         """The statements that left, in the order of the record."""
         return [entry.said.text.strip() for entry in sorted(self._removed, key=lambda e: e.of)]
+
+
+def _drop_current_work(chapter: Chapter) -> Chapter:
+    """A chapter before another, of whose current work no request holds anything."""
+    text, work = split_current_work(chapter.text)
+    return replace(chapter, text=text, parts=chapter.written) if work else chapter
 
 
 def _make_chapter(chapters: Sequence[Chapter], kept: Sequence[Statement]) -> Chapter:

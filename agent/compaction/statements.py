@@ -64,6 +64,12 @@ def add_statements(text: str, heading: str, said: Sequence[str]) -> str:
     return compose([*list_statements(text), *(Statement(heading, each) for each in said)])
 
 
+def list_missing(written: str, text: str) -> list[Statement]:
+    """The statements of what was written that a text does not have word for word."""
+    kept = {each.text for each in list_statements(text)}
+    return [each for each in list_statements(written) if each.text not in kept]
+
+
 def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     """A chapter with a person's text. The statements that did not stand there word for word are
     their own from now on. What was written says the same, beside what the record had left."""

@@ -85,7 +85,7 @@ class IndexEntry:
     def from_list(cls, data: Sequence[Any]) -> "IndexEntry":
         """From its stored form."""
         value, number, words, *weight = data
-        return cls(value, number, words, Weight(*weight))
+        return cls(value, number, words, Weight(weight[0]) if weight else Weight.NONE)
 
     def as_list(self) -> list[Any]:
         """For storage; `from_list` reads it back."""

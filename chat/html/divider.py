@@ -14,6 +14,7 @@ from django.utils.translation import get_language, gettext
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.index import BETWEEN
+from agent.compaction.left import list_left
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Trigger
@@ -69,6 +70,7 @@ def render_divider(compaction: Compaction) -> str:
             "note": note,
             "again": is_stopgap(compaction),
             "parts": parts,
+            "left": len(list_left(read_chapters(compaction))),
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
         },
@@ -103,7 +105,9 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
         # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
-            entry["values"] = entry["text"].split(BETWEEN)  # several where room is scarce
+            # Where room is scarce, several, or the sentence that settles one.
+            entry["values"] = entry["text"].split(BETWEEN)
+            entry["said"] = kind == "index" and entry["text"].startswith("“")
         missing = left_out if kind == "pins" else 0
         if entries or missing:
             parts.append({"kind": kind, "entries": entries, "left_out": missing})
@@ -135,7 +139,7 @@ def _chapter(text: str) -> Part:
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
     return {
         "kind": "chapter",
-        "range": _name_range(**numbers) if covered else "",
+        "range": name_range(**numbers) if covered else "",
         "headline": read_headline(said),
         "html": _summary_html(said),
         **numbers,
@@ -147,7 +151,7 @@ def list_chapters(compaction: Compaction) -> list[Part]:
     `ended`."""
     chapters: list[Part] = [
         {
-            "range": _name_range(each["first"], each["through"]),
+            "range": name_range(each["first"], each["through"]),
             "first": each["first"],
             "last": each["through"],
             "headline": read_headline(str(each.get("text", ""))),
@@ -158,7 +162,8 @@ def list_chapters(compaction: Compaction) -> list[Part]:
     return chapters
 
 
-def _name_range(first: int, last: int) -> str:
+def name_range(first: int, last: int) -> str:
+    """Messages by their numbers, in words."""
     return gettext("Messages #{first} to #{last}").format(first=first, last=last)
 
 
