@@ -63,48 +63,107 @@ class Words(NamedTuple):
 LANGUAGES = {
     "en": Words(
         ("The {s} is {v}.", "For the record, {s}: {v}.", "Our {s} is {v}, by the way."),
-        ("We decided: the {s} is {v}.", "Let's go with {v} as the {s}.", "I settled on {v} for {s}."),
+        (
+            "We decided: the {s} is {v}.",
+            "Let's go with {v} as the {s}.",
+            "I settled on {v} for {s}.",
+        ),
         (
             "Change of plan: the {s} is {v} instead of {o}.",
             "The {s} is no longer {o}, it is {v} now.",
             "Please switch the {s} from {o} to {v}.",
         ),
         (
-            "staging port", "launch date", "monthly budget", "mail host", "backup folder", "project name",
-            "database version", "meeting time", "storage limit", "contact address", "contract number",
-            "retry limit", "test account", "venue", "delivery deadline", "room code", "paint colour",
-            "billing port", "release tag", "holiday start",
+            "staging port",
+            "launch date",
+            "monthly budget",
+            "mail host",
+            "backup folder",
+            "project name",
+            "database version",
+            "meeting time",
+            "storage limit",
+            "contact address",
+            "contract number",
+            "retry limit",
+            "test account",
+            "venue",
+            "delivery deadline",
+            "room code",
+            "paint colour",
+            "billing port",
+            "release tag",
+            "holiday start",
         ),
     ),
     "de": Words(
         ("Der Wert für {s} ist {v}.", "Zur Erinnerung, {s}: {v}.", "Bei uns gilt für {s}: {v}."),
-        ("Wir haben entschieden: {s} ist {v}.", "Wir nehmen {v} als {s}.", "Beschlossen: {s} = {v}."),
+        (
+            "Wir haben entschieden: {s} ist {v}.",
+            "Wir nehmen {v} als {s}.",
+            "Beschlossen: {s} = {v}.",
+        ),
         (
             "Planänderung: {s} ist jetzt {v} statt {o}.",
             "{s} ist nicht mehr {o}, sondern {v}.",
             "Ändere {s} bitte von {o} auf {v}.",
         ),
         (
-            "Testport", "Starttermin", "Monatsbudget", "Mailserver", "Sicherungsordner", "Projektname",
-            "Datenbankversion", "Besprechungszeit", "Speichergrenze", "Kontaktadresse", "Vertragsnummer",
-            "Wiederholungsgrenze", "Testkonto", "Veranstaltungsort", "Liefertermin", "Raumcode",
-            "Wandfarbe", "Rechnungsport", "Versionsmarke", "Urlaubsbeginn",
+            "Testport",
+            "Starttermin",
+            "Monatsbudget",
+            "Mailserver",
+            "Sicherungsordner",
+            "Projektname",
+            "Datenbankversion",
+            "Besprechungszeit",
+            "Speichergrenze",
+            "Kontaktadresse",
+            "Vertragsnummer",
+            "Wiederholungsgrenze",
+            "Testkonto",
+            "Veranstaltungsort",
+            "Liefertermin",
+            "Raumcode",
+            "Wandfarbe",
+            "Rechnungsport",
+            "Versionsmarke",
+            "Urlaubsbeginn",
         ),
     ),
     "es": Words(
         ("El valor de {s} es {v}.", "Para que conste, {s}: {v}.", "Nuestro dato de {s} es {v}."),
-        ("Hemos decidido que {s} sea {v}.", "Nos quedamos con {v} para {s}.", "Decisión: {s} = {v}."),
+        (
+            "Hemos decidido que {s} sea {v}.",
+            "Nos quedamos con {v} para {s}.",
+            "Decisión: {s} = {v}.",
+        ),
         (
             "Cambio de planes: {s} ahora es {v} en lugar de {o}.",
             "{s} ya no es {o}, ahora es {v}.",
             "Cambia {s} de {o} a {v}, por favor.",
         ),
         (
-            "puerto de pruebas", "fecha de inicio", "presupuesto mensual", "servidor de correo",
-            "carpeta de copias", "nombre del proyecto", "versión de la base", "hora de reunión",
-            "límite de espacio", "dirección de contacto", "número de contrato", "límite de intentos",
-            "cuenta de prueba", "lugar del evento", "fecha de entrega", "código de sala",
-            "color de pared", "puerto de facturas", "etiqueta de versión", "inicio de vacaciones",
+            "puerto de pruebas",
+            "fecha de inicio",
+            "presupuesto mensual",
+            "servidor de correo",
+            "carpeta de copias",
+            "nombre del proyecto",
+            "versión de la base",
+            "hora de reunión",
+            "límite de espacio",
+            "dirección de contacto",
+            "número de contrato",
+            "límite de intentos",
+            "cuenta de prueba",
+            "lugar del evento",
+            "fecha de entrega",
+            "código de sala",
+            "color de pared",
+            "puerto de facturas",
+            "etiqueta de versión",
+            "inicio de vacaciones",
         ),
     ),
     "zh": Words(
@@ -112,9 +171,26 @@ LANGUAGES = {
         ("我们决定{s}用 {v}。", "{s}就定为 {v}。", "决定:{s}是 {v}。"),
         ("{s}改为 {v},不再是 {o}。", "{s}不是 {o} 了,现在是 {v}。", "把{s}从 {o} 换成 {v}。"),
         (
-            "测试端口", "上线日期", "每月预算", "邮件主机", "备份目录", "项目名称", "数据库版本",
-            "会议时间", "存储上限", "联系地址", "合同编号", "重试上限", "测试账号", "活动场地",
-            "交付期限", "房间代码", "墙面颜色", "账单端口", "版本标签", "假期开始",
+            "测试端口",
+            "上线日期",
+            "每月预算",
+            "邮件主机",
+            "备份目录",
+            "项目名称",
+            "数据库版本",
+            "会议时间",
+            "存储上限",
+            "联系地址",
+            "合同编号",
+            "重试上限",
+            "测试账号",
+            "活动场地",
+            "交付期限",
+            "房间代码",
+            "墙面颜色",
+            "账单端口",
+            "版本标签",
+            "假期开始",
         ),
     ),
 }
@@ -149,9 +225,13 @@ def make_value(dice: random.Random) -> str:
 
 # --- The messages ---------------------------------------------------------------------------------
 
-NOUNS = "report table client server garden recipe invoice letter chapter lesson ticket budget".split()
+NOUNS = (
+    "report table client server garden recipe invoice letter chapter lesson ticket budget".split()
+)
 VERBS = "check write move compare explain shorten order plan measure sort rename review".split()
-THINGS = "the draft|the numbers|our list|both parts|the second page|the old notes|the rest".split("|")
+THINGS = "the draft|the numbers|our list|both parts|the second page|the old notes|the rest".split(
+    "|"
+)
 
 
 def make_exchanges(dice: random.Random) -> Iterator[tuple[str, str]]:
@@ -232,7 +312,9 @@ class CarelessWriter:
                 )
                 yield DECISIONS, line
             else:
-                where = self.dice.choice([h for h in self.headings if h != GOALS or entry.role == "user"])
+                where = self.dice.choice(
+                    [h for h in self.headings if h != GOALS or entry.role == "user"]
+                )
                 yield where, f"- {said} [#{entry.number}]"
 
 
@@ -282,7 +364,9 @@ class Life:
         size = measure(context, self.counter)
         if size.total < self.policy.trigger_tokens(self.limits):
             return
-        plan = plan_compaction(context.messages, self.policy, self.limits, fixed=size.fixed, first=context.first)
+        plan = plan_compaction(
+            context.messages, self.policy, self.limits, fixed=size.fixed, first=context.first
+        )
         assert plan
         model = Model(MODEL, self.limits, Prices())
         job = Job(
@@ -386,14 +470,20 @@ def main() -> None:
     for language in options.languages:
         for name, headings in WRITERS.items():
             for seed in range(options.seeds):
-                exchanges = read_exchanges(options.data / "beam", options.messages) if options.data else None
+                exchanges = (
+                    read_exchanges(options.data / "beam", options.messages)
+                    if options.data
+                    else None
+                )
                 life, plants = live(
                     seed, language=language, headings=headings, messages=options.messages,
                     budget=options.budget, exchanges=exchanges, counter=counter,
                 )  # fmt: skip
                 found = judge(life, plants)
-                print(f"{language} {name} {seed}: {found.standing} of 20, {found.current} of 5 current, "
-                      f"{len(found.stale)} stale; {life.compactions} compactions")
+                print(
+                    f"{language} {name} {seed}: {found.standing} of 20, {found.current} of 5 current, "
+                    f"{len(found.stale)} stale; {life.compactions} compactions"
+                )
                 if options.show:
                     print(life.texts[min(options.show, len(life.texts)) - 1])
                     print(found.missing, found.stale, sep="\n")

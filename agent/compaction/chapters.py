@@ -151,7 +151,9 @@ def render_summary(
 def list_replacements(chapters: Iterable[Chapter]) -> list[Replacement]:
     """What chapters said to hold instead of something, whether the record still has it or not."""
     lines = (line for c in chapters for part in c.written for line in part.text.splitlines())
-    return list(filter(None, (find_replacement(Line.parse(each)) for each in lines if "Replaced: " in each)))
+    return list(
+        filter(None, (find_replacement(Line.parse(each)) for each in lines if "Replaced: " in each))
+    )
 
 
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:

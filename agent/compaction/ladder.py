@@ -211,6 +211,11 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         whole = compose([*list_statements(text), *missing])
         chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
+    result.findings.ended = (
+        [each.text for each in list_statements(split_current_work(earlier[-1].text)[1])]
+        if earlier
+        else []
+    )
     chapters = [*earlier, replace(chapter, text=text)]
     result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
     return result

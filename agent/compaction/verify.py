@@ -38,7 +38,8 @@ class Findings:
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit,
-    `too_long` of a text without one, and `left` what a merge took out of the record."""
+    `too_long` of a text without one, `left` what a merge took out of the record, and `ended` the current work of the chapter before,
+    of which no request holds anything from now on."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Findings:
     cut: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -78,6 +80,7 @@ class Findings:
             cut=[*self.cut, *other.cut],
             too_long=[*self.too_long, *other.too_long],
             left=[*self.left, *other.left],
+            ended=[*self.ended, *other.ended],
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -91,6 +94,7 @@ class Findings:
             "given_back": self.given_back,
             "cut": [*self.cut, *self.too_long],
             "left": self.left,
+            "ended": self.ended,
         }
 
 

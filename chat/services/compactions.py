@@ -225,6 +225,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "seconds": round(compaction.duration or 0, 2),
         "cut": len(compaction.audit.get("cut") or ()),
         "left": len(compaction.audit.get("left") or ()),
+        "ended": len(compaction.audit.get("ended") or ()),
         "error": compaction.error,
     }
 

@@ -41,7 +41,9 @@ def test_what_a_merge_took_and_older_current_work_are_listed_with_their_parts() 
     made, left = select_statements(before, RawTokens(900), COUNTER)
     listed = list_left(made)
     assert {*left} <= {each.statement.text for each in listed}
-    assert sorted(each.statement.text for each in listed) == sorted({*texts(before)} - {*texts(made)})
+    assert sorted(each.statement.text for each in listed) == sorted(
+        {*texts(before)} - {*texts(made)}
+    )
     assert "- Prune tree 0 next" in {each.statement.text for each in listed}
     assert "- Prune tree 3 next" in texts(made)
     for each in listed:
