@@ -7,13 +7,14 @@ matters least first. Each range of messages keeps a floor, and what a person wro
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import UNVERIFIED, strip_citations
+from agent.compaction.evidence import UNVERIFIED, find_citations, strip_citations
+from agent.compaction.facts.words import find_content_words
 from agent.compaction.judge import REPLACED
 from agent.compaction.left import NOTHING_FITS, list_sent
 from agent.compaction.newer import Line, find_replacement, split_current_work
@@ -21,6 +22,7 @@ from agent.compaction.statements import Statement, compose, find_wholes, list_st
 from agent.compaction.verify import FACTS
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
+from agent.search.values import IndexEntry, Weight, normalise
 from agent.tokens import TokenCounter
 
 # Of the limit: what a merge leaves, so that the next compactions only append and the cache holds.
@@ -31,6 +33,12 @@ FLOOR, FLOORS_SHARE, RANGES = 200, 0.5, 12
 _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")
 _WORD = re.compile(r"\w+")
+# Two statements that differ in these say the same.
+_ARTICLES = frozenset(
+    "a an the der die das den dem des ein eine einen einem einer el la los las un una le les une o "
+    "os as um uma il lo gli ال".split()
+)
+SHARED = 0.5  # of a decision's words, for a statement to be of it
 
 
 class Rank(IntEnum):
@@ -257,9 +265,11 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
     """Say of each statement how soon it goes."""
     own = [set(chapter.own) for chapter in chapters]
     replaced = _find_replaced(entries)
+    settled = _Settled(chapters)
     said_later: set[tuple[str, ...]] = set()
     for entry in reversed(entries):
-        words = tuple(_WORD.findall(strip_citations(entry.said.text).casefold()))
+        spoken = _WORD.findall(strip_citations(entry.said.text).casefold())
+        words = tuple(word for word in spoken if word not in _ARTICLES)
         if entry.said.text in own[entry.of]:
             entry.rank = Rank.OWN
         elif id(entry) in replaced:
@@ -268,10 +278,35 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
             entry.rank = Rank.DOUBLED
         else:
             entry.rank = _rank_by_kind(entry.said)
+            if Rank.UNVERIFIED < entry.rank < Rank.DECISION and settled.has(entry.said.text):
+                entry.rank = Rank.DECISION
         said_later.add(words)
     for entry in reversed(entries):
         if entry.under and entry.under.rank > Rank.REPLACED:
             entry.under.rank = max(entry.under.rank, entry.rank)
+
+
+class _Settled:
+    """What users settled in their own words, by the numbers of the messages."""
+
+    def __init__(self, chapters: Sequence[Chapter]) -> None:
+        self._entries: dict[int, list[IndexEntry]] = defaultdict(list)
+        for entry in (entry for chapter in chapters for entry in chapter.index):
+            if entry.weight:
+                self._entries[entry.number].append(entry)
+
+    def has(self, text: str) -> bool:
+        """Whether a statement is of it: it has the value, or most words of a decision without."""
+        cited = [each for number in find_citations(text) for each in self._entries.get(number, ())]
+        said = normalise(strip_citations(text)) if cited else ""
+        words = find_content_words(text) if cited else set()
+        for entry in cited:
+            asked = find_content_words(entry.words)
+            if normalise(entry.value) in said or (
+                entry.weight == Weight.AGREED and len(words & asked) > SHARED * len(asked)
+            ):
+                return True
+        return False
 
 
 def _rank_by_kind(said: Statement) -> Rank:

@@ -54,7 +54,7 @@ _CHOSEN = re.compile(
 # What links a value to what it is the value of.
 _LINKED = re.compile(
     r"""
-    [:：=] | \b(?:is|are|equals?)\b|['’]s\ | \b(?:ist|sind|gilt|lautet|beträgt|heißt|liegt\ bei)\b
+    [:：=] | \b(?:is|are|equals?)\b|(?<!here)(?<!that)(?<!let)['’]s\ | \b(?:ist|sind|gilt|lautet|beträgt|heißt|liegt\ bei)\b
     | \b(?:es|son|está|queda|vale)\b | \b(?:é|são|fica)\b | \b(?:est|sont|s['’]appelle)\b
     | [—–]|\b(?:это|равен|равна|составляет|называется)\b | 是|为|為|叫|定|は|が|です | है|हैं | هو|هي
     """,
@@ -64,15 +64,18 @@ LINK_WORDS = 3  # between the link and the value
 _CHANGED = re.compile(
     r"""
     →|->|=>
-    | \b(?:instead\ of|no\ longer|any\ ?more|rather\ than|not\b.{1,60}\bbut|chang|switch|replac|correct
-      |moved?\b|now\b|from\b.{1,60}\bto\b)
-    | \b(?:statt|anstatt|anstelle|nicht\ mehr|sondern|jetzt|nunmehr|änder|geändert|wechs|umgestellt
-      |verschoben|ersetz|planänderung)
-    | \b(?:en\ (?:lugar|vez)\ de\b|ya\ no\b|ahora\b|cambi|sustitu|reempla|sino\b|pasa(?:mos)?\ a\b)
-    | \b(?:em\ (?:lugar|vez)\ de\b|já\ não\b|não\b.{1,60}\bmais\b|agora\b|mud(?:a|e|o)|troc|substitu)
-    | \b(?:au\ lieu\ d|plutôt\ qu|ne?\b.{1,60}\bplus\b|n['’]est\ plus|désormais|maintenant|chang|remplac
-      |passe[zr]?\ (?:de|à)\b)
-    | \b(?:вместо|больше\ не|уже\ не|теперь|а\ не\b|измен|смен|замен|перен[её]с)
+    | \b(?:instead\ of|no\ longer|any\ ?more|rather\ than|not\b.{1,60}\bbut|chang\w*|switch\w*
+      |replac\w*|correct\w*|moved?\b|now\b|from\b.{1,60}\bto\b)
+    | \b(?:statt|anstatt|anstelle|nicht\ mehr|sondern|jetzt|nunmehr|geändert|umgestellt|verschoben
+      |von\b.{1,60}\b(?:auf|zu)\b|ersetz\w*)
+    | \b(?:en\ (?:lugar|vez)\ de\b|ya\ no\b|ahora\b|sustitu\w*|reempla\w*|sino\b
+      |de\b.{1,60}\ba\b)
+    | \b(?:em\ (?:lugar|vez)\ de\b|já\ não\b|não\b.{1,60}\bmais\b|agora\b|substitu\w*
+      |de\b.{1,60}\b(?:para|por)\b)
+    | \b(?:au\ lieu\ d|plutôt\ qu|ne?\b.{1,60}\bplus\b|n['’]est\ plus|désormais|maintenant|remplac\w*
+      |de\b.{1,60}\bà\b)
+    | \b(?:вместо|больше\ не|уже\ не|теперь|а\ не\b|измен\w*|смен\w*|замен\w*
+      |перен[её]с\w*|с\b.{1,60}\bна\b)
     | 改为|改為|改成|改用|改到|换成|換成|换到|不再|而不是|而是|现在|現在|代替|取代|更新为|调整为|推迟到
     | ではなく|じゃなくて|代わりに|変更|変え|変わ|今は|もう
     | के\ बजाय|की\ जगह|(?:^|\s)अब\s|बदल|बल्कि
@@ -81,7 +84,20 @@ _CHANGED = re.compile(
     re.I | re.X,
 )
 _QUESTION = re.compile(r"[?？؟]")
+# What is only thought of settles nothing.
+_UNSURE = re.compile(
+    r"""
+    \b(?:if|might|may|maybe|perhaps|could|should|would|consider\w*|wonder\w*|deciding)\b
+    | \b(?:wenn|falls|vielleicht|könnten?|sollten?|würden?|überleg\w*)\b
+    | \b(?:si|quizás?|tal\ vez|podr[ií]a\w*|deber[ií]a\w*)\b
+    | \b(?:talvez|poder[ií]a\w*|dever[ií]a\w*)\b | \b(?:peut-être|pourrai\w*|devrai\w*)\b
+    | \b(?:если|может|возможно|бы|ли)\b
+    | 如果|也许|也許|可能|要不要|是否|考虑|考慮 | もし|かも|でしょうか|検討 | अगर|यदि|शायद | [إا]ذا|ربما|\bلو\b
+    """,
+    re.I | re.X,
+)
 _CITED = re.compile(r"\[#[^\]]*\]")
+_CONTRACTION = re.compile(r"\w+['’]\w+")
 _SHAPE = ((re.compile(r"\d+"), "0"), (re.compile(r"[^\W\d_]+"), "a"))
 
 
@@ -132,8 +148,8 @@ def _find_entries(message: Message, said: Sequence[str]) -> Iterator[IndexEntry]
     entries = find_index_entries(message.number, read_typed_text(message))
     settled: dict[str, tuple[Weight, str]] = {}
     for sentence in said:
-        weight = _weigh(sentence)
-        if weight == Weight.NONE or len(sentence) > LONGEST:
+        weight = _weigh(sentence) if len(sentence) <= LONGEST else Weight.NONE
+        if weight == Weight.NONE:
             continue
         values = find_identifiers(sentence)
         settled |= {normalise(value): (weight, sentence) for value in values}
@@ -158,7 +174,7 @@ def _read(text: TypedText, part: tuple[int, int]) -> str:
 
 def _weigh(sentence: str) -> Weight:
     """How much a sentence settles."""
-    if _QUESTION.search(sentence):
+    if _QUESTION.search(sentence) or _UNSURE.search(sentence):
         return Weight.NONE
     values = find_identifiers(sentence)
     if len(values) > MOST_VALUES:
@@ -190,16 +206,18 @@ def _is_short(sentence: str, values: Sequence[str]) -> bool:
 
 
 def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -> Change | None:
-    if _QUESTION.search(sentence) or len(sentence) > LONGEST or not _CHANGED.search(sentence):
+    if len(sentence) > LONGEST or _QUESTION.search(sentence) or _UNSURE.search(sentence):
         return None
     values = {normalise(value): value for value in find_identifiers(sentence)}
     new = [key for key in values if key not in before]
     if len(new) != 1 or len(values) > MOST_VALUES:
         return None
+    if not _is_changed(sentence, list(values.values())):
+        return None
     words = find_content_words(sentence)
     if len(values) == 2:
         (known,) = (before[key] for key in values if key in before)
-        if known.weight == Weight.NONE or words.isdisjoint(find_content_words(known.words)):
+        if known.weight == Weight.NONE:
             return None
     else:
         same = [each for each in before.values() if _is_of_same(each, values[new[0]], words)]
@@ -207,7 +225,20 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
             return None
         known = same[0]
     subject = _find_common(known.words, sentence, (known.value, *values.values()))
+    if not find_content_words(_CONTRACTION.sub("", subject)):
+        return None
     return Change(subject, known.value, values[new[0]], (known.number, number))
+
+
+def _is_changed(sentence: str, values: Sequence[str]) -> bool:
+    """Whether the words for a change stand beside a value, or around two of them."""
+    places = [(at, at + len(value)) for value in values if (at := sentence.find(value)) >= 0]
+    for match in _CHANGED.finditer(sentence):
+        for start, end in places:
+            between = sentence[match.end() : start] or sentence[end : match.start()]
+            if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
+                return True
+    return False
 
 
 def _is_of_same(entry: IndexEntry, value: str, words: set[str]) -> bool:
