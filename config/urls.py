@@ -9,6 +9,7 @@ from chat.web import (
     composer,
     conversation,
     instructions,
+    left,
     memory,
     message,
     metrics,
@@ -31,6 +32,7 @@ message_paths = [
 version_paths = [
     path("edit/", summary.summary_edit, name="summary_edit"),
     path("instructions/", instructions.summary_instructions, name="summary_instructions"),
+    path("left/", left.summary_left, name="summary_left"),
     path("again/", summary.summary_again, name="summary_again"),
     path("revert/", summary.summary_revert, name="summary_revert"),
     path("sources/", summary.summary_sources, name="summary_sources"),

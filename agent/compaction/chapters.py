@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from agent.clock import Days, join_days
 from agent.compaction.borne_out import Quote
-from agent.compaction.newer import combine
+from agent.compaction.index import list_index_lines
+from agent.compaction.newer import Line, Replacement, combine, find_replacement
 from agent.compaction.pins import Pin, PinState
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, keep_newest, normalise
+from agent.search.values import IndexEntry
 from agent.tokens import TokenCounter
-
-BETWEEN = " · "  # values of one message in the index
 
 
 class Part(NamedTuple):
@@ -101,7 +100,7 @@ class Chapter:
             data.get("depth", 1),
             data.get("level", 1),
             tuple(map(Pin.from_list, data.get("pins", ()))),
-            tuple(IndexEntry(*entry) for entry in data.get("index", ())),
+            tuple(map(IndexEntry.from_list, data.get("index", ()))),
             data.get("gap", False),
             tuple(data.get("left_out", ())),
             tuple(data.get("own", ())),
@@ -120,7 +119,7 @@ class Chapter:
             "depth": self.depth,
             "level": self.level,
             "pins": [pin.as_list() for pin in self.pins],
-            "index": [[entry.value, entry.number, entry.words] for entry in self.index],
+            "index": [entry.as_list() for entry in self.index],
             "gap": self.gap,
             "left_out": list(self.left_out),
             "own": list(self.own),
@@ -145,7 +144,16 @@ def render_summary(
         for chapter, body in zip(chapters, bodies, strict=True)
     ]
     parts = [f"{CURRENT_WORK}\n{work}"] if work else []
-    if lines := _index(chapters, index_tokens, counter):
+    left_out = list_left_out(chapters)
+    listed = (entry for chapter in chapters for entry in chapter.index)
+    lines = list_index_lines(
+        [entry for entry in listed if entry.number not in left_out],
+        list_replacements(chapters),
+        "\n".join([*bodies, work]),
+        index_tokens,
+        counter,
+    )
+    if lines:
         parts.append(INDEX_HEADING + "\n" + "\n".join(lines))
     instructions = _newest_within(list_standing(chapters), pin_tokens, counter)
     return Summary(tuple(texts), "\n\n".join(parts), "\n".join(instructions))
@@ -153,6 +161,14 @@ def render_summary(
 
 def _dated(chapter: Chapter) -> str:
     return f" ({chapter.days})" if chapter.days else ""
+
+
+def list_replacements(chapters: Iterable[Chapter]) -> list[Replacement]:
+    """What chapters said to hold instead of something, whether the record still has it or not."""
+    lines = (line for c in chapters for part in c.written for line in part.text.splitlines())
+    return list(
+        filter(None, (find_replacement(Line.parse(each)) for each in lines if "Replaced: " in each))
+    )
 
 
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
@@ -241,34 +257,3 @@ def _newest_within(pins: Sequence[Pin], budget: int, counter: TokenCounter) -> l
     if missing := len(pins) - len(lines):
         lines.insert(0, LEFT_OUT.format(count=missing))
     return lines
-
-
-# --- The index of values --------------------------------------------------------------------------
-
-
-def _index(chapters: Sequence[Chapter], budget: int, counter: TokenCounter) -> list[str]:
-    """Values in the order of their messages: as many as fit, names before plain numbers, new ones
-    before old ones. Where not all would fit with their words, a line a message."""
-    left_out = list_left_out(chapters)
-    listed = (entry for chapter in chapters for entry in chapter.index)
-    entries = keep_newest([entry for entry in listed if entry.number not in left_out])
-    full = [entry.render() for entry in entries]
-    if counter.count("\n".join(full)) <= budget:
-        return full
-    lines: dict[int, list[str]] = {}  # values by message
-    for entry in sorted(entries, key=lambda e: (_is_plain_number(e.value), -e.number)):
-        line = lines.get(entry.number, [])
-        added = BETWEEN + entry.value if line else _line(entry.number, [entry.value]) + "\n"
-        budget -= counter.count(added)
-        if budget < 0:
-            break
-        lines[entry.number] = [*line, entry.value]
-    return [_line(number, line) for number, line in sorted(lines.items())]
-
-
-def _line(number: int, values: Sequence[str]) -> str:
-    return f"- {BETWEEN.join(values)} [#{number}]"
-
-
-def _is_plain_number(value: str) -> bool:
-    return normalise(value).replace(".", "").isdigit()

@@ -168,6 +168,7 @@ def fill_gap(chapters: Sequence[Chapter], written: Sequence[Chapter]) -> list[Ch
         gap=False,
         depth=1,  # written from the originals, whatever it was before
         days=new.days,
+        parts=tuple(part._replace(text=_add_own(part.text, gap.own)) for part in new.parts),
         pins=(*gap.pins, *(pin for pin in new.pins if pin.number not in pinned)),
         index=(*gap.index, *(entry for entry in new.index if entry.number not in entered)),
         quotes=new.quotes,

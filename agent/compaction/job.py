@@ -62,18 +62,20 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A text that a model wrote, what the audit found in it, the user's instructions that it names,
-    and the text as it was `written`, before the audit."""
+    the text as it was `written`, before the audit, and the `whole` of it, before it was cut."""
 
     text: str
     findings: Findings
     named: Sequence[str]
     written: str = ""
+    whole: str = ""
 
 
 @dataclass
 class WrittenSummary:
     """A new state of the summary, how it was made and what it took. `dollars`: what the engines
-    that were compared would cost, estimated. `draft`: the chapter while it is being corrected."""
+    that were compared would cost, estimated. `draft`: the chapter while it is being corrected; `whole`:
+    its text before it was cut."""
 
     chapters: list[Chapter]
     engine: Engine
@@ -88,6 +90,7 @@ class WrittenSummary:
     corrected: bool = False  # whether a text was given back for correction: once is enough
     shortened: bool = False  # whether one was given back because it was too long
     draft: Draft | None = None
+    whole: str = ""
 
     @property
     def extra(self) -> int:
@@ -98,6 +101,7 @@ class WrittenSummary:
         """Take a draft's findings and instructions over; its text."""
         self.named.add(draft.named, covered, self.earlier)
         self.findings += draft.findings
+        self.whole = draft.whole
         return draft.text
 
     @property

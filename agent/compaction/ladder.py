@@ -11,7 +11,7 @@ from math import inf
 from agent.attachments import with_texts
 from agent.clock import Days
 from agent.compaction.borne_out import keep_standing
-from agent.compaction.chapters import Chapter, keep_edits
+from agent.compaction.chapters import Chapter, Part, keep_edits
 from agent.compaction.choice import (
     MOST_REJECTED,
     Choice,
@@ -31,6 +31,7 @@ from agent.compaction.job import (
     choose_form,
     convert_to_raw,
 )
+from agent.compaction.judge import REPLACED
 from agent.compaction.newer import (
     drop_empty_sections,
     join_current_work,
@@ -39,11 +40,18 @@ from agent.compaction.newer import (
 from agent.compaction.pins import Pin, read_own_words, read_typed_text
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
-from agent.compaction.requests import Part
+from agent.compaction.requests import Part as RequestPart
 from agent.compaction.retirement import retire_pins
 from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
-from agent.compaction.statements import Statement, compose, list_statements
+from agent.compaction.settled import Change, find_settled
+from agent.compaction.statements import (
+    Statement,
+    add_statements,
+    compose,
+    list_missing,
+    list_statements,
+)
 from agent.compaction.touched import FILES, list_touched
 from agent.compaction.verify import Findings
 from agent.compaction.write import cut_statements, cut_text
@@ -52,8 +60,8 @@ from agent.context.pruning import shorten_text
 from agent.context.summary import CURRENT_WORK
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import Message, RawTokens
-from agent.search.values import find_index_entries
 
+DECISIONS = "## Decisions"
 FILES_SHARE = 0.15  # of a chapter: for the files that tools were given
 QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
@@ -120,7 +128,7 @@ async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
     """The plan's chapter by the first rung that can; None where none can. What cannot be used is
     asked for at most `MOST_REJECTED` times, and never twice in the same words, except to have it
     corrected."""
-    failed: list[Sequence[Part]] = []
+    failed: list[Sequence[RequestPart]] = []
     for engine in list_engines_from(choice.engine):
         parts = [] if engine == Engine.WARM_PREFIX else split_into_parts(job, engine)
         if parts in failed:
@@ -151,6 +159,7 @@ def _extract(job: Job, result: WrittenSummary) -> str:
     form = choose_form(job, result.chapters)
     tokens = convert_to_raw(job, min(form.tokens, form.most))
     text = extract(job.plan.summarise, tokens, job.counter, form.skill.chapter_headings)
+    result.whole = text
     text, cut = cut_text(job, text, form)
     result.findings += Findings(cut=cut)
     return text
@@ -180,28 +189,37 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
     """Add the chapter with the pins and values of the user's messages, and the last request."""
     covered = job.plan.summarise
     prompts = [message for message in covered if message.is_prompt]
-    texts = [(message.number, read_typed_text(message)) for message in prompts]
+    known = [entry for chapter in job.chapters for entry in chapter.index]
+    index, changes = find_settled(prompts, known)
     chapter = Chapter(
         text,
         first=covered[0].number,
         through=covered[-1].number,
         pins=_pins(result, prompts),
-        index=tuple(entry for number, said in texts for entry in find_index_entries(number, said)),
+        index=tuple(index),
         days=Days.of(covered),
     )
-    text = drop_empty_sections(text)
-    room = _room_for_request(job, result, text)
+    text, changed = drop_empty_sections(text), [each.render() for each in changes]
+    room = _room_for_request(job, result, "\n".join([text, *changed]))
     request = _last_request(job, prompts[-1], room) if prompts else ""
     if not job.policy.is_short:  # that is cut already
         files = _list_files(job, result, text)
-        most = _most(job, result, replace(chapter, text="\n".join([request, *files])))
-        text, cut = cut_statements(text, most, job.counter)
+        rest = replace(chapter, text="\n".join([*changed, request, *files]))
+        text, cut = cut_statements(text, _most(job, result, rest), job.counter)
         result.findings += Findings(too_long=cut)
         text = _add_files(text, files)
+    text = _add_changes(text, changes)
+    missing = list_missing(result.whole, text)
     body, work = split_current_work(text)
     text = join_current_work(body, "\n".join(filter(None, [work, request])))
+    if missing:  # what was cut can be put back
+        whole = compose([*list_statements(text), *missing])
+        chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
-    quotes = keep_standing(result.findings.quotes, text)
+    if earlier:
+        ended = split_current_work(earlier[-1].text)[1]
+        result.findings.ended = [each.text for each in list_statements(ended)]
+    quotes = keep_standing(result.findings.quotes, *(part.text for part in chapter.written), text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
     result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
     return result
@@ -226,6 +244,18 @@ def _add_files(text: str, files: Sequence[str]) -> str:
     body, work = split_current_work(text)
     said = [*list_statements(body), *(Statement(FILES, line) for line in files)]
     return join_current_work(compose(said), work)
+
+
+def _add_changes(text: str, changes: Sequence[Change]) -> str:
+    """The text with what the user changed and the model left out: without it, what a chapter says
+    of the old value would seem to hold."""
+    said = [line for line in text.splitlines() if REPLACED.match(line)]
+    missing = [
+        each.render()
+        for each in changes
+        if not any(each.old in line and each.new in line for line in said)
+    ]
+    return add_statements(text, DECISIONS, missing) if missing else text
 
 
 def _pins(result: WrittenSummary, prompts: Sequence[Message]) -> tuple[Pin, ...]:

@@ -7,19 +7,22 @@ matters least first. Each range of messages keeps a floor, and what a person wro
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import UNVERIFIED, strip_citations
+from agent.compaction.evidence import UNVERIFIED, find_citations, strip_citations
+from agent.compaction.facts.words import find_content_words
 from agent.compaction.judge import REPLACED
+from agent.compaction.left import NOTHING_FITS, list_sent
 from agent.compaction.newer import Line, find_replacement, split_current_work
 from agent.compaction.statements import Statement, compose, find_wholes, list_statements
 from agent.compaction.verify import FACTS
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
+from agent.search.values import IndexEntry, Weight, normalise
 from agent.tokens import TokenCounter
 
 # Of the limit: what a merge leaves, so that the next compactions only append and the cache holds.
@@ -27,11 +30,15 @@ LEFT = 0.6
 # Tokens that a range of messages keeps where it has them, and the share of the limit that all
 # floors take together. So many ranges at least; more where there is room for their floors.
 FLOOR, FLOORS_SHARE, RANGES = 200, 0.5, 12
-# In place of a chapter of which nothing fits.
-NOTHING_FITS = "Nothing of these messages fits here. Search has them."
 _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")
 _WORD = re.compile(r"\w+")
+# Two statements that differ in these say the same.
+_ARTICLES = frozenset(
+    "a an the der die das den dem des ein eine einen einem einer el la los las un una le les une o "
+    "os as um uma il lo gli ال".split()
+)
+SHARED = 0.5  # of a decision's words, for a statement to be of it
 
 
 class Rank(IntEnum):
@@ -135,7 +142,7 @@ class _Record:
         if chapter.gap:
             self._sizes[at] += self._counter.count(chapter.text)
             return
-        sent = self._list_sent(of)
+        sent = list_sent(self._chapters, of)
         entries = [_Entry(said, of, at, self._counter.count(said.text) + 1) for said in sent]
         for entry, place in zip(entries, find_wholes(sent), strict=True):
             if place is not None:
@@ -143,12 +150,6 @@ class _Record:
                 entry.under.holds += 1
             self.entries.append(entry)
             self._count(entry, 1)
-
-    def _list_sent(self, of: int) -> list[Statement]:
-        """A chapter's statements, without the current work of one that is not the newest."""
-        newest = of == len(self._chapters) - 1
-        said = list_statements(self._chapters[of].text)
-        return [each for each in said if newest or each.heading != CURRENT_WORK]
 
     def _count(self, entry: _Entry, by: int) -> None:
         """Count a statement that comes (1) or goes (-1), and a heading of it alone."""
@@ -211,12 +212,18 @@ class _Record:
             elif places[-1] == len(self._chapters) - 1:
                 made += chapters
             else:
-                made.append(replace(chapters[0], text=split_current_work(chapters[0].text)[0]))
+                made.append(_drop_current_work(chapters[0]))
         return made
 
     def list_removed(self) -> list[str]:
         """The statements that left, in the order of the record."""
         return [entry.said.text.strip() for entry in sorted(self._removed, key=lambda e: e.of)]
+
+
+def _drop_current_work(chapter: Chapter) -> Chapter:
+    """A chapter before another, of whose current work no request holds anything."""
+    text, work = split_current_work(chapter.text)
+    return replace(chapter, text=text, parts=chapter.written) if work else chapter
 
 
 def _make_chapter(chapters: Sequence[Chapter], kept: Sequence[Statement]) -> Chapter:
@@ -258,9 +265,11 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
     """Say of each statement how soon it goes."""
     own = [set(chapter.own) for chapter in chapters]
     replaced = _find_replaced(entries)
+    settled = _Settled(chapters)
     said_later: set[tuple[str, ...]] = set()
     for entry in reversed(entries):
-        words = tuple(_WORD.findall(strip_citations(entry.said.text).casefold()))
+        spoken = _WORD.findall(strip_citations(entry.said.text).casefold())
+        words = tuple(word for word in spoken if word not in _ARTICLES)
         if entry.said.text in own[entry.of]:
             entry.rank = Rank.OWN
         elif id(entry) in replaced:
@@ -269,10 +278,35 @@ def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
             entry.rank = Rank.DOUBLED
         else:
             entry.rank = _rank_by_kind(entry.said)
+            if Rank.UNVERIFIED < entry.rank < Rank.DECISION and settled.has(entry.said.text):
+                entry.rank = Rank.DECISION
         said_later.add(words)
     for entry in reversed(entries):
         if entry.under and entry.under.rank > Rank.REPLACED:
             entry.under.rank = max(entry.under.rank, entry.rank)
+
+
+class _Settled:
+    """What users settled in their own words, by the numbers of the messages."""
+
+    def __init__(self, chapters: Sequence[Chapter]) -> None:
+        self._entries: dict[int, list[IndexEntry]] = defaultdict(list)
+        for entry in (entry for chapter in chapters for entry in chapter.index):
+            if entry.weight:
+                self._entries[entry.number].append(entry)
+
+    def has(self, text: str) -> bool:
+        """Whether a statement is of it: it has the value, or most words of a decision without."""
+        cited = [each for number in find_citations(text) for each in self._entries.get(number, ())]
+        said = normalise(strip_citations(text)) if cited else ""
+        words = find_content_words(text) if cited else set()
+        for entry in cited:
+            asked = find_content_words(entry.words)
+            if normalise(entry.value) in said or (
+                entry.weight == Weight.AGREED and len(words & asked) > SHARED * len(asked)
+            ):
+                return True
+        return False
 
 
 def _rank_by_kind(said: Statement) -> Rank:

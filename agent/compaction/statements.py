@@ -60,6 +60,17 @@ def compose(statements: Iterable[Statement]) -> str:
     return "\n\n".join([*([first] if first else []), *sections.values()])
 
 
+def add_statements(text: str, heading: str, said: Sequence[str]) -> str:
+    """A text with more statements at the end of a section."""
+    return compose([*list_statements(text), *(Statement(heading, each) for each in said)])
+
+
+def list_missing(written: str, text: str) -> list[Statement]:
+    """The statements of what was written that a text does not have word for word."""
+    kept = {each.text for each in list_statements(text)}
+    return [each for each in list_statements(written) if each.text not in kept]
+
+
 def edit_chapter(chapter: Chapter, text: str) -> Chapter:
     """A chapter with a person's text. The statements that did not stand there word for word are
     their own from now on, and lose the quotes that bore out what stood there. What was written says

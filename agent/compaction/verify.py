@@ -40,9 +40,10 @@ class Findings:
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit,
-    `too_long` of a text without one, and `left` what a merge took out of the record. `quotes` bear
-    out what would have failed. `unwritten` are the headings under which something may be missing,
-    because a reply was cut at its limit."""
+    `too_long` of a text without one, `left` what a merge took out of the record, and `ended` the
+    current work of the chapter before, of which no request holds anything from now on. `quotes`
+    bear out what would have failed. `unwritten` are the headings under which something may be
+    missing, because a reply was cut at its limit."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Findings:
     left: list[str] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     unwritten: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
 
     @classmethod
     def of_unread(cls, unread: Mapping[int, int]) -> "Findings":
@@ -86,6 +88,7 @@ class Findings:
             left=[*self.left, *other.left],
             quotes=[*self.quotes, *other.quotes],
             unwritten=list(dict.fromkeys([*self.unwritten, *other.unwritten])),
+            ended=[*self.ended, *other.ended],
         )
 
     def keep(self, said: str, found: Iterable[Found]) -> None:
@@ -105,6 +108,7 @@ class Findings:
             "left": self.left,
             "borne_out": list(dict.fromkeys(quote.said for quote in self.quotes)),
             "unwritten": self.unwritten,
+            "ended": self.ended,
         }
 
 

@@ -39,7 +39,7 @@ from agent.compaction.replies import (
     verify,
 )
 from agent.compaction.requests import Form, build_serialised_request
-from agent.compaction.statements import list_statements
+from agent.compaction.statements import list_missing
 from agent.compaction.verify import Mistake, audit, is_empty
 from agent.context.pruning import shorten_text
 from agent.context.request import Request
@@ -105,19 +105,19 @@ async def write_checked_text(
     evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
 
     def check(written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
-        text, findings = audit(written, evidence, given)
+        whole, findings = audit(written, evidence, given)
         unfound = list_unfound(named, job.plan.summarise, result.earlier)
         findings.wrong += [Mistake(line, NOT_TYPED) for line in unfound]
-        if is_empty(text):
+        if is_empty(whole):
             raise Declined(gettext_noop("no message bears anything of it out"))
-        text, cut = cut_text(job, text, form)
+        text, cut = cut_text(job, whole, form)
         # Only a hard limit has a text given back.
         findings.cut, findings.too_long = (cut, []) if form.hard else ([], cut)
         if is_empty(text):
             raise SummaryRejected(
                 gettext_noop("it is too long, and has no bullets that could be left out")
             )
-        return Draft(text, findings, named, written)
+        return Draft(text, findings, named, written, whole)
 
     headings, covered = form.skill.headings, cover(source)
 
@@ -204,14 +204,14 @@ def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
         return cut_at_bullets(drop_empty_sections(text), tokens, job.counter)
     longest = convert_to_raw(job, form.tokens)
     lines = [line for line in text.splitlines() if job.counter.count(line) <= longest]
-    return cut_statements("\n".join(lines), tokens, job.counter)
+    short = cut_to_tokens("\n".join(lines), tokens, job.counter)
+    return short, [each.text for each in list_missing(text, short)]
 
 
 def cut_statements(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple[str, list[str]]:
     """`cut_to_tokens`, and the statements that are not there any more as they were."""
     short = cut_to_tokens(text, tokens, counter)
-    kept = {each.text for each in list_statements(short)}
-    return short, [each.text for each in list_statements(text) if each.text not in kept]
+    return short, [each.text for each in list_missing(text, short)]
 
 
 def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:

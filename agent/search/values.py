@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
 
 # A run of letters and digits with a digit in it, its parts joined by hyphens or the like:
 # HT-2024-118, INV/2024/7, 7AB-44-19, v1.2, api-2.example.org. A slash joins what has figures behind
@@ -88,16 +90,46 @@ LONGEST_WORD = 30  # characters; longer ones are values themselves
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`*|#=→-"
 
 
+class Weight(IntEnum):
+    """How much the user's sentence with a value settles; see `agent.compaction.settled`. Stored."""
+
+    NONE = 0
+    STATED = 1  # something is the value
+    AGREED = 2  # a decision without a value
+    DECIDED = 3
+    CHANGED = 4  # in place of another value
+
+
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One line of the index: a value, the message that it stands in, a few words around it."""
+    """One line of the index: a value, the message that it stands in, a few words around it. Where
+    it has a `weight` these are its whole sentence, and the value may be the sentence itself."""
 
     value: str
     number: int
     words: str
+    weight: Weight = Weight.NONE
+
+    @classmethod
+    def from_list(cls, data: Sequence[Any]) -> "IndexEntry":
+        """From its stored form."""
+        value, number, words, *weight = data
+        return cls(value, number, words, Weight(weight[0]) if weight else Weight.NONE)
+
+    def as_list(self) -> list[Any]:
+        """For storage; `from_list` reads it back."""
+        weight = [self.weight.value] if self.weight else []
+        return [self.value, self.number, self.words, *weight]
+
+    def render_settled(self) -> str:
+        """With its sentence, as the user wrote it."""
+        return f"- “{self.words}” [#{self.number}]"
 
     def render(self) -> str:
-        return f"- {self.value} [#{self.number}] {self.words}".rstrip()
+        words = self.words
+        if self.weight:
+            words = "" if self.value == words else _last_words(words.partition(self.value)[0])
+        return f"- {self.value} [#{self.number}] {words}".rstrip()
 
 
 def find_identifiers(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from chat.html.figures import format_price, format_tokens
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
-from chat.services import compactions, rewrites, summaries
+from chat.services import compactions, put_back, rewrites, summaries
 
 log = structlog.get_logger(__name__)
 
@@ -116,6 +116,18 @@ REVERT = Action(
 )
 
 
+def make_put_back(key: str) -> Action:
+    """To put the statement of a `Left.key` back, which is a click of its own on the page."""
+    return Action(
+        name="put back",
+        question="",
+        explanation="",
+        button="Put back",
+        run=lambda compaction, _: put_back.put_back_statement(compaction.pk, key).pk,
+        done="The statement is in the summary again.",
+    )
+
+
 def confirm_action(
     page: ModelAdmin, request: HttpRequest, queryset: QuerySet[Compaction], action: Action
 ) -> HttpResponse | None:
@@ -138,12 +150,12 @@ def confirm_action(
             "back": page_url(rows[0]) if len(rows) == 1 else list_url(Compaction),
         }
         return TemplateResponse(request, "admin/chat/compaction/confirm.html", context)
-    shown = [_do(page, request, row, action) for row in rows]
+    shown = [do_action(page, request, row, action) for row in rows]
     return redirect(page_url(Compaction(pk=shown[0]))) if len(shown) == 1 else None
 
 
-def _do(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action) -> int:
-    """One compaction; returns the one to show afterwards."""
+def do_action(page: ModelAdmin, request: HttpRequest, row: Compaction, action: Action) -> int:
+    """Do it to one compaction, and say what happened; returns the one to show afterwards."""
     name = format_html("{} of “{}”", admin_link(row, f"#{row.pk}"), row.conversation)
     try:
         shown = action.run(row, request.user.pk)

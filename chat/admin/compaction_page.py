@@ -5,14 +5,16 @@ from typing import Any
 from django.db.models import QuerySet
 
 from agent.compaction.differences import compare_summaries, count_changes
+from agent.compaction.left import list_left
 from agent.compaction.pins import Pin, PinState
 from agent.compaction.policy import Engine
 from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
-from chat.queries.summaries import list_quotes
+from chat.queries.summaries import list_quotes, read_chapters
 
 MAX_COVERED = 200  # messages on a compaction's page
+MAX_LEFT = 200  # statements that left the summary
 OPENING = 100  # characters of a chapter in the table
 # Lists of the audit, in words.
 FINDINGS = {
@@ -26,6 +28,7 @@ FINDINGS = {
     "unwritten": "Parts that are missing or incomplete, because a reply reached its limit",
     "cut": "Statements that were left out, because the summary was over its limit",
     "left": "Statements that left the record, because all chapters together were over their limit",
+    "ended": "Current work of the chapter before, which is no longer sent",
 }
 
 
@@ -33,11 +36,15 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
     """What its template shows of a compaction."""
     covered = _covered(compaction)
     total = covered.count()
+    left = list_left(read_chapters(compaction))
     return {
         **_compare(compaction),
         "summary": render_summary_html(
             compaction.conversation_id, compaction.summary, list_quotes(compaction)
         ),
+        "left": left[-MAX_LEFT:],
+        "left_total": len(left),
+        "left_more": max(0, len(left) - MAX_LEFT),
         "chapters": [_chapter(chapter) for chapter in compaction.chapters],
         "covered": with_previews(covered)[:MAX_COVERED],
         "covered_total": total,

@@ -4,15 +4,27 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
 from agent.compaction.policy import APART, REASON_WORDS
 from agent.model.unreported import is_estimated
 from chat.admin import words
-from chat.admin.actions import DISCARD, REPLACE, RERUN, REVERT, confirm_action
+from chat.admin.actions import (
+    DISCARD,
+    REPLACE,
+    RERUN,
+    REVERT,
+    confirm_action,
+    do_action,
+    make_put_back,
+)
 from chat.admin.base import (
     ConversationFilter,
     ConversationOwnerFilter,
@@ -21,6 +33,7 @@ from chat.admin.base import (
     admin_link,
     format_seconds,
     list_url,
+    page_url,
 )
 from chat.admin.compaction_filters import (
     DurationFilter,
@@ -161,6 +174,21 @@ class CompactionAdmin(ReadOnlyAdmin):
     @admin.action(description="Revert selected summaries…", permissions=["operate"])
     def revert(self, request: HttpRequest, queryset: QuerySet[Compaction]) -> HttpResponse | None:
         return confirm_action(self, request, queryset, REVERT)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_POST(self.put_back))
+        return [
+            path("<int:pk>/put-back/", view, name="chat_compaction_put_back"),
+            *super().get_urls(),
+        ]
+
+    def put_back(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Put a statement that left the summary back; its page then shows the new version."""
+        if not self.has_operate_permission(request):
+            raise PermissionDenied
+        row = get_object_or_404(Compaction, pk=pk)
+        shown = do_action(self, request, row, make_put_back(request.POST.get("key", "")))
+        return redirect(page_url(Compaction(pk=shown)))
 
     # --- Columns ----------------------------------------------------------------------------------
 

@@ -12,8 +12,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import BETWEEN, Chapter, list_pins
+from agent.compaction.chapters import Chapter, list_pins
 from agent.compaction.evidence import UNVERIFIED
+from agent.compaction.index import BETWEEN
+from agent.compaction.left import list_left
 from agent.compaction.newer import drop_empty_sections, split_current_work
 from agent.compaction.outlook import read_headline
 from agent.compaction.policy import Trigger
@@ -71,6 +73,7 @@ def render_divider(compaction: Compaction) -> str:
             "note": note,
             "again": is_stopgap(compaction),
             "parts": parts,
+            "left": len(list_left(read_chapters(compaction))),
             "several": sum(part["kind"] == "chapter" for part in parts) > 1,
             "undecided": sum(pin.is_undecided for pin in list_pins(read_chapters(compaction))),
             "unverified": any("unverified-mark" in part.get("html", "") for part in parts),
@@ -108,7 +111,9 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
         # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
         for entry in entries:
-            entry["values"] = entry["text"].split(BETWEEN)  # several where room is scarce
+            # Where room is scarce, several, or the sentence that settles one.
+            entry["values"] = entry["text"].split(BETWEEN)
+            entry["said"] = kind == "index" and entry["text"].startswith("“")
         missing = left_out if kind == "pins" else 0
         if entries or missing:
             parts.append({"kind": kind, "entries": entries, "left_out": missing})
@@ -140,7 +145,7 @@ def _chapter(text: str, quotes: Sequence[Quote] = ()) -> Part:
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
     return {
         "kind": "chapter",
-        "range": _name_range(**numbers) if covered else "",
+        "range": name_range(**numbers) if covered else "",
         "headline": read_headline(said),
         "html": _summary_html(said, quotes),
         **numbers,
@@ -152,7 +157,7 @@ def list_chapters(compaction: Compaction) -> list[Part]:
     `ended`."""
     chapters: list[Part] = [
         {
-            "range": _name_range(each["first"], each["through"]),
+            "range": name_range(each["first"], each["through"]),
             "first": each["first"],
             "last": each["through"],
             "headline": read_headline(str(each.get("text", ""))),
@@ -163,7 +168,8 @@ def list_chapters(compaction: Compaction) -> list[Part]:
     return chapters
 
 
-def _name_range(first: int, last: int) -> str:
+def name_range(first: int, last: int) -> str:
+    """Messages by their numbers, in words."""
     return gettext("Messages #{first} to #{last}").format(first=first, last=last)
 
 

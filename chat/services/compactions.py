@@ -226,6 +226,7 @@ def describe_for_log(compaction: Compaction) -> dict[str, Any]:
         "cut": len(compaction.audit.get("cut") or ()),
         "left": len(compaction.audit.get("left") or ()),
         "unwritten": len(compaction.audit.get("unwritten") or ()),
+        "ended": len(compaction.audit.get("ended") or ()),
         "error": compaction.error,
     }
 

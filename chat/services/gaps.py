@@ -36,7 +36,10 @@ REBUILD_DELAY = 3.0  # seconds without another change, after which a rebuild beg
 REBUILD_FORGOTTEN = 60  # seconds after which a rebuild that was asked for does not hold up another
 
 # Lists of an audit that quote a summary.
-_QUOTING = ("dropped", "unverified", "not_pinned", "given_back", "cut", "left", "borne_out")
+_QUOTING = (
+    *("dropped", "unverified", "not_pinned", "given_back"),
+    *("cut", "left", "ended", "borne_out"),
+)
 
 
 def forget_message(conversation: Conversation, message: Message) -> bool:

@@ -6,8 +6,11 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.left import list_left, list_sent
 from agent.compaction.pins import Pin
 from agent.compaction.policy import Policy
 from agent.compaction.selection import (
@@ -21,7 +24,7 @@ from agent.compaction.selection import (
 from agent.compaction.statements import carry_over, compose, edit_chapter, list_statements
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry
+from agent.search.values import IndexEntry, Weight
 from agent.tokens import Factor, Limits
 from tests.agent.conversations import COUNTER
 
@@ -188,44 +191,71 @@ def test_a_gap_is_neither_joined_nor_cut() -> None:
 # --- Over a long life -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("budget", "factor", "length"),
-    [(8_000, 1.5, 2.0), (34_000, 1.0, 1.4), (64_000, 1.5, 0.5), (200_000, 1.0, 1.0)],
+def test_what_a_user_settled_outlives_other_decisions_whatever_it_stands_under() -> None:
+    said = "- The gate code is 4417 [#3]"
+    index = (IndexEntry("4417", 3, "The gate code is 4417.", Weight.STATED),)
+    first = chapter(0, section("Facts and values", *facts(0, 20), said, *facts(5, 20)), index=index)
+    chapters = [first, *(chapter(n, section("Facts and values", *facts(n, 40))) for n in (1, 2, 3))]
+    made, left = select(chapters, 600)
+    assert said in lines(made)
+    made, left = select([replace(first, index=()), *chapters[1:]], 600)
+    assert said in left
+
+
+LIVES = st.tuples(
+    st.sampled_from([8_000, 12_000, 16_000, 34_000, 64_000, 200_000, 1_000_000]),
+    st.sampled_from([1.0, 1.5]),
+    st.floats(0.3, 2.0),
+    st.randoms(use_true_random=False),
 )
+
+
+@settings(max_examples=8, deadline=None)
+@given(LIVES)
+@example((8_000, 1.5, 2.0, random.Random(1)))
+@example((34_000, 1.0, 1.4, random.Random(2)))
 def test_over_many_compactions_no_range_is_empty_nothing_is_rewritten_and_the_prefix_holds(
-    budget: int, factor: float, length: float
+    life: tuple[int, float, float, random.Random],
 ) -> None:
-    """Where each of the model's chapters has `length` times the size that was asked for."""
-    chance = random.Random(budget)
+    """Where each of the model's chapters has `length` times the size that was asked for: of 200
+    compactions nothing goes but what is listed, and all that was written stays as it was."""
+    budget, factor, length, chance = life
     limits = Limits(budget, 8_000, budget, Factor(factor, 0))
     policy = Policy()
     total = limits.factor.raw(policy.total_tokens(limits))
     floor = min(FLOOR, int(FLOORS_SHARE * total / RANGES))
+    words = max(1, total // 100)  # of a statement: the fewer there are, the sooner it is checked
     chapters: list[Chapter] = []
-    written: dict[str, int] = {}
+    written: set[str] = set()
+    gone: set[str] = set()
     own: list[str] = []
     merges = 0
-    for number in range(120):
+    for number in range(200):
         real = limits.factor.apply(RawTokens(measure(chapters)))
         asked = limits.factor.raw(policy.chapter_tokens(limits, real) * length)
         bullets: list[str] = []
         while not bullets or sum(map(count, bullets)) < asked - 30:
-            said = f"- Lamp {number}-{len(bullets)} hangs in room {len(bullets)} [#{number}]"
-            bullets.append(said)
-            written[said] = number
-        new = chapter(number, section(chance.choice(["Decisions", "Facts and values"]), *bullets))
+            place = f"{number}-{len(bullets)}"
+            bullets.append(f"- Lamp {place} hangs in {'a hall of ' * words}{place} [#{number}]")
+        work = f"- Lamp {number} comes next"
+        written |= {*bullets, work}
+        new = chapter(
+            number,
+            section(chance.choice(["Decisions", "Facts and values"]), *bullets),
+            f"{CURRENT_WORK}\n{work}",
+        )
         if chance.random() < 0.03 and len(own) < 3:
             own.append(bullets[0])
             new = replace(new, own=(bullets[0],))
-        before = [*chapters, new]
+        before = [*map(keep_own_work, chapters), new]
         chapters, left = select(before, total)
+        gone |= {*left, *(f"- Lamp {number - 1} comes next" for _ in range(number and 1))}
         assert measure(chapters) <= total
-        assert set(lines(chapters)) | set(left) == set(lines(before))
-        assert set(own) <= set(lines(chapters))
+        assert not gone & {each for n in range(len(chapters)) for each in sent(chapters, n)}
         assert [part for c in chapters for part in c.written] == [
             p for c in before for p in c.written
         ]
-        assert [c.first for c in chapters][0] == 1
+        assert chapters[0].first == 1
         assert all(a.through + 1 == b.first for a, b in zip(chapters, chapters[1:], strict=False))
         if not left:
             assert chapters[:-1] == before[:-1], "only a merge changes the bytes before"
@@ -233,12 +263,19 @@ def test_over_many_compactions_no_range_is_empty_nothing_is_rewritten_and_the_pr
         merges += 1
         assert chapters[-1] == new or measure(chapters[:-1]) <= LEFT * total
         for each in chapters[:-1]:
-            had = sum(count(part.text) for part in each.parts or each.written)
+            had = sum(count(part.text) for part in each.written)
             longest = max(count(said) for said in lines([each])) + 1
             assert count(each.text) > 0.75 * min(had, floor) - longest  # parts count more
     assert len(chapters) <= max(RANGES, int(FLOORS_SHARE * total / floor)) + 60
-    assert set(lines(chapters)) <= set(written)
+    kept = {each for n in range(len(chapters)) for each in sent(chapters, n)}
+    assert {*own} <= kept
+    assert kept | gone == written
+    assert {each.statement.text for each in list_left(chapters)} == gone
     assert merges > 5
+
+
+def sent(chapters: Sequence[Chapter], place: int) -> list[str]:
+    return [each.text for each in list_sent(chapters, place)]
 
 
 # --- Statements -----------------------------------------------------------------------------------

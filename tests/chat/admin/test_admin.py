@@ -17,8 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
-from agent.compaction.chapters import Chapter
+from agent.compaction.chapters import Chapter, Part
 from agent.compaction.job import WrittenSummary
+from agent.compaction.left import list_left
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.messages import Usage
 from chat.admin import base
@@ -860,3 +861,27 @@ def test_conversation_page_costs_the_same_for_many_compactions(staff: Client) ->
         make_compaction(conversation, through=through)
     many = queries(staff, page_url(conversation))
     assert len(many) == len(few)
+
+
+# --- What left ------------------------------------------------------------------------------------
+
+
+def test_what_left_the_summary_is_put_back_by_who_may_change_it(
+    staff: Client, client: Client
+) -> None:
+    written = "## Decisions\n- Roses it is [#1]\n- Tulips too [#2]"
+    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 3, parts=(Part(1, 3, written),))
+    row = make_compaction(make_conversation(messages=4), chapters=[chapter.as_dict()])
+    assert "- Tulips too [#2]" in html(staff.get(page_url(row)))
+    (gone,) = list_left([chapter])
+    where = reverse("admin:chat_compaction_put_back", args=[row.pk])
+    reader = Client()
+    reader.force_login(make_user(staff=True, may=["view_compaction"]))
+    assert "Put back" not in html(reader.get(page_url(row)))
+    assert reader.post(where, {"key": gone.key}).status_code == 403
+    assert staff.get(where).status_code == 405
+    page = html(staff.post(where, {"key": gone.key}, follow=True))
+    assert "The statement is in the summary again." in page
+    row.conversation.refresh_from_db()
+    assert "- Tulips too [#2]" in row.conversation.compressed_context
+    assert "Only the current summary" in html(staff.post(where, {"key": gone.key}, follow=True))

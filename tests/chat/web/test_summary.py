@@ -13,7 +13,8 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.chapters import Chapter, Part, render_summary
+from agent.compaction.left import list_left
 from agent.compaction.pins import Pin, PinState
 from agent.search.values import IndexEntry
 from chat.db import in_db
@@ -26,6 +27,7 @@ from chat.protocol import from_rows
 from chat.queries.conversation import load_state
 from chat.queries.model_server import get_counter
 from chat.queries.preview import preview_compactions
+from chat.queries.summaries import read_chapters
 from chat.services import leaving_out, summaries
 from tests.chat.factories import (
     add_messages,
@@ -77,7 +79,7 @@ def event(response: HttpResponse) -> Any:
     "name",
     [
         *("compact_preview", "summary", "summary_edit", "summary_instructions", "summary_revert"),
-        "summary_sources",
+        *("summary_left", "summary_sources"),
     ],
 )
 @pytest.mark.parametrize("method", ["get", "post"])
@@ -94,7 +96,8 @@ def test_a_stranger_finds_nothing(
 
 
 @pytest.mark.parametrize(
-    "name", ["summary_edit", "summary_instructions", "summary_revert", "summary_sources"]
+    "name",
+    ["summary_edit", "summary_instructions", "summary_left", "summary_revert", "summary_sources"],
 )
 def test_a_version_of_another_conversation_is_not_found(
     browser: Client, user: User, talk: Conversation, name: str
@@ -742,3 +745,64 @@ def test_those_without_room_are_counted_in_the_dialog_and_the_divider(
     assert talk.compaction
     html = " ".join(render_divider(talk.compaction).split())
     assert f"{missing} earlier ones are not sent: there is no room for them." in html
+
+
+# --- What left ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shortened(talk: Conversation) -> Compaction:
+    """A summary of which two statements left."""
+    written = "## Decisions\n- Roses it is [#1]\n- Tulips <b>too</b> [#2]\n\n## Overview\nA bed."
+    parts = (Part(1, 8, written),)
+    chapter = Chapter("## Decisions\n- Roses it is [#1]", 1, 8, parts=parts)
+    return make_compaction(talk, chapters=[chapter.as_dict()])
+
+
+def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
+    browser: Client, talk: Conversation, shortened: Compaction
+) -> None:
+    assert "Left out (2)" in render_divider(shortened)
+    where = url("summary_left", talk, shortened)
+    shown = words(browser.get(where))
+    assert "Left the summary (2)" in shown
+    assert "Tulips &lt;b&gt;too&lt;/b&gt; [#2]" in shown
+    gone = list_left(read_chapters(shortened))[0]
+    after = words(browser.post(where, {"key": gone.key}))
+    assert "Left the summary (1)" in after
+    assert 'role="status"' in after
+    talk.refresh_from_db()
+    assert talk.compaction and talk.compaction.trigger == "edit"
+    assert "Tulips <b>too</b> [#2]" in load_state(talk.pk).context.summary.text
+    assert read_chapters(talk.compaction)[0].own == (gone.statement.text,)
+    assert "Only the current summary" in words(browser.post(where, {"key": gone.key}), 422)
+    again = words(browser.post(url("summary_left", talk, talk.compaction), {"key": gone.key}), 422)
+    assert "not in the list any more" in again
+    summaries.revert(talk.compaction.pk)
+    assert "Tulips" not in load_state(talk.pk).context.summary.text
+
+
+def test_nothing_is_put_back_while_something_runs(
+    browser: Client, talk: Conversation, shortened: Compaction
+) -> None:
+    make_turn(talk)
+    gone = list_left(read_chapters(shortened))[0]
+    refused = words(browser.post(url("summary_left", talk, shortened), {"key": gone.key}), 422)
+    assert "An answer or a compaction is running." in refused
+    talk.refresh_from_db()
+    assert talk.compaction == shortened
+
+
+def test_of_many_that_left_only_those_of_one_range_are_shown(
+    browser: Client, talk: Conversation
+) -> None:
+    parts = tuple(
+        Part(first, first + 1, "\n".join(f"- Bulb {first}-{n} [#{first}]" for n in range(30)))
+        for first in (1, 3)
+    )
+    version = make_compaction(talk, chapters=[Chapter("- A [#1]", 1, 4, parts=parts).as_dict()])
+    where = url("summary_left", talk, version)
+    shown = words(browser.get(where))
+    assert "Messages #1 to #2 (30)" in shown
+    assert "Bulb" not in shown
+    assert words(browser.get(where, {"of": "3"})).count("<li>") == 30

@@ -1,0 +1,79 @@
+"""HTTP: what left the summary of a conversation, listed and put back."""
+
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from agent.compaction.left import Left, list_left
+from chat.errors import Refused
+from chat.html.divider import name_range
+from chat.models import Compaction
+from chat.queries.summaries import read_chapters
+from chat.services.put_back import put_back_statement
+from chat.web.summary import explain_refusal, find_version
+
+# Statements that are shown at once; of more only those of the range that is asked for.
+MOST_SHOWN = 40
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def summary_left(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
+    """The dialog, with the statements of the range that begins with message `of` where they are
+    many; POST puts the one of a `key` back. The dialog then shows the new version."""
+    row = find_version(request, pk, version)
+    if request.method == "GET":
+        return _dialog(request, row, of=request.GET.get("of", ""))
+    of = request.POST.get("of", "")
+    try:
+        made = put_back_statement(row.pk, request.POST.get("key", ""))
+    except Refused as refusal:
+        return _dialog(request, row, of=of, error=explain_refusal(refusal))
+    return _dialog(request, made, of=of, done=True)
+
+
+def _dialog(
+    request: HttpRequest, row: Compaction, *, of: str, error: str = "", done: bool = False
+) -> HttpResponse:
+    left = list_left(read_chapters(row))
+    context = {
+        "conversation": row.conversation,
+        "version": row,
+        "count": len(left),
+        "ranges": group_by_range(left, of),
+        "of": of,
+        "error": error,
+        "done": done,
+    }
+    status = 422 if error else 200
+    return render(request, "chat/dialogs/summary_left.html", context, status=status)
+
+
+def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
+    """The parts that something left, the newest first: `range` in words, `first` as text, `count`,
+    and the `statements` where they are shown."""
+    ranges: list[dict[str, Any]] = []
+    for (first, through), group in groupby(left, key=lambda each: (each.first, each.through)):
+        statements = [
+            {
+                "key": each.key,
+                "text": each.statement.text.strip().removeprefix("- "),
+                "heading": each.statement.heading.lstrip("# "),
+            }
+            for each in group
+        ]
+        shown = len(left) <= MOST_SHOWN or of == str(first)
+        ranges.append(
+            {
+                "range": name_range(first, through),
+                "first": str(first),
+                "count": len(statements),
+                "statements": statements if shown else [],
+            }
+        )
+    return ranges[::-1]

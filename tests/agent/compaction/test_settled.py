@@ -1,0 +1,129 @@
+"""What users settle in their own words, in ten languages, and what they only speak of."""
+
+import pytest
+
+from agent.compaction.settled import find_settled
+from agent.messages import Message
+from agent.search.values import IndexEntry, Weight
+from tests.agent.conversations import user
+
+
+def weights(*said: str) -> dict[str, Weight]:
+    entries, _ = find_settled([user(1, text) for text in said], [])
+    return {entry.value: entry.weight for entry in entries}
+
+
+def changes(*said: str) -> list[str]:
+    messages: list[Message] = [user(number, text) for number, text in enumerate(said, 1)]
+    return [each.render() for each in find_settled(messages, [])[1]]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("The greenhouse key is GH-2291.", "GH-2291"),
+        ("Note: Deckel 7731.", "7731"),
+        ("Das Aktenzeichen lautet 4412.", "4412"),
+        ("La clave del taller es 9034.", "9034"),
+        ("O código do armário é 5518.", "5518"),
+        ("Le numéro du dossier est 6627.", "6627"),
+        ("Номер заявки — 7718.", "7718"),
+        ("仓库编号是 8825。", "8825"),
+        ("倉庫番号は 3349 です。", "3349"),
+        ("गोदाम का नंबर 4471 है।", "4471"),
+        ("رقم المخزن هو 5583.", "5583"),
+    ],
+)
+def test_a_short_sentence_that_states_a_value_settles_it(said: str, value: str) -> None:
+    assert weights(said)[value] == Weight.STATED
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We agreed on oak for the shelves.",
+        "Wir haben uns für Eiche entschieden.",
+        "Nos quedamos con el roble para las baldas.",
+        "Ficamos com o carvalho para as prateleiras.",
+        "Nous avons choisi le chêne pour les étagères.",
+        "Мы решили взять дуб для полок.",
+        "书架我们决定用橡木。",
+        "棚はオーク材に決めました。",
+        "अलमारी के लिए सागौन तय किया।",
+        "اخترنا خشب البلوط للرفوف.",
+    ],
+)
+def test_a_decision_without_a_value_is_kept_as_it_was_typed(said: str) -> None:
+    assert weights(said) == {said: Weight.AGREED}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Is the greenhouse key GH-2291?",
+        "If the key is 2291, the gate opens.",
+        "Perhaps we should go with oak for 2500 euros.",
+        "I walked past 2291 trees on my way to the greenhouse and thought about the beds.",
+        "Let me know what you think of it.",
+    ],
+)
+def test_what_is_asked_or_only_thought_of_settles_nothing(said: str) -> None:
+    assert not any(weights(said).values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("The gate code is 4417.", "The gate code is 5528 instead of 4417.", "4417 → 5528"),
+        ("The gate code is 4417.", "The gate code is no longer 4417. It is 5528.", "4417 → 5528"),
+        ("The gate code is 4417.", "The gate code is 5528 now.", "4417 → 5528"),
+        ("Der Torcode ist 4417.", "Der Torcode ist nicht mehr 4417, sondern 5528.", "4417 → 5528"),
+        ("El código es 4417.", "Cambia el código de 4417 a 5528.", "4417 → 5528"),
+        ("O código é 4417.", "O código agora é 5528 em vez de 4417.", "4417 → 5528"),
+        (
+            "Le code du portail est 4417.",
+            "Le code du portail est 5528 au lieu de 4417.",
+            "4417 → 5528",
+        ),
+        ("Код ворот: 4417.", "Код ворот теперь 5528 вместо 4417.", "4417 → 5528"),
+        ("大门密码是 4417。", "大门密码从 4417 改为 5528。", "4417 → 5528"),
+        ("門の番号は 4417 です。", "門の番号は 4417 ではなく 5528 です。", "4417 → 5528"),
+        ("फाटक का कोड 4417 है।", "फाटक का कोड अब 5528 है, 4417 नहीं।", "4417 → 5528"),
+        ("رمز البوابة هو 4417.", "رمز البوابة هو 5528 بدلا من 4417.", "4417 → 5528"),
+    ],
+)
+def test_a_value_that_replaces_a_known_one_is_written_as_the_form_asks(
+    old: str, new: str, line: str
+) -> None:
+    (made,) = changes(old, "And how are you?", new)
+    assert made.startswith("- Replaced: ")
+    assert made.endswith(f"{line} [#1 #3]")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The gate code is 4417.", "There are two codes, 4417 and 5528."),
+        ("The gate code is 4417.", "Should the gate code be 5528 instead of 4417?"),
+        ("The gate code is 4417.", "We could change the gate code from 4417 to 5528."),
+        ("The gate code is 4417.", "The shed code is 5528 now."),
+        ("The gate code is 4417.", "I walked 5528 steps instead of 4417."),
+        ("The gate code is 4417. The house code is 9917.", "It is 5528 now."),
+        ("And here's my gate.py:", "Now I changed it and here's my shed.py: print"),
+    ],
+)
+def test_what_may_be_of_something_else_replaces_nothing(old: str, new: str) -> None:
+    assert changes(old, new) == []
+
+
+def test_entries_of_earlier_versions_still_load_and_the_new_ones_survive_storage() -> None:
+    old = IndexEntry.from_list(["8443", 1, "the port"])
+    assert old == IndexEntry("8443", 1, "the port")
+    assert old.as_list() == ["8443", 1, "the port"]
+    (new,) = find_settled([user(1, "The gate code is 4417.")], [])[0]
+    assert IndexEntry.from_list(new.as_list()) == new
+    assert new.render() == "- 4417 [#1] The gate code is"
+
+
+def test_what_others_wrote_settles_nothing() -> None:
+    assert not any(weights("> The gate code is 4417.\nWhat do they mean by that?").values())
