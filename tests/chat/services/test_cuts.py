@@ -50,7 +50,7 @@ def test_a_preview_is_the_same_in_each_request_until_it_is_summarised(
     assert (long.sent_in_part, long.cut_factor) == (True, 1.0)
     # A summary of what came before it leaves it as it is.
     make_compaction(conversation, through=long.number - 1)
-    assert first[-1].strip("[]") in str(send(conversation, "Go on", 1.1501))
+    assert first[-1].strip("[]") in "".join(send(conversation, "Go on", 1.1501))
 
 
 def test_what_was_sent_whole_stays_whole(conversation: Conversation) -> None:
