@@ -30,6 +30,8 @@ _GAP = r"[\s`()]*"
 # A longer number has what is looked for as its beginning or its end: HT-2024 of HT-2024-118.
 _NO_FIGURE_BEFORE, _NO_GROUP_BEFORE = r"(?<!\d-)", r"(?<![^\W_]-)"
 _NO_GROUP_AFTER = r"(?!-(?:[^\W_]*\d|[^\W\d_]{1,3}\b))"
+# A German noun with a number before it: its parts may stand apart, as in “Impfung gegen COVID-19”.
+_COMPOUND = re.compile(r"(.*\d.*)-([A-ZÄÖÜ][a-zäöüß]{3,})")
 _CJK = re.compile("[\u3040-\u9fff]")
 # Content words that a bullet and a message that it cites must share.
 SHARED_WORDS = 2
@@ -127,8 +129,10 @@ class Evidence:
             before += _NO_GROUP_BEFORE if of_groups else _NO_FIGURE_BEFORE
             after += _NO_GROUP_AFTER
             pattern = pattern.replace(r"\-", r"-?")
-        pattern = before + pattern + after
-        return re.search(pattern, self._simple) is not None or is_abbreviation(name, self._simple)
+        if re.search(before + pattern + after, self._simple) or is_abbreviation(name, self._simple):
+            return True
+        compound = _COMPOUND.fullmatch(name)
+        return compound is not None and self.holds(compound[1]) and self.names(compound[2])
 
     def backs(self, value: Value, statement: str = "") -> bool:
         """Whether a number, a date or a time is said here or follows from what is said, and from

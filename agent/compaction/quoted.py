@@ -25,16 +25,20 @@ NAME_WORDS, TITLE_WORDS, NAME_CHARACTERS = 4, 8, 12  # the last: where words hav
 _NO_SPACES = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
 _SENTENCE = re.compile(r"\s\S*\w{4,}[.!?]$|[。！？।]$|[.!?;]\s+\w+\s|[,:，：]")
 _SAYS = (
-    r"(?:sa(?:y|ys|id|ying)|wr(?:ites?|ote|itten)|text(?:s|ed)|tells?|told|repl(?:y|ies|ied)"
-    r"|answer(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|demand(?:s|ed)|order(?:s|ed)|shout(?:s|ed)|quote"
-    r"|sagte?n?|meinte?n?|schreib(?:t|en)|schrieb(?:en)?|geschrieben|antwortete?n?|fragte?n?"
-    r"|verlangte?n?|forderte?n?|dit|disait|écrit|écrivait|répond(?:u|ait)?|demande|affirme"
+    r"(?:sa(?:ys|id|ying)|wr(?:ites|ote|itten)|text(?:s|ed)|tells|told|repl(?:ies|ied)"
+    r"|answer(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|demand(?:s|ed)|order(?:s|ed)|shout(?:s|ed)"
+    r"|sagt(?:en?)?|meint(?:en?)?|schreibt|schrieb(?:en)?|geschrieben|antwortet(?:en?)?"
+    r"|fragt(?:en?)?|verlangt(?:en?)?|fordert(?:en?)?|dit|disait|écrit|écrivait|répond(?:u|ait)?|demande|affirme"
     r"|dice|dijo|escrib(?:e|ió)|respond(?:e|ió|eu)|pide|pidió|contest[aó]|diz|disse|escrev(?:e|eu)"
     r"|ped(?:e|iu)|сказал[аи]?|говорит|(?:на)?писал[аи]?|пишет|ответил[аи]?|(?:по)?просил[аи]?"
     r"|просит|قال|قالت|كتب|كتبت|يقول|تقول|طلب|कहा|बोल[ाी]|लिखा)"
 )
+_WHOM = (
+    r"(?:me|us|him|her|you|them|that|mir|uns|ihm|ihr|mich|dass|moi|nous|lui|que|nos|мне|нам|ему|ей"
+    r"|что|لي|لنا|أن|कि)"
+)
 _SAID_BEFORE = re.compile(
-    rf"(?:(?<!\w){_SAYS}(?!\w)(?: \w{{1,6}})?|[说說]|写道|寫道|要求)[\s:：,，]*$", re.I
+    rf"(?:(?<!\w){_SAYS}(?!\w)(?: {_WHOM})?|[说說]|写道|寫道|要求)[\s:：,，]*$", re.I
 )
 _SAID_AFTER = re.compile(
     rf"[\s,，]*(?:(?:\w{{1,12}} ){{0,2}}{_SAYS}(?!\w)"

@@ -20,6 +20,7 @@ def typed(text: str, pasted: Sequence[tuple[int, int]] = ()) -> Message:
     [
         'The ship is called "Silver Heron".',
         "The client is “Lund & Daughters”, the branch 'fix-rounding'.",
+        'Please write "silver heron" on the bow, and she asked for "oat milk".',
         'The book is "A Night in the Long Garden", the shop “Wow!”, the firm "Oak Ltd."',
         "Das Boot heißt „Silberner Reiher“, der Laden «Ecke 7», der Zweig ‹konto-neu›.",
         "Le bateau s’appelle « Héron d’argent ».",

@@ -292,6 +292,16 @@ def test_a_whole_number_is_borne_out_however_its_groups_are_written(written: str
     assert UNVERIFIED not in text
 
 
+@pytest.mark.parametrize(
+    ("said", "passes"), [("Die Prüfung nach EN-1176 ist am Hof.", True), ("Nach EN-1177.", False)]
+)
+def test_a_number_in_a_compound_may_stand_apart_from_its_noun(said: str, passes: bool) -> None:
+    source = Source([user(1, f"{said} Der Hof gehört zum Spielplatz.")])
+    bullet = "- Die EN-1176-Prüfung ist am Hof beim Spielplatz [#1]"
+    text, _ = audit(f"## Facts and values\n{bullet}", source)
+    assert (UNVERIFIED not in text) == passes
+
+
 def test_a_model_of_a_series_may_be_named_in_a_compound() -> None:
     source = Source([user(1, "We bought an RX-7900-based machine for the lab.")])
     text, _ = audit("## Facts and values\n- The machine for the lab has an RX-7900 [#1]", source)
