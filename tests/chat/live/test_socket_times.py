@@ -1,12 +1,12 @@
 """The zone of the browser, which its cookie tells, as the model reads it."""
 
 import re
-from uuid import UUID
 
 import pytest
 
 from chat.db import in_db
 from chat.models import Conversation, Message
+from demo.api.script import is_chat
 from tests.chat.factories import MODEL
 from tests.chat.sockets import Chat
 
@@ -19,9 +19,8 @@ async def say(chat: Chat, zone: str | None) -> str:
     tab = await chat.open(cookie=cookie)
     chat.script.reply("Good.")
     tab.say("Hello")
-    await tab.next("turn.ended")
+    await tab.next("turn.finished")
     content = chat.script.requests[-1].messages[-1]["content"]
-    await tab.close()
     told = (
         re.fullmatch(r"\[.+, \d\d:\d\d, (.+)\]", content[0]["text"]) if len(content) > 1 else None
     )
@@ -31,7 +30,7 @@ async def say(chat: Chat, zone: str | None) -> str:
 async def test_each_tab_has_its_own_zone(chat: Chat) -> None:
     await chat.start(0)
     assert await say(chat, "Asia/Tokyo") == "Asia/Tokyo"
-    assert await say(chat, "Asia%2FTokyo") == ""
+    assert await say(chat, "Asia%2FTokyo") == ""  # it was told a moment before
     assert await say(chat, "America/Sao_Paulo") == "America/Sao_Paulo"
 
 
@@ -41,12 +40,17 @@ async def test_where_nobody_knows_the_zone_the_sites_counts(chat: Chat, zone: st
     assert await say(chat, zone) == "UTC"
 
 
-async def test_a_first_message_and_a_retry_over_http_bring_it_too(chat: Chat) -> None:
+async def test_a_first_message_brings_it_too(chat: Chat) -> None:
     http = chat.http
     http.cookies["zone"] = "Asia/Tokyo"
-    chat.script.reply("Good.")
-    response = await http.post("/c/new/", {"model": MODEL, "text": "Hello"})
-    talk = await in_db(Conversation.objects.get, pk=UUID(response["Location"].split("/")[2]))
-    first = await in_db(Message.objects.get, conversation=talk, number=1)
+    gate = chat.script.stall("Good", then=".", when=is_chat)
+    response = await http.post("/c/", {"model": MODEL, "text": "Hello"})
+    await gate.wait_reached()
+    pk = response["Location"].split("/")[2]
+    first = await in_db(Message.objects.get, conversation=pk, number=1)
     assert first.time_zone == "Asia/Tokyo"
     assert first.time_line.endswith(", Asia/Tokyo]")
+    await in_db(Conversation.objects.filter(pk=pk).update, title_edited=True)
+    gate.release()
+    tab = await chat.open(await in_db(Conversation.objects.get, pk=pk))
+    await tab.until(lambda: tab.all("turn.finished") or not tab.all("snapshot")[0]["turn"])
