@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from demo.api.tokens import blocks_of
 
 Endpoint = Literal["messages", "count_tokens", "models"]
 Kind = Literal["chat", "summary", "title"]
+_TIME = re.compile(r"\[((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d[^\]\n]+)\]")
 
 
 @dataclass
@@ -65,6 +67,16 @@ class Disconnect:
 
 
 def join_text(message: dict[str, Any]) -> str:
-    """A message's text blocks joined by blank lines."""
+    """A message's text blocks joined by blank lines, without what Everlong says of the time."""
+    return "\n\n".join(text for text in _texts(message) if not _TIME.fullmatch(text))
+
+
+def find_time(message: dict[str, Any]) -> str:
+    """What a message says of the time at which it was sent, "" for nothing."""
+    told = filter(None, map(_TIME.fullmatch, _texts(message)))
+    return next((match[1] for match in told), "")
+
+
+def _texts(message: dict[str, Any]) -> list[str]:
     blocks = blocks_of(message.get("content"))
-    return "\n\n".join(str(b.get("text", "")) for b in blocks if b.get("type") == "text")
+    return [str(b.get("text", "")) for b in blocks if b.get("type") == "text"]

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from demo.api.protocol import ScriptedReply, text, tool_use
-from demo.api.recording import join_text
+from demo.api.recording import find_time, join_text
 from demo.api.tokens import (
     Body,
     blocks_of,
@@ -49,8 +49,6 @@ _INTENTS = (
 _SEARCH = re.compile(
     r"\b(search|find|look up|recall|remember when|earlier|what (was|were))\b", re.IGNORECASE
 )
-# What Everlong says of the time before a message.
-_TIME = re.compile(r"\A\[((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d[^\]\n]+)\]\s*")
 _ASKS_TIME = re.compile(r"\bwhat (?:day|date|time|year|month)\b|\btoday\b", re.IGNORECASE)
 _HIT = re.compile(r"^\[(#\d+)\]", re.MULTILINE)  # how a result names the message of a hit
 CITED = 3
@@ -77,7 +75,7 @@ def _chat(body: Body) -> ScriptedReply:
     results = [b for b in blocks_of(last.get("content")) if b.get("type") == "tool_result"]
     if results:
         return ScriptedReply((text(_compose(_found(results), body)),))
-    asked = _TIME.sub("", join_text(last)).strip()
+    asked = join_text(last).strip()
     call = _search_call(asked, body)
     if call is not None:
         return call
@@ -85,10 +83,10 @@ def _chat(body: Body) -> ScriptedReply:
     return ScriptedReply((text(_compose(_echo(asked) + told + _section(asked), body)),))
 
 
-def _tell_time(messages: Sequence[Mapping[str, Any]]) -> str:
+def _tell_time(messages: Sequence[dict[str, Any]]) -> str:
     """The last time that the request says, "" for none."""
-    told = (_TIME.match(join_text(each)) for each in reversed(messages))
-    return next((f"The last time that your request says is {t[1]}.\n" for t in told if t), "")
+    told = next(filter(None, map(find_time, reversed(messages))), "")
+    return f"The last time that your request says is {told}.\n" if told else ""
 
 
 def _section(asked: str) -> str:

@@ -1,7 +1,10 @@
 """The state of a summary, and pruning."""
 
+import json
 from dataclasses import replace
+from datetime import date
 
+from agent.clock import Days
 from agent.compaction.chapters import (
     Chapter,
     list_standing,
@@ -36,6 +39,32 @@ def rendered(*chapters: Chapter, index_tokens: int = 1_000) -> Summary:
 
 def test_survives_storage() -> None:
     assert Chapter.from_dict(CHAPTER.as_dict()) == CHAPTER
+
+
+MAY = Days(date(2026, 5, 12), date(2026, 5, 14))
+
+
+def test_a_chapter_says_its_days_and_one_of_an_earlier_version_none() -> None:
+    dated = replace(CHAPTER, days=MAY)
+    assert Chapter.from_dict(json.loads(json.dumps(dated.as_dict()))) == dated
+    stored = CHAPTER.as_dict()
+    del stored["days"]
+    old = Chapter.from_dict(stored)
+    assert old == CHAPTER
+    summary = rendered(old, replace(dated, first=5, through=9))
+    assert [text.partition("\n")[0] for text in summary.chapters] == [
+        "**Messages #1 to #4**",
+        "**Messages #5 to #9 (12–14 May 2026)**",
+    ]
+    assert Summary.from_text(summary.text) == summary
+
+
+def test_a_merged_chapter_says_the_days_of_all_its_parts() -> None:
+    june = Days(date(2026, 6, 1), date(2026, 6, 1))
+    parts = [replace(CHAPTER, days=MAY), replace(CHAPTER, first=5, through=9, days=june)]
+    merged = Chapter.join(parts, "B.", depth=1, level=2)
+    assert merged.days == Days(MAY.first, june.last)
+    assert Chapter.join([*parts, CHAPTER], "B.", depth=1, level=2).days is None
 
 
 def test_the_stored_text_gives_the_injected_parts_back() -> None:

@@ -65,6 +65,11 @@ def test_statements_are_kept_changed_added_and_dropped() -> None:
     assert count_changes(found) == {"kept": 3, "changed": 1, "added": 1, "dropped": 1}
 
 
+def test_a_chapter_that_says_its_days_is_the_same_one() -> None:
+    dated = NEW.replace("#8**", "#8 (12–14 March 2026)**")
+    assert tell(compare_summaries(OLD, dated)) == tell(compare_summaries(OLD, NEW))
+
+
 def test_what_stands_elsewhere_now_is_kept() -> None:
     old = "## Done\n- It works [#2]\n## Open\n- Who pays? [#3]"
     new = "## Open\n- It works [#2]\n- Who pays? [#3]"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -252,6 +253,38 @@ async def test_a_warm_prefix_repeats_the_last_request_byte_for_byte(
     assert [m["role"] for m in second.body["messages"][-2:]] == ["assistant", "user"]
     assert "#4 assistant: The notes were written" in prompt(second)
     assert "#5 user" not in prompt(second)
+
+
+DATED = [
+    replace(
+        each,
+        at=datetime(2026, 5, 4 + each.number, 21, 30, tzinfo=UTC).timestamp(),
+        zone="Asia/Tokyo",
+        time_line="[Tuesday, 5 May 2026, 06:30, Asia/Tokyo]" if each.number == 1 else "",
+    )
+    for each in HISTORY
+]
+
+
+@pytest.mark.parametrize("by_rule", [False, True])
+async def test_a_chapter_says_its_days_where_they_were(
+    client: Client, server: DemoServer, by_rule: bool
+) -> None:
+    server.script.error(401) if by_rule else server.script.reply(GOOD)
+    (written,) = (await summarise(job(client, DATED))).chapters
+    assert str(written.days) == "6–9 May 2026"
+    assert "[#1 user · Wed 6 May 2026 06:30]" in prompt(server.script.requests[0])
+
+
+async def test_a_warm_prefix_repeats_the_time_lines_too(client: Client, server: DemoServer) -> None:
+    wanted = job(client, DATED, warm=True, used=600)
+    server.script.reply("Nothing is left.").reply(GOOD)
+    await client.complete(assemble(Context("claude-test", LIMITS, messages=DATED[:5])))
+    assert (await summarise(wanted)).engine == "warm prefix"
+    first, second = (request.body["messages"] for request in server.script.requests)
+    assert first[0] == second[0]
+    assert len(first[0]["content"]) == 2
+    assert "Thu 7 May 2026\n#2 assistant: Release" in prompt(server.script.requests[1])
 
 
 async def test_a_summary_is_not_written_as_a_person_wants_replies(

@@ -21,6 +21,11 @@ def test_each_message_up_to_the_last_summarised_one_belongs_to_a_chapter() -> No
     assert words[1] == "Chapter 2 · #43–90 · in the summary"
 
 
+def test_the_days_of_a_chapter_are_no_part_of_its_range() -> None:
+    dated = "**Messages #43 to #90 (30 April – 2 May 2026)**\n\nWhat was said."
+    assert ranges(Summary((chapter(1, 40), dated)), 90) == [(1, 40), (41, 90)]
+
+
 def test_a_first_message_that_is_kept_is_not_summarised() -> None:
     assert ranges(TWO, 90, kept=1) == [(2, 40), (41, 90)]
     assert ranges(Summary((chapter(1, 1),)), 1, kept=1) == []

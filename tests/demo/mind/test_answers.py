@@ -95,6 +95,21 @@ def test_a_reply_shows_what_was_asked_for_and_that_it_is_no_ai(asked: str, shown
     assert "No AI is connected" in text
 
 
+def test_it_tells_the_time_that_the_request_says_and_takes_it_for_nobodys_words() -> None:
+    line = "Tuesday, 24 November 2026, 14:05, Europe/Berlin"
+    first = {"role": "user", "content": [*said(f"[{line}]")["content"], *said("Hello")["content"]]}
+    assert "“Hello”" in answer(chat(first)).text
+    asked = said("Good. What day is it today?")
+    assert line in answer(chat(first, replied(answer(chat(first))), asked)).text
+    assert "time that your request says" not in answer(chat(asked)).text
+
+
+def test_it_reads_a_transcript_with_times() -> None:
+    dated = re.sub(r"^(\[#\d+ \w+)\]$", r"\1 · Tue 24 Nov 2026 14:05]", TRANSCRIPT, flags=re.M)
+    assert dated != TRANSCRIPT
+    assert answer(summary_request(dated)).text == answer(summary_request()).text
+
+
 def test_short_messages_fill_the_window_to_the_trigger_within_ten() -> None:
     messages: list[dict[str, Any]] = []
     for text in SHORT:
