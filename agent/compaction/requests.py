@@ -41,11 +41,11 @@ _HEADER = re.compile(r"^\[#\d+ (?:user|assistant)\]", re.M)
 _ESCAPED = r"\\\g<0>"
 
 MERGE_NOTE = (
-    "The record has grown to several chapters. Write one new chapter that replaces the previous "
-    "summary and covers everything in it. Keep every decision, pending task, open question, "
-    "constraint and exact value; drop what is settled and no longer matters. The chapters stand in "
-    "the order of time: where two disagree, the later one is right. Keep the bullets that begin "
-    "with “Replaced:”."
+    "The previous summary has several chapters, and is the material here. Write one new chapter "
+    "that replaces the previous summary and covers everything in it. Keep every decision, pending "
+    "task, open question, constraint and exact value; drop what is settled and no longer matters. "
+    "The chapters stand in the order of time: where two disagree, the later one is right. Keep the "
+    "bullets that begin with “Replaced:”."
 )
 
 MISTAKES_NOTE = (
