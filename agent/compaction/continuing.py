@@ -27,24 +27,15 @@ def read_complete(text: str, headings: Sequence[str], covered: Covered) -> tuple
     *lines, last = text.rstrip().splitlines() or [""]
     begun = _MARKED.match(last) is not None  # so that what stands before it is complete
     record = read_record("\n".join(lines if begun else [*lines, last]), headings, covered)
-    broken = record.sections[-1] if record.sections else None
-    if broken and not begun and not _COMPLETE.search(last):
+    if not record.sections:
+        return record, [*headings]
+    broken = record.sections[-1]
+    at = headings.index(broken.heading) + int(begun)
+    if not begun and not _COMPLETE.search(last):
         _, *said = drop_unfinished(broken.text).split("\n")
         record = Record.of([*record.sections[:-1], Section(broken.heading, tuple(said))], headings)
-        begun = broken.heading in record.missing
-    return record, _list_left(record, headings, begun=begun)
-
-
-def _list_left(record: Record, headings: Sequence[str], *, begun: bool) -> list[str]:
-    """The headings that a record still has to be given: those after its last, and that one too
-    where the next was not `begun`."""
-    if not record.sections:
-        return list(headings)
-    last = record.sections[-1].heading
-    after = headings[headings.index(last) :]
-    return [
-        heading for heading in after if heading in record.missing or (heading == last and not begun)
-    ]
+    left = [each for each in headings[at:] if each == broken.heading or each in record.missing]
+    return record, left or [broken.heading]
 
 
 def ask_for_rest(form: Form, record: Record, left: Sequence[str]) -> Form:

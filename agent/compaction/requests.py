@@ -102,8 +102,8 @@ class Form:
         tokens = min(self.tokens, self.most)
         words, characters = int(tokens * WORDS_PER_TOKEN), int(tokens * CHARACTERS_PER_TOKEN)
         parts = [
-            f"Write at most {words} words in all, headings and citations counted; {characters} "
-            "characters where the language has no spaces between words."
+            f"Write at most {words} words in all, citations counted; without spaces between words, "
+            f"{characters} characters."
         ]
         if self.tokens <= COMPACT_FORM and self.skill is FULL:
             parts.append("Write one bullet a heading, the one that matters most.")

@@ -185,6 +185,11 @@ def test_only_what_is_complete_is_kept(
     assert left == [*HEADINGS[HEADINGS.index(first_left) :]]
 
 
+def test_something_is_always_left_of_a_record_that_was_cut() -> None:
+    assert read_complete(f"{WHOLE}\n## Not", HEADINGS, Covered(1, 9))[1] == [HEADINGS[-1]]
+    assert read_complete("They m", HEADINGS, Covered(1, 9))[1] == [*HEADINGS]
+
+
 def test_a_rest_adds_to_what_was_begun_and_repeats_nothing() -> None:
     covered = Covered(1, 9)
     record = read_record("## Overview\nThey met.\n## Decisions\n- Go [#1]", HEADINGS, covered)
