@@ -21,62 +21,51 @@ _MARKED = re.compile(r" {0,3}(?:#|[*_]{2})")
 _COMPLETE = re.compile(r"\[#[^\[\]]*\][.。]?$")
 
 
-def read_complete(text: str, headings: Sequence[str], covered: Covered) -> Record:
+def read_complete(text: str, headings: Sequence[str], covered: Covered) -> tuple[Record, list[str]]:
     """The record in a reply that was cut, without the statement and the heading that it broke off
-    in."""
+    in, and the headings under which something is still to be written."""
     *lines, last = text.rstrip().splitlines() or [""]
     begun = _MARKED.match(last) is not None  # so that what stands before it is complete
     record = read_record("\n".join(lines if begun else [*lines, last]), headings, covered)
-    if begun or not record.sections or _COMPLETE.search(last):
-        return record
-    *sections, broken = record.sections
-    *_, said = drop_unfinished(broken.text).split("\n", 1)
-    whole = said.split("\n") if said != f"## {broken.heading}" else []
-    return Record.of([*sections, Section(broken.heading, tuple(whole))], headings)
+    if not record.sections:
+        return record, [*headings]
+    broken = record.sections[-1]
+    at = headings.index(broken.heading) + int(begun)
+    if not begun and not _COMPLETE.search(last):
+        _, *said = drop_unfinished(broken.text).split("\n")
+        record = Record.of([*record.sections[:-1], Section(broken.heading, tuple(said))], headings)
+    left = [each for each in headings[at:] if each == broken.heading or each in record.missing]
+    return record, left or [broken.heading]
 
 
-def list_left(record: Record, headings: Sequence[str]) -> list[str]:
-    """The headings that a record which was cut still has to be given: the last that it has, and
-    those after it."""
-    last = record.sections[-1].heading
-    after = headings[headings.index(last) :]
-    return [heading for heading in after if heading in (last, *record.missing)]
-
-
-def ask_for_rest(form: Form, record: Record) -> Form:
+def ask_for_rest(form: Form, record: Record, left: Sequence[str]) -> Form:
     """The form of a request for what is still to be written of a record."""
-    left = list_left(record, form.skill.headings)
     return replace(form, tokens=max(LEAST, form.tokens // 2), written=record.text, left=left)
 
 
-def join_rest(record: Record, rest: Record, headings: Sequence[str]) -> Record:
-    """A record and its rest. Of what the rest says again, the first wording stays."""
-    begun = record.sections[-1].heading
-    done = {section.heading for section in record.sections[:-1]}
-    sections = list(record.sections)
+def join_rest(record: Record, rest: Record, left: Sequence[str]) -> Record:
+    """A record and its rest, of which only what is new and was `left` counts."""
+    bodies: dict[str, str] = {}
+    for section in record.sections:
+        bodies[section.heading] = f"{bodies.get(section.heading, '')}\n{section.body}".strip("\n")
+    said = {block.rstrip() for block in split_blocks(record.text)}
     for more in rest.sections:
-        if more.heading == begun:
-            sections[len(record.sections) - 1] = _add(record.sections[-1], more)
-        elif more.heading not in done:
-            sections.append(more)
-    return Record.of(sections, headings)
+        body = bodies.get(more.heading, "")
+        blocks = [block.rstrip() for block in split_blocks(more.body)]
+        new = [block for block in blocks if is_none(block) or block not in said]
+        if not body or is_none(body):
+            bodies[more.heading] = "\n".join(new)
+        elif more.heading in left and not is_none(more.body):
+            bodies[more.heading] = "\n".join([body.rstrip(), *new])
+    sections = [Section(heading, tuple(body.split("\n"))) for heading, body in bodies.items()]
+    return Record.of(sections, record.headings)
 
 
-def _add(section: Section, more: Section) -> Section:
-    """A section with the statements of another that it lacks."""
-    if is_none(section.body) or is_none(more.body):
-        return more if is_none(section.body) else section
-    said = [block.rstrip() for block in split_blocks(section.body.rstrip())]
-    new = (block.rstrip() for block in split_blocks(more.body) if block.strip())
-    return Section(section.heading, tuple("\n".join(dict.fromkeys([*said, *new])).split("\n")))
-
-
-def list_unwritten(record: Record, asked: Sequence[str], *, cut: bool) -> list[str]:
-    """Which of the headings that were asked for a record lacks in the end, or, where its rest was
-    `cut` too, may have only in part."""
-    last = record.sections[-1].heading
+def list_unwritten(record: Record, left: Sequence[str], still_left: Sequence[str]) -> list[str]:
+    """Which of the headings that were `left` a record lacks in the end, or may have only in part:
+    the rest of it was cut where something is `still_left`."""
     return [
         heading
-        for heading in asked
-        if (heading in record.missing and heading != INSTRUCTIONS) or (cut and heading == last)
+        for heading in left
+        if (heading in record.missing and heading != INSTRUCTIONS) or heading in still_left
     ]

@@ -41,11 +41,11 @@ _HEADER = re.compile(r"^\[#\d+ (?:user|assistant)(?=\]| ·)", re.M)
 _ESCAPED = r"\\\g<0>"
 
 MERGE_NOTE = (
-    "The record has grown to several chapters. Write one new chapter that replaces the previous "
-    "summary and covers everything in it. Keep every decision, pending task, open question, "
-    "constraint and exact value; drop what is settled and no longer matters. The chapters stand in "
-    "the order of time: where two disagree, the later one is right. Keep the bullets that begin "
-    "with “Replaced:”."
+    "The previous summary has several chapters, and is the material here. Write one new chapter "
+    "that replaces the previous summary and covers everything in it. Keep every decision, pending "
+    "task, open question, constraint and exact value; drop what is settled and no longer matters. "
+    "The chapters stand in the order of time: where two disagree, the later one is right. Keep the "
+    "bullets that begin with “Replaced:”."
 )
 
 MISTAKES_NOTE = (
@@ -102,8 +102,8 @@ class Form:
         tokens = min(self.tokens, self.most)
         words, characters = int(tokens * WORDS_PER_TOKEN), int(tokens * CHARACTERS_PER_TOKEN)
         parts = [
-            f"Write at most {words} words in all, headings and citations counted; {characters} "
-            "characters where the language has no spaces between words."
+            f"Write at most {words} words in all, citations counted; without spaces between words, "
+            f"{characters} characters."
         ]
         if self.tokens <= COMPACT_FORM and self.skill is FULL:
             parts.append("Write one bullet a heading, the one that matters most.")

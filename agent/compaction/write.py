@@ -18,7 +18,6 @@ from agent.compaction.continuing import (
     CUT,
     ask_for_rest,
     join_rest,
-    list_left,
     list_unwritten,
     read_complete,
 )
@@ -131,45 +130,43 @@ async def write_checked_text(
         result.calls += 1
         try:
             if reply.stop_reason in CUT:
-                return await complete(read_complete(read_text(reply), headings, covered), form)
+                return await complete(read_text(reply), form)
             return make_draft(verify(reply, source, previous, headings))
         except SummaryRejected:
             result.rejected += 1
             raise
 
-    async def complete(record: Record, form: Form) -> Draft:
+    async def complete(text: str, form: Form) -> Draft:
         """A draft of what is whole in a reply that was cut, with its rest if one more request
         brings it; what is missing then is told."""
+        record, left = read_complete(text, headings, covered)
         if not record.sections:
             raise SummaryRejected(BROKE_OFF, missing=headings)
-        unwritten: Sequence[str] = list_left(record, headings)
         if result.extra < MOST_CONTINUED:
             result.continued += 1
             with suppress(SummaryRejected):  # time may be up before there is more
-                result.draft = make_draft(record.text, unwritten) if covers(job, source) else None
+                result.draft = make_draft(record.text, left) if covers(job, source) else None
             with suppress(AgentError, SummaryRejected):  # what is missing is told
-                record, unwritten = await write_rest(record, form, unwritten)
+                record, left = await write_rest(record, form, left)
             result.draft = None
         if 2 * len(record.missing) > len(headings):
             raise SummaryRejected(BROKE_OFF, missing=record.missing)
-        return make_draft(record.text, unwritten)
+        return make_draft(record.text, left)
 
-    async def write_rest(
-        record: Record, form: Form, left: Sequence[str]
-    ) -> tuple[Record, Sequence[str]]:
-        request = build(ask_for_rest(form, record))
-        most = choose_rest_tokens(form)
-        reply = await ask(replace(request, max_tokens=min(most, request.max_tokens)))
+    async def write_rest(record: Record, form: Form, left: list[str]) -> tuple[Record, list[str]]:
+        request = build(ask_for_rest(form, record, left))
+        most = min(choose_rest_tokens(form), request.max_tokens)
+        reply = await ask(replace(request, max_tokens=most))
         result.calls += 1
-        cut, text = reply.stop_reason in CUT, read_text(reply)
-        if cut:
-            rest = read_complete(text, headings, covered)
+        text, still_left = read_text(reply), list[str]()
+        if reply.stop_reason in CUT:
+            rest, still_left = read_complete(text, headings, covered)
         else:
-            rest = read_rest(text, headings, covered, record.sections[-1].heading)
-        if not (cut or list_needed(rest)):  # all was written again
-            return rest, ()
-        record = join_rest(record, rest, headings)
-        return record, list_unwritten(record, left, cut=cut)
+            rest = read_rest(text, headings, covered, left[0])
+            if not list_needed(rest):  # all was written again
+                return rest, []
+        record = join_rest(record, rest, left)
+        return record, list_unwritten(record, left, still_left)
 
     async def correct(draft: Draft, correction: Correction) -> Draft:
         assert job.ask

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from agent.compaction.choice import MOST_CONTINUED, choose_rest_tokens
-from agent.compaction.continuing import read_complete
+from agent.compaction.continuing import join_rest, list_unwritten, read_complete
 from agent.compaction.job import WrittenSummary, choose_form
 from agent.compaction.ladder import summarise
 from agent.compaction.notation import Covered
 from agent.compaction.policy import ChapterForm, Engine, Policy
+from agent.compaction.reading import read_record
 from agent.compaction.skills import HEADINGS, SKILLS
 from agent.model.client import Client
 from demo.api.protocol import ScriptedReply
@@ -52,7 +53,7 @@ async def test_the_rest_is_asked_for_and_nothing_is_missing(
     first, second = map(prompt, server.script.requests)
     assert "<written>" not in first
     assert f"<written>\n{BROKEN.partition('## Progress')[0].strip()}\n</written>" in second
-    assert "write them all: “## Facts and values”, “## Progress”, “## Files" in second
+    assert "write them all: “## Progress”, “## Files and artifacts”, “## Errors" in second
     assert "fewer words" in second
 
 
@@ -94,7 +95,7 @@ async def test_a_model_that_is_always_cut_is_told_and_bounded(
     written = await write(client, engine)
     assert FACT in written.chapters[0].text
     assert "write the notes to" not in written.chapters[0].text.partition("The user's last")[0]
-    assert written.audit["unwritten"] == ["Facts and values", "Progress", *MISSING]
+    assert written.audit["unwritten"] == ["Progress", *MISSING]
     assert (written.engine, written.calls, len(server.script.requests)) == (engine, 2, 2)
 
 
@@ -106,7 +107,7 @@ async def test_in_parts_each_may_be_cut_and_all_together_are_bounded(
     parts = [request for request in server.script.requests if "<written>" not in prompt(request)]
     assert len(parts) > 3
     assert len(server.script.requests) - len(parts) == written.continued == MOST_CONTINUED
-    assert written.audit["unwritten"] == ["Facts and values", "Progress", *MISSING]
+    assert written.audit["unwritten"] == ["Progress", *MISSING]
 
 
 @pytest.mark.parametrize("status", [400, 529])
@@ -117,7 +118,7 @@ async def test_where_the_rest_cannot_be_had_what_is_whole_is_kept_and_the_lack_i
     server.script.error(status, always=True)
     written = await write(client)
     assert FACT in written.chapters[0].text
-    assert written.audit["unwritten"] == ["Facts and values", "Progress", *MISSING]
+    assert written.audit["unwritten"] == ["Progress", *MISSING]
     assert written.engine == Engine.SERIALISED
 
 
@@ -162,19 +163,41 @@ async def test_the_short_form_is_completed_too(client: Client, server: DemoServe
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("written", "kept", "first_left"),
     [
-        ("## Overview\nThey met.\n## Decisions\n- Go [#1]\n- Or no", "- Go [#1]"),
-        ("## Overview\nThey met.\n## Decisions\n- Go [#1]", "- Go [#1]"),
-        ("## Overview\nThey met.\n## Decisions\n- Go [#1]\n## Fac", "- Go [#1]"),
-        ("## Overview\nThey met.\n## Decisions\n- Go [#1]\n**Fac", "- Go [#1]"),
-        ("## Overview\nThey met.\n## Decisions\n- Go [#1]\n## Facts and values", "- Go [#1]"),
-        ("## Overview\nThey met.\n## Decisions\n- Or no", "They met."),
-        ("## Overview\nThey met.\n## Decisions\n- It is: [#1]\n```\nmake", "They met."),
-        ("```md\n## Overview\nThey met.\n## Decisions\n- Go [#1]\n- 1", "- Go [#1]"),
+        ("\n- Go [#1]\n- Or no", "- Go [#1]", "Decisions"),
+        ("\n- Go [#1]", "- Go [#1]", "Decisions"),
+        ("\n- Go [#1]\n## Fac", "- Go [#1]", "Facts and values"),
+        ("\n- Go [#1]\n**Fac", "- Go [#1]", "Facts and values"),
+        ("\n- Go [#1]\n## Facts and values", "- Go [#1]", "Facts and values"),
+        ("\n- Go [#1]\n## Facts and values\n- A h", "- Go [#1]", "Facts and values"),
+        ("\n- Or no", "They met.", "Decisions"),
+        ("\n- It is: [#1]\n```\nmake", "They met.", "Decisions"),
     ],
 )
-def test_only_what_is_complete_is_kept(written: str, kept: str) -> None:
-    record = read_complete(written, HEADINGS, Covered(1, 9))
+@pytest.mark.parametrize("around", ["", "```md\n", "<think>\nHm.\n</think>\n"])
+def test_only_what_is_complete_is_kept(
+    written: str, kept: str, first_left: str, around: str
+) -> None:
+    before = "## Overview\nThey met.\n## Decisions"
+    record, left = read_complete(f"{around}{before}{written}", HEADINGS, Covered(1, 9))
     assert record.text.splitlines()[-1] == kept
-    assert record.missing == [h for h in HEADINGS if f"## {h}" not in record.text]
+    assert left == [*HEADINGS[HEADINGS.index(first_left) :]]
+
+
+def test_something_is_always_left_of_a_record_that_was_cut() -> None:
+    assert read_complete(f"{WHOLE}\n## Not", HEADINGS, Covered(1, 9))[1] == [HEADINGS[-1]]
+    assert read_complete("They m", HEADINGS, Covered(1, 9))[1] == [*HEADINGS]
+
+
+def test_a_rest_adds_to_what_was_begun_and_repeats_nothing() -> None:
+    covered = Covered(1, 9)
+    record = read_record("## Overview\nThey met.\n## Decisions\n- Go [#1]", HEADINGS, covered)
+    again = "## Overview\nThey had met.\n## Decisions\n- Go [#1]\n- Stay [#2]\n## Progress\nNone."
+    left = ["Decisions", "Facts and values", "Progress"]
+    joined = join_rest(record, read_record(again, HEADINGS, covered), left)
+    assert joined.text == (
+        "## Overview\nThey met.\n## Decisions\n- Go [#1]\n- Stay [#2]\n## Progress\nNone."
+    )
+    assert list_unwritten(joined, left, []) == ["Facts and values"]
+    assert list_unwritten(joined, left, ["Progress"]) == ["Facts and values", "Progress"]

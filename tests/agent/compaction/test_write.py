@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import GOALS
+from agent.compaction.evidence import GOALS, find_citations
 from agent.compaction.failures import SummaryRejected, list_failures
 from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.ladder import summarise
+from agent.compaction.notation import Covered
 from agent.compaction.plan import Plan
 from agent.compaction.policy import ChapterForm, Policy
+from agent.compaction.reading import read_record
 from agent.compaction.replies import MISSING
 from agent.compaction.requests import (
     Form,
@@ -246,6 +248,25 @@ def test_a_request_has_the_summary_the_transcript_and_the_focus_in_their_fences(
     merge = build_merge_request("Before.", Form(1_000), model="m", max_tokens=99)
     assert "replaces the previous summary" in str(merge.messages)
     assert "<transcript>" not in str(merge.messages)
+
+
+@pytest.mark.parametrize("form", ChapterForm)
+def test_what_the_prompt_shows_and_allows_is_read(form: ChapterForm) -> None:
+    """A place to think, and the form of a bullet."""
+    skill = SKILLS[form]
+    (example,) = re.findall(r"^- .+", skill.text, re.M)
+    assert "<analysis>" in skill.text
+    written = record(f"{example}", skill.headings)
+    thought = f"<analysis>\nThey want two pages.\n\n{record()}\n</analysis>\n{written}"
+    made = read_record(thought, skill.headings, Covered(10, 20))
+    assert made.text == written
+    assert find_citations(example) == [12, 15]
+
+
+def test_the_size_is_told_for_scripts_without_spaces_too() -> None:
+    note = Form(1_000).note()
+    assert "at most 600 words in all, citations counted" in note
+    assert "without spaces between words, 1000 characters" in note
 
 
 @pytest.mark.parametrize(("tokens", "compact"), [(500, True), (700, True), (2_000, False)])
