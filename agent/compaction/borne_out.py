@@ -49,7 +49,8 @@ MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
-_IDEOGRAPH = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")
+# What a word of Chinese and Japanese is made of: no hiragana, and no marks of grammar.
+_IDEOGRAPH = re.compile("(?![的了着过過在是把被和与也就都很会會])[\u30a1-\u30fa\u3400-\u9fff]")
 # Not after a number: it may be a day.
 _STOP = re.compile(r"(?<=[^\d\s][.!?…])\s+|[。！？；।؟\n]+")
 _TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
@@ -275,7 +276,7 @@ def _denies_in_its_words(said: str, quoted: str) -> bool:
     a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
     character that is no mark of grammar."""
     body = clean(strip_citations(said))
-    if is_denied(body):
+    if is_denied(body) or not is_denied(quoted):
         return False
     text = quoted.casefold()
     words = (part for word in find_words(body) for part in re.split("['’]", word))
