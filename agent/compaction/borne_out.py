@@ -210,6 +210,8 @@ class _Text:
         first = self.tokens.count(" ", 0, at)
         start, _ = self._places[first]
         _, end = self._places[first + tokens.count(" ") - 2]
+        if end - start > 2 * LONGEST:  # with a drawing or so between the words
+            return None
         while start and _belongs_to_word(self._text[start - 1]):
             start -= 1
         while end < len(self._text) and _belongs_to_word(self._text[end]):

@@ -22,8 +22,8 @@ _REPLACED = ", replaced by "
 
 
 def mark_quotes(text: str, quotes: Sequence[Quote]) -> str:
-    """A summary's Markdown with a mark behind each statement that has quotes, where it stands first,
-    for `show_quotes`. Behind code and tables, where it stands in one."""
+    """A summary's Markdown with a mark behind each statement that has quotes, where it stands
+    first, for `show_quotes`. Behind code and tables, where it stands in one."""
     places: dict[str, str] = {}
     for index, quote in enumerate(quotes):
         places[quote.said] = f"{places.get(quote.said, '')}{_BEGIN}{index}{_END}"

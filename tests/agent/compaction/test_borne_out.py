@@ -115,6 +115,15 @@ def test_other_words_bear_nothing_out(given: Given) -> None:
     assert marked == f"Port 8443 serves billing [#3] {UNVERIFIED}"
 
 
+def test_words_far_apart_are_no_quote() -> None:
+    said = [user(1, f"We moved it {'- ' * LONGEST} to port 8443 of the billing service")]
+    bullet = "- Port 8443 serves billing [#2]"
+    for words, found in (("We moved it to port 8443", 0), ("to port 8443 of the billing", 1)):
+        quotes = GivenQuotes({bullet: [Given((1,), words)]}, said)
+        _, findings = audit(f"## Decisions\n{bullet}", Source(said), quotes)
+        assert len(findings.quotes) == found
+
+
 def test_a_wrong_number_is_mended_where_one_message_has_the_words() -> None:
     bullet = "Port 8443 serves billing [#3]"
     assert borne_out(bullet, Given((1,), "the billing service to port 8443")).endswith("[#3 #2]")
