@@ -16,7 +16,7 @@ from time import thread_time
 import pytest
 
 from agent.compaction import answers, chapters, evidence, newer, outlook, pins, verify
-from agent.compaction.borne_out import LONGEST, Given, GivenQuotes, Quote
+from agent.compaction.borne_out import Given, GivenQuotes, Quote
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
@@ -25,6 +25,7 @@ from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.selection import select_statements
 from agent.compaction.statements import edit_chapter
 from agent.compaction.topics import find_topic_start
+from agent.compaction.word_runs import LONGEST
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail

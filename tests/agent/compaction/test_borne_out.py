@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from agent.compaction.answers import Answer, read_answers
-from agent.compaction.borne_out import LONGEST, Given, GivenQuotes, Quote, keep_standing
+from agent.compaction.borne_out import Given, GivenQuotes, Quote, keep_standing
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED, Source
 from agent.compaction.ladder import summarise
 from agent.compaction.statements import edit_chapter
 from agent.compaction.verify import audit
+from agent.compaction.word_runs import LONGEST
 from agent.model.client import Client
 from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import HISTORY, chapter, job, prompt
@@ -244,6 +245,18 @@ async def test_what_shares_no_word_with_its_message_is_given_back_too(
     written = await summarise(job(client))
     assert "- All checks passed [#2]" in written.chapters[0].text
     assert other in written.audit["given_back"][0]
+
+
+@pytest.mark.parametrize(
+    "answer", ["That is right.", "That is right: #2: “checks”", "-", "(left out)"]
+)
+async def test_what_is_no_statement_takes_the_place_of_none(
+    client: Client, server: DemoServer, answer: str
+) -> None:
+    lie = "- Release 4.2.2 was deployed to eu-west-1 [#2]"
+    server.script.reply(chapter(lie)).reply(f"1. {answer}")
+    written = await summarise(job(client))
+    assert f"{lie} {UNVERIFIED}\n" in f"{written.chapters[0].text}\n"
 
 
 async def test_a_statement_without_its_number_gets_that_of_the_quote(
