@@ -55,7 +55,7 @@ class WordRuns:
 
 
 def _count_signs(beside: str) -> int:
-    """How many of the signs beside a word are a part of what it says, the nearest first: a currency,
-    a minus, a vowel."""
+    """How many of the signs beside a word, the nearest first, are a part of what it says: a
+    currency, a minus, a vowel."""
     belong = (sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc") for sign in beside)
     return len(list(takewhile(bool, belong)))
