@@ -8,9 +8,7 @@ identifier or a name that the quote lacks, or a sentence that says the opposite.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
-from unicodedata import category
 
 from agent.compaction.evidence import (
     GOALS,
@@ -23,12 +21,10 @@ from agent.compaction.evidence import (
 from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.names import find_names
 from agent.compaction.facts.words import (
-    CJK,
     STOP_WORDS,
     clean,
     find_content_words,
     find_words,
-    is_cjk,
 )
 from agent.compaction.judge import (
     BULLET,
@@ -40,19 +36,17 @@ from agent.compaction.judge import (
     judge_sentence,
 )
 from agent.compaction.pins import read_own_words
+from agent.compaction.word_runs import LONGEST, WordRuns
 from agent.context.history import text_block
 from agent.messages import Message, plain_text
 
-SHORTEST = 3  # words of a quote; a Chinese, Japanese or Korean character is half a one
-LONGEST = 500  # characters of a quote
+SHORTEST = 3  # words of a quote
 MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
-_IDEOGRAPH = re.compile("[\u30a1-\u30fa\u3400-\u9fff]")
-# Not after a number: it may be a day.
-_STOP = re.compile(r"(?<=[^\d\s][.!?…])\s+|[。！？；।؟\n]+")
-_TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+# What a word of Chinese and Japanese is made of: no hiragana, and no marks of grammar.
+_IDEOGRAPH = re.compile("(?![的了着过過在是把被和与也就都很会會])[\u30a1-\u30fa\u3400-\u9fff]")
 
 
 class Given(NamedTuple):
@@ -88,7 +82,7 @@ class GivenQuotes:
     ) -> None:
         self._given = given or {}
         self._messages = {message.number: message for message in messages}
-        self._texts: dict[tuple[int, bool], _Text] = {}
+        self._texts: dict[tuple[int, bool], WordRuns] = {}
 
     @classmethod
     def of(cls, quotes: Iterable[Quote], messages: Sequence[Message]) -> "GivenQuotes":
@@ -146,7 +140,7 @@ class GivenQuotes:
             if each is None:
                 continue
             there = Evidence([each.words])
-            long = _Text(each.words).length >= SHORTEST
+            long = WordRuns(each.words).length >= SHORTEST
             if long or any(map(there.backs, values)) or any(map(there.holds, exact)):
                 found.append(each)
         return found
@@ -154,7 +148,7 @@ class GivenQuotes:
     def _find(self, given: Given, cited: Sequence[int], *, typed: bool) -> Found | None:
         """Where words stand, whole: in a message that is named with them, in one that the statement
         cites, or else in the only one that has them."""
-        wanted = _Text(given.words).tokens
+        wanted = WordRuns(given.words).tokens
         if not wanted or len(given.words) > LONGEST:
             return None
         named = [n for n in dict.fromkeys([*given.numbers, *cited]) if n in self._messages]
@@ -169,61 +163,17 @@ class GivenQuotes:
         first, second = next(places, None), next(places, None)
         return first if second is None else None
 
-    def _read(self, number: int, typed: bool) -> "_Text":
+    def _read(self, number: int, typed: bool) -> "WordRuns":
         if (number, typed) not in self._texts:
             message = self._messages[number]
             text = plain_text(message.blocks)
             if typed:
                 text = read_own_words(message) if message.is_prompt else ""
-            self._texts[number, typed] = _Text(text)
+            self._texts[number, typed] = WordRuns(text)
         return self._texts[number, typed]
 
 
 NO_QUOTES = GivenQuotes()
-
-
-class _Text:
-    """A text as its words, whatever stands between them."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._places = [match.span() for match in _TOKEN.finditer(text)]
-
-    @cached_property
-    def tokens(self) -> str:
-        """The words, each between spaces; "" for none."""
-        words = (clean(self._text[start:end]).casefold() for start, end in self._places)
-        return "".join(f" {word.replace(' ', '')}" for word in words) + " " if self._places else ""
-
-    @property
-    def length(self) -> float:
-        """In words, see `SHORTEST`."""
-        return sum(0.5 if is_cjk(self._text[start]) else 1 for start, _ in self._places)
-
-    def find(self, tokens: str) -> tuple[str, str] | None:
-        """The part of the text that has some words in a row, as it is written, and the whole
-        sentences around it: a quote may begin after a “not”. None where they are not there."""
-        at = self.tokens.find(tokens)
-        if at < 0:
-            return None
-        first = self.tokens.count(" ", 0, at)
-        start, _ = self._places[first]
-        _, end = self._places[first + tokens.count(" ") - 2]
-        while start and _belongs_to_word(self._text[start - 1]):
-            start -= 1
-        while end < len(self._text) and _belongs_to_word(self._text[end]):
-            end += 1
-        begin = max(0, start - LONGEST)
-        for stop in _STOP.finditer(self._text, begin, start):
-            begin = stop.end()
-        after = _STOP.search(self._text, end, end + LONGEST)
-        passage = self._text[begin : after.start() if after else end + LONGEST]
-        return " ".join(self._text[start:end].split()), passage
-
-
-def _belongs_to_word(sign: str) -> bool:
-    """Whether a sign beside a word is a part of what it says: a currency, a minus, a vowel."""
-    return sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc")
 
 
 def _leave_out_said(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> str:
@@ -275,7 +225,7 @@ def _denies_in_its_words(said: str, quoted: str) -> bool:
     a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
     character that is no mark of grammar."""
     body = clean(strip_citations(said))
-    if is_denied(body):
+    if is_denied(body) or not is_denied(quoted):
         return False
     text = quoted.casefold()
     words = (part for word in find_words(body) for part in re.split("['’]", word))

@@ -168,14 +168,17 @@ def _put_in_place(lines: list[str], old: str, new: str) -> list[str]:
 
 def _mend(statement: str, answer: Answer) -> str:
     """A statement as an answer has it. One without numbers rests on the messages that are quoted
-    for it, or on those that it cited before."""
+    for it, or on those that it cited before. “That is right” is none: it has no number and not a
+    word in common with what it should mend."""
     line = answer.statement
     if own := BULLET.match(line):
         line = line[own.end() :]
+    cites = remove_citations(line) != line
+    words, before = (find_content_words(clean(each)) for each in (line, statement))
+    if not line or not (cites or words & before):
+        return statement
     bullet = BULLET.match(statement)
-    if not line or not bullet:
-        return line or statement
     numbers = [n for each in answer.quotes for n in each.numbers] or find_citations(statement)
-    if numbers and remove_citations(line) == line:
+    if bullet and numbers and not cites:
         line += f" [{' '.join(f'#{n}' for n in dict.fromkeys(numbers))}]"
-    return f"{bullet[0]}{line}"
+    return f"{bullet[0] if bullet else ''}{line}"

@@ -2,7 +2,7 @@
 or a key, without a script."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -13,17 +13,17 @@ from agent.compaction.evidence import FENCE, UNVERIFIED
 
 # Stand in the Markdown where quotes are shown: no renderer makes anything of them.
 _BEGIN, _END = "\ue100", "\ue101"
-_PLACES = rf"\s*((?:{_BEGIN}\d+{_END})+)"
+_PLACES = rf"((?:{_BEGIN}\d+{_END})+)"
 # A paragraph cannot hold what is folded, which comes behind it.
 _PLACE = re.compile(rf"<p[^>]*>{_PLACES}</p>|{_PLACES}(\s*</p>)|{_PLACES}")
 _NUMBER = re.compile(rf"{_BEGIN}(\d+){_END}")
 # What `agent.compaction.newer` adds to a statement that no longer holds.
-_REPLACED = re.compile(r", replaced by .*\[#\d+\]$")
+_REPLACED = ", replaced by "
 
 
 def mark_quotes(text: str, quotes: Sequence[Quote]) -> str:
-    """A summary's Markdown with a mark behind each statement that has quotes, for `show_quotes`.
-    Behind code and tables, where it stands in one."""
+    """A summary's Markdown with a mark behind each statement that has quotes, where it stands
+    first, for `show_quotes`. Behind code and tables, where it stands in one."""
     places: dict[str, str] = {}
     for index, quote in enumerate(quotes):
         places[quote.said] = f"{places.get(quote.said, '')}{_BEGIN}{index}{_END}"
@@ -31,12 +31,12 @@ def mark_quotes(text: str, quotes: Sequence[Quote]) -> str:
     return "\n".join(_mark_lines(text.splitlines(), places)) if places else text
 
 
-def _mark_lines(lines: Sequence[str], places: Mapping[str, str]) -> Iterator[str]:
+def _mark_lines(lines: Sequence[str], places: dict[str, str]) -> Iterator[str]:
     code, waiting = False, ""
     for line in lines:
         fence = FENCE.match(line) is not None
         if code or fence or line.lstrip().startswith("|"):
-            waiting += places.get(line.strip(), "")
+            waiting += places.pop(line.strip(), "")
             code ^= fence
             yield line
             continue
@@ -48,12 +48,13 @@ def _mark_lines(lines: Sequence[str], places: Mapping[str, str]) -> Iterator[str
         yield f"\n{waiting}"
 
 
-def _find_places(line: str, places: Mapping[str, str]) -> str:
-    """Those of a line as a whole, or of its sentences."""
-    if whole := places.get(_REPLACED.sub("", line)):
-        return whole
+def _find_places(line: str, places: dict[str, str]) -> str:
+    """Those of a line as a whole, or of its sentences; each is found once."""
+    for said in (line, line.rpartition(_REPLACED)[0]):
+        if said in places:
+            return places.pop(said)
     sentences = SENTENCE_END.split(line.removesuffix(UNVERIFIED).strip())
-    found = "".join(places.get(each, "") for each in sentences)
+    found = "".join(places.pop(each, "") for each in sentences)
     return f" {found}" if found else ""
 
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from agent.compaction.answers import Answer, read_answers
-from agent.compaction.borne_out import LONGEST, Given, GivenQuotes, Quote, keep_standing
+from agent.compaction.borne_out import Given, GivenQuotes, Quote, keep_standing
 from agent.compaction.chapters import Chapter
 from agent.compaction.evidence import UNVERIFIED, Source
 from agent.compaction.ladder import summarise
 from agent.compaction.statements import edit_chapter
 from agent.compaction.verify import audit
+from agent.compaction.word_runs import LONGEST
 from agent.model.client import Client
 from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import HISTORY, chapter, job, prompt
@@ -113,6 +114,15 @@ def test_words_that_stand_there_whole_bear_a_statement_out(words: str) -> None:
 def test_other_words_bear_nothing_out(given: Given) -> None:
     marked = borne_out("Port 8443 serves billing [#3]", given)
     assert marked == f"Port 8443 serves billing [#3] {UNVERIFIED}"
+
+
+def test_words_far_apart_are_no_quote() -> None:
+    said = [user(1, f"We moved it {'- ' * LONGEST} to port 8443 of the billing service")]
+    bullet = "- Port 8443 serves billing [#2]"
+    for words, found in (("We moved it to port 8443", 0), ("to port 8443 of the billing", 1)):
+        quotes = GivenQuotes({bullet: [Given((1,), words)]}, said)
+        _, findings = audit(f"## Decisions\n{bullet}", Source(said), quotes)
+        assert len(findings.quotes) == found
 
 
 def test_a_wrong_number_is_mended_where_one_message_has_the_words() -> None:
@@ -235,6 +245,18 @@ async def test_what_shares_no_word_with_its_message_is_given_back_too(
     written = await summarise(job(client))
     assert "- All checks passed [#2]" in written.chapters[0].text
     assert other in written.audit["given_back"][0]
+
+
+@pytest.mark.parametrize(
+    "answer", ["That is right.", "That is right: #2: “checks”", "-", "(left out)"]
+)
+async def test_what_is_no_statement_takes_the_place_of_none(
+    client: Client, server: DemoServer, answer: str
+) -> None:
+    lie = "- Release 4.2.2 was deployed to eu-west-1 [#2]"
+    server.script.reply(chapter(lie)).reply(f"1. {answer}")
+    written = await summarise(job(client))
+    assert f"{lie} {UNVERIFIED}\n" in f"{written.chapters[0].text}\n"
 
 
 async def test_a_statement_without_its_number_gets_that_of_the_quote(
