@@ -6,7 +6,7 @@ only others wrote, is offered to the user and not sent.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.compaction.borne_out import Given
 from agent.compaction.likeness import join_words
@@ -73,12 +73,14 @@ class Named:
     def add_by_rule(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
         """Pin what is worded like an instruction in the user's messages, and retire what is worded
         like taken back, where no model names them."""
+        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
         for message in prompts:
             found = find_pins_in(message)
-            for words, meant in find_revocations(message, [*earlier, *self.pins]):
-                self.retired += [Retirement(pin.key, words.number) for pin in meant]
-                found += [] if words in found else [words]
+            for taking, meant in find_revocations(message, standing):
+                self.retired += [Retirement(pin.key, taking.number) for pin in meant]
+                found += [] if taking in found else [taking]
             self.pins += found
+            standing += found
 
     def add_unnamed(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
         """Offer what is worded like an instruction in the user's messages, and doubt what is worded
@@ -86,18 +88,18 @@ class Named:
         known = {join_words(pin.text) for pin in (*self.pins, *earlier)}
         known |= {join_words(each.key) for each in (*self.retired, *self.doubted)}
         for pin in (pin for message in prompts for pin in find_pins_in(message)):
+            if self._offered >= MOST_OFFERED:
+                break
             words = join_words(pin.text)
             if not any(words in each or (each in words and each) for each in known):
                 known.add(words)
-                self._keep(Pin(pin.number, pin.text, PinState.UNNAMED), self.offers)
+                self.offers.append(replace(pin, state=PinState.UNNAMED))
         told = {each.by for each in (*self.retired, *self.doubted)}
         told |= {pin.number for pin in self.pins}
-        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
+        standing = [pin for pin in (*earlier, *self.pins) if pin.state == PinState.STANDING]
         for message in (each for each in prompts if each.number not in told):
-            for words, meant in find_revocations(message, [*standing, *self.pins]):
-                self.doubted += [
-                    Retirement(pin.key, words.number) for pin in meant if pin.number < words.number
-                ]
+            for taking, meant in find_revocations(message, standing):
+                self.doubted += [Retirement(pin.key, taking.number) for pin in meant]
 
     def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
         """Where the user's words for it are not found, that it may be taken back is told."""
@@ -115,9 +117,12 @@ class Named:
             self.not_pinned.append(line)
 
     def _keep(self, pin: Pin, among: list[Pin]) -> None:
-        offered = sum(each.is_offer for each in (*self.pins, *self.offers))
-        if pin not in among and (not pin.is_offer or offered < MOST_OFFERED):
+        if pin not in among and (not pin.is_offer or self._offered < MOST_OFFERED):
             among.append(pin)
+
+    @property
+    def _offered(self) -> int:
+        return sum(pin.is_offer for pin in (*self.pins, *self.offers))
 
     @property
     def in_order(self) -> tuple[Pin, ...]:

@@ -21,6 +21,7 @@ from agent.compaction.quoted import Range
 from agent.messages import Message
 
 MOST_SENTENCES = 3  # over which one instruction is spread
+LONGEST_SENTENCES = 2_000  # characters of these in which small edits are looked for
 NEIGHBOURS = 4  # messages nearest to the cited one that are looked at for small edits
 MOST_ALIKE = 5  # of all messages, those that share most words with what was copied
 LEAST_SHARED = 0.7  # of its telling words
@@ -152,6 +153,8 @@ class SearchedText:
                 continue
             for last in range(first, min(first + MOST_SENTENCES, len(self.sentences))):
                 start, end = self.sentences[first][0], self.sentences[last][1]
+                if end - start > LONGEST_SENTENCES:
+                    break
                 found = find_like(copy, Words(text[start:end]))
                 if found and (best is None or found.score > best.score):
                     a, b = found.place
