@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.compaction.borne_out import Given
 from agent.compaction.likeness import join_words
-from agent.compaction.named_lines import NamedLine, parse_line, read_lines
+from agent.compaction.named_lines import NamedLine, names_nothing, parse_line, read_lines
 from agent.compaction.nearest import TypedMessages
 from agent.compaction.pins import LONGEST, Pin, PinState, find_pins_in
 from agent.compaction.revoking import find_revocations
@@ -138,17 +138,19 @@ def look_up(
     message after these, which is sent as it is, is left out."""
     typed = TypedMessages(covered)
     first, last = covered[0].number, covered[-1].number
-    for line in lines[:MOST_NAMED]:
-        named = parse_line(line)
+    for named in (parse_line(line) for line in lines[:MOST_NAMED] if not names_nothing(line)):
         if named.old:
             yield named, typed.find(named)
             continue
         before = bool(named.numbers) and max(named.numbers) < first
         if not join_words(named.words) or (before and _is_known(named, earlier)):
             continue
-        pins = typed.find(named)
-        if pins or not named.numbers or min(named.numbers) <= last:
+        if pins := typed.find(named):
             yield named, pins
+        elif parts := typed.find_parts(named):
+            yield from parts
+        elif not named.numbers or min(named.numbers) <= last:
+            yield named, []
 
 
 def list_unfound(
@@ -167,11 +169,13 @@ def mend_lines(lines: Sequence[str], quoted: Mapping[str, Sequence[Given]]) -> l
     asked about."""
     mended: list[str] = []
     for line in lines:
-        quotes = quoted.get(line, ())
-        retired = _RETIRED.match(line) if quotes else None
-        for words in (_cite(quote) for quote in quotes):
+        asked = [said for said in quoted if said in line]
+        retired = _RETIRED.match(line) if asked else None
+        for words in (_cite(quote) for said in asked for quote in quoted[said]):
             mended.append(f"{retired[0]} {words}" if retired else words)
-        mended += [] if quotes else [line]
+        for said in asked:
+            line = line.replace(said, "", 1)
+        mended += [line] if not asked or any(c.isalpha() for c in line) else []
     return mended
 
 
