@@ -1,8 +1,8 @@
 """How people word what is to hold from now on, in the ten languages that most is written in:
 English, Spanish, Portuguese, French, German, Russian, Chinese, Japanese, Hindi, Arabic.
 
-Only the extract goes by them: a model that writes a summary names the instructions itself. What is
-not matched is not pinned, so each rule asks for an imperative or for the first person.
+Only the extract pins by them: a model that writes a summary names the instructions itself, and what
+it does not name of these is offered. Each rule asks for an imperative or for the first person.
 """
 
 import re
