@@ -24,6 +24,7 @@ from agent.compaction.facts import words
 from agent.compaction.instructions import Named, split_instructions
 from agent.compaction.notation import Covered
 from agent.compaction.reading import read_record, read_rest
+from agent.compaction.reported import find_reported
 from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.selection import select_statements
 from agent.compaction.skills import HEADINGS
@@ -228,6 +229,16 @@ def office(text: str) -> None:
         program.convert(data, 10 * len(text) + 100)
 
 
+def typed(text: str) -> None:
+    """What a user says, in which their own and what others said are looked for."""
+    find_reported(text)
+    said = [message(f"Write in Dutch, please. {text}")]
+    lines = ["Write in Dutch, please, but not now", "Be kind", text[:400]]
+    named = Named()
+    named.add([f"{line} [#1]" for line in lines], said)
+    named.add_unnamed(said, [pins.Pin(0, "Write in Danish.")])
+
+
 def told(text: str) -> None:
     """What a model or its server says beside the text of an answer."""
     split_instructions(f"## Standing instructions\n{text}")
@@ -309,6 +320,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "stored": stored,
     "office": office,
     "told": told,
+    "typed": typed,
     "decoded": decoded,
 }
 

@@ -42,10 +42,16 @@ def _forget(chapter: Chapter, gone: Message, before: int, after: int) -> Chapter
         _empty(chapter, gone),
         first=after if chapter.first == number else chapter.first,
         through=before if chapter.through == number else chapter.through,
-        pins=tuple(pin for pin in chapter.pins if pin.number != number),
+        pins=tuple(pin for pin in chapter.pins if not _may_tell(pin, gone)),
         index=tuple(entry for entry in chapter.index if entry.number != number),
         left_out=tuple(each for each in chapter.left_out if each != number),
     )
+
+
+def _may_tell(pin: Pin, gone: Message) -> bool:
+    """Whether a pin is of a message, or in a model's words that may be of it."""
+    restated = pin.state == PinState.RESTATED and bool(_Telling([gone]).find(pin.text))
+    return restated or pin.number == gone.number
 
 
 def leave_out_messages(chapters: Sequence[Chapter], gone: Sequence[Message]) -> list[Chapter]:

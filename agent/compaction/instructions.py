@@ -6,12 +6,12 @@ only others wrote, is offered to the user and not sent.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.compaction.borne_out import Given
 from agent.compaction.evidence import FENCE
 from agent.compaction.likeness import join_words
-from agent.compaction.named_lines import NamedLine, parse_line, read_lines
+from agent.compaction.named_lines import NamedLine, names_nothing, parse_line, read_lines
 from agent.compaction.nearest import TypedMessages
 from agent.compaction.pins import LONGEST, Pin, PinState, find_pins_in
 from agent.compaction.revoking import find_revocations
@@ -74,12 +74,14 @@ class Named:
     def add_by_rule(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
         """Pin what is worded like an instruction in the user's messages, and retire what is worded
         like taken back, where no model names them."""
+        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
         for message in prompts:
             found = find_pins_in(message)
-            for words, meant in find_revocations(message, [*earlier, *self.pins]):
-                self.retired += [Retirement(pin.key, words.number) for pin in meant]
-                found += [] if words in found else [words]
+            for taking, meant in find_revocations(message, standing):
+                self.retired += [Retirement(pin.key, taking.number) for pin in meant]
+                found += [] if taking in found else [taking]
             self.pins += found
+            standing += found
 
     def add_unnamed(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
         """Offer what is worded like an instruction in the user's messages, and doubt what is worded
@@ -87,17 +89,18 @@ class Named:
         known = {join_words(pin.text) for pin in (*self.pins, *earlier)}
         known |= {join_words(each.key) for each in (*self.retired, *self.doubted)}
         for pin in (pin for message in prompts for pin in find_pins_in(message)):
+            if self._offered >= MOST_OFFERED:
+                break
             words = join_words(pin.text)
             if not any(words in each or (each in words and each) for each in known):
                 known.add(words)
-                self._keep(Pin(pin.number, pin.text, PinState.UNNAMED), self.offers)
+                self.offers.append(replace(pin, state=PinState.UNNAMED))
         told = {each.by for each in (*self.retired, *self.doubted)}
         told |= {pin.number for pin in self.pins}
-        standing = [pin for pin in earlier if pin.state == PinState.STANDING]
+        standing = [pin for pin in (*earlier, *self.pins) if pin.state == PinState.STANDING]
         for message in (each for each in prompts if each.number not in told):
-            for taking, meant in find_revocations(message, [*standing, *self.pins]):
-                by = taking.number
-                self.doubted += [Retirement(pin.key, by) for pin in meant if pin.number < by]
+            for taking, meant in find_revocations(message, standing):
+                self.doubted += [Retirement(pin.key, taking.number) for pin in meant]
 
     def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
         """Where the user's words for it are not found, that it may be taken back is told."""
@@ -115,9 +118,12 @@ class Named:
             self.not_pinned.append(line)
 
     def _keep(self, pin: Pin, among: list[Pin]) -> None:
-        offered = sum(each.is_offer for each in (*self.pins, *self.offers))
-        if pin not in among and (not pin.is_offer or offered < MOST_OFFERED):
+        if pin not in among and (not pin.is_offer or self._offered < MOST_OFFERED):
             among.append(pin)
+
+    @property
+    def _offered(self) -> int:
+        return sum(pin.is_offer for pin in (*self.pins, *self.offers))
 
     @property
     def in_order(self) -> tuple[Pin, ...]:
@@ -133,17 +139,19 @@ def look_up(
     message after these, which is sent as it is, is left out."""
     typed = TypedMessages(covered)
     first, last = covered[0].number, covered[-1].number
-    for line in lines[:MOST_NAMED]:
-        named = parse_line(line)
+    for named in (parse_line(line) for line in lines[:MOST_NAMED] if not names_nothing(line)):
         if named.old:
             yield named, typed.find(named)
             continue
         before = bool(named.numbers) and max(named.numbers) < first
         if not join_words(named.words) or (before and _is_known(named, earlier)):
             continue
-        pins = typed.find(named)
-        if pins or not named.numbers or min(named.numbers) <= last:
+        if pins := typed.find(named):
             yield named, pins
+        elif parts := typed.find_parts(named):
+            yield from parts
+        elif not named.numbers or min(named.numbers) <= last:
+            yield named, []
 
 
 def list_unfound(
@@ -162,11 +170,13 @@ def mend_lines(lines: Sequence[str], quoted: Mapping[str, Sequence[Given]]) -> l
     asked about."""
     mended: list[str] = []
     for line in lines:
-        quotes = quoted.get(line, ())
-        retired = _RETIRED.match(line) if quotes else None
-        for words in (_cite(quote) for quote in quotes):
+        asked = [said for said in quoted if said in line]
+        retired = _RETIRED.match(line) if asked else None
+        for words in (_cite(quote) for said in asked for quote in quoted[said]):
             mended.append(f"{retired[0]} {words}" if retired else words)
-        mended += [] if quotes else [line]
+        for said in asked:
+            line = line.replace(said, "", 1)
+        mended += [line] if not asked or any(c.isalpha() for c in line) else []
     return mended
 
 

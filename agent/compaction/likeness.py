@@ -105,10 +105,6 @@ def find_telling(words: Sequence[Word]) -> set[str]:
     return {word.text for word in words if word.text not in _LIGHT}
 
 
-def is_light(word: str) -> bool:
-    return word in _LIGHT
-
-
 class Likeness(NamedTuple):
     """How near a text is to a copy of a part of it, above 0 and up to 1, and where that part is."""
 
@@ -182,7 +178,7 @@ def _is_typo(one: str, other: str) -> bool:
         return not one[0].isdigit()
     shortest = min(len(one), len(other))
     most = sum(shortest >= least for least in _LETTERS_OF_A_SLIP)
-    if not most or not (one.isalpha() or combining(one[-1])) or any(c.isdigit() for c in other):
+    if not most or any(letter.isdigit() for letter in one + other):
         return False
     return _count_edits(one, other, most) <= most
 

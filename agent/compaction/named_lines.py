@@ -88,7 +88,7 @@ def read_lines(section: Sequence[str]) -> list[str]:
     name nothing; what is indented below a line belongs to it."""
     lines: list[str] = []
     for line in section:
-        if _RULE.match(line) or _NONE.match(line):
+        if _RULE.match(line) or names_nothing(line):
             continue
         if bullet := _BULLET.match(line):
             lines.append(" ".join(bullet[1].split()))
@@ -97,6 +97,11 @@ def read_lines(section: Sequence[str]) -> list[str]:
         else:
             lines.append(" ".join(line.split()))
     return lines
+
+
+def names_nothing(line: str) -> bool:
+    """Whether a line says that there is nothing to name."""
+    return _NONE.match(line) is not None
 
 
 def parse_line(line: str) -> NamedLine:

@@ -21,6 +21,7 @@ from agent.compaction.quoted import Range
 from agent.messages import Message
 
 MOST_SENTENCES = 3  # over which one instruction is spread
+LONGEST_SENTENCES = 2_000  # characters of these in which small edits are looked for
 NEIGHBOURS = 4  # messages nearest to the cited one that are looked at for small edits
 MOST_ALIKE = 5  # of all messages, those that share most words with what was copied
 LEAST_SHARED = 0.7  # of its telling words
@@ -31,6 +32,8 @@ LEAST_COVERED = 0.5  # of a sentence, by one of several that were named in one l
 # What joins several in one line: ends of sentences and marks of lists, or else commas.
 _STRONG = re.compile(r"(?<=[.!?])\s+|[。！？;；।•·|\n]+|\s+[/–—-]\s+")
 _WEAK = re.compile(r"[,，、،]\s*(?:(?:and|und|et|y|e|и)\s+)?|\s+(?:and|und|et|y|и|और)\s+|\s+و\s*")
+
+_Parts = list[tuple[str, list[Pin]]]
 
 
 class TypedMessages:
@@ -47,9 +50,17 @@ class TypedMessages:
         those with small edits. What only others wrote becomes an offer. None: it stands nowhere, or
         not all of it."""
         readings = list(dict.fromkeys(filter(_is_enough, line.readings)))
-        ways = self._find_same, self._find_parts, self._find_like
+        ways = self._find_same, self._find_all_parts, self._find_like
         found = (way(words, line.numbers) for way in ways for words in readings)
         return next(filter(None, found), [])
+
+    def find_parts(self, line: NamedLine) -> list[tuple[NamedLine, list[Pin]]]:
+        """The several instructions that one line names, and the pins of each; nothing where none of
+        them is found."""
+        found = max(self._split(line.words, line.numbers), key=_count_found, default=[])
+        if not _count_found(found):
+            return []
+        return [(replace(line, written=part, words=part), pins) for part, pins in found]
 
     def _find_same(self, words: str, cited: Sequence[int]) -> list[Pin]:
         joined = join_words(words)
@@ -62,16 +73,19 @@ class TypedMessages:
                     offers = offers or [_offer(make_pin(number, text.typed, part))]
         return offers
 
-    def _find_parts(self, words: str, cited: Sequence[int]) -> list[Pin]:
+    def _find_all_parts(self, words: str, cited: Sequence[int]) -> list[Pin]:
         """The pins of several instructions that stand in one line; none where one is missing."""
-        for between in _STRONG, _WEAK:
-            parts = [part for part in between.split(words) if part and part.strip()]
-            if len(parts) < 2 or not all(_is_enough(part, LEAST_WORDS) for part in parts):
-                continue
-            found = [self._find_part(part, cited) for part in parts]
-            if all(found):
-                return list(dict.fromkeys(pin for pins in found for pin in pins))
+        for found in self._split(words, cited):
+            if _count_found(found) == len(found):
+                return list(dict.fromkeys(pin for _, pins in found for pin in pins))
         return []
+
+    def _split(self, words: str, cited: Sequence[int]) -> Iterator[_Parts]:
+        """What is found of the parts of a line, by what may join them."""
+        for between in _STRONG, _WEAK:
+            parts = [part.strip() for part in between.split(words) if part and part.strip()]
+            if len(parts) > 1 and all(_is_enough(part, LEAST_WORDS) for part in parts):
+                yield [(part, self._find_part(part, cited)) for part in parts]
 
     def _find_part(self, words: str, cited: Sequence[int]) -> list[Pin]:
         pins = self._find_same(words, cited) or self._find_like(words, cited)
@@ -152,6 +166,8 @@ class SearchedText:
                 continue
             for last in range(first, min(first + MOST_SENTENCES, len(self.sentences))):
                 start, end = self.sentences[first][0], self.sentences[last][1]
+                if end - start > LONGEST_SENTENCES:
+                    break
                 found = find_like(copy, Words(text[start:end]))
                 if found and (best is None or found.score > best.score):
                     a, b = found.place
@@ -178,6 +194,10 @@ class SearchedText:
 
 def _offer(pin: Pin) -> Pin:
     return replace(pin, state=PinState.OFFERED)
+
+
+def _count_found(parts: _Parts) -> int:
+    return sum(bool(pins) for _, pins in parts)
 
 
 def _is_enough(words: str, least: int = 1) -> bool:

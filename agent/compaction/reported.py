@@ -27,7 +27,8 @@ def find_reported(text: str) -> list[Range]:
     """The parts of a text that tell what others said, without the words that say so."""
     found = [m.span(m.lastindex or 0) for m in wordings.DICTATED.finditer(text)]
     found += [part for end in _find_sayings(text) if (part := _follow(text, end))]
-    for pattern in wordings.FOLLOWED:
+    others = [] if text.isascii() else wordings.FOLLOWED_OTHERS
+    for pattern in (*wordings.FOLLOWED, *others):
         ends = (match.end() for match in pattern.finditer(text))
         found += [part for end in ends if (part := _follow(text, end, bare=True))]
     stops: list[int] | None = None

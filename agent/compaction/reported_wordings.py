@@ -128,8 +128,8 @@ _NOT_WO = (
     r"(?<!我)(?<!我们)(?<!我刚才)(?<!我已经)(?<!我之前)(?<!我早就)(?<!我再)(?<!我也)(?<!我都)"
     r"(?<!我跟你)(?<!我对你)"
 )
-# Sayings of which the words follow.
-FOLLOWED = [
+# Sayings of which the words follow, in languages with letters beyond ASCII and in the others.
+FOLLOWED_OTHERS = [
     re.compile(pattern, re.I)
     for pattern in (
         # Chinese: somebody, and a verb.
@@ -160,6 +160,11 @@ FOLLOWED = [
         r"|قيل)(?!\w)(?!\s(?:منك|لك|إليك|اليك))",
         r"(?<!\w)(?:رسالة|بريد|إشعار|ملاحظة)\sمن\s(?!ني)[^:.؟!\n]{1,60}(?=:)",
         r"(?<!\w)(?:وفق[اً]{0,2}|حسب)\s\S{1,20}(?:\s\S{1,20}){0,3}?(?=،)",
+    )
+]
+FOLLOWED = [
+    re.compile(pattern, re.I)
+    for pattern in (
         # German: what somebody wants.
         r"(?<!\w)(?!ich\b|wir\b)\w{1,30}\swill,?\s(?=dass\b)",
         r"(?<!\w)bat(?:en)?\s(?:mich|uns)(?!\w)",

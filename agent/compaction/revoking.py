@@ -7,6 +7,7 @@ ten languages of `agent.compaction.wordings`.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from agent.compaction.facts.words import find_content_words
 from agent.compaction.pins import Pin, make_pin, read_texts
@@ -111,12 +112,15 @@ def revokes(sentence: str) -> bool:
     return bool(again or _REVOKING.search(sentence))
 
 
+_find_content_words = lru_cache(maxsize=1 << 12)(find_content_words)
+
+
 def shares_subject(sentence: str, instruction: str) -> bool:
     """Whether a sentence may be about what an instruction is about. What users say of their health
     is never taken back so."""
     if HEALTH.search(instruction):
         return False
-    if find_content_words(sentence) & find_content_words(instruction) - _GENERIC:
+    if _find_content_words(sentence) & _find_content_words(instruction) - _GENERIC:
         return True
     if len(instruction.split()) > SHORT:
         return False
@@ -124,11 +128,15 @@ def shares_subject(sentence: str, instruction: str) -> bool:
 
 
 def find_revocations(message: Message, standing: Sequence[Pin]) -> Iterator[tuple[Pin, list[Pin]]]:
-    """The sentences of a user's message that take some of the standing pins back, and those."""
+    """The sentences of a user's message that take some of the pins back that stood before it, and
+    those."""
+    if not standing:
+        return
     for text in read_texts(message):
         for sentence in text.sentences():
             said = text.read_said(sentence)
             if not revokes(said) or not text.is_typed(sentence):
                 continue
-            if meant := [pin for pin in standing if shares_subject(said, pin.text)]:
+            before = (pin for pin in standing if pin.number < message.number)
+            if meant := [pin for pin in before if shares_subject(said, pin.text)]:
                 yield make_pin(message.number, text, sentence), meant

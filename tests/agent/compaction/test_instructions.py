@@ -248,6 +248,12 @@ def test_items_of_a_list_that_a_line_joins_are_pinned_one_by_one(line: str) -> N
     assert found.not_pinned == []
 
 
+def test_of_several_in_a_line_those_that_stand_somewhere_are_pinned_and_the_others_told() -> None:
+    found = named("use euros, always whistle a tune, sign as Robin [#1]", said=[user(1, LIST)])
+    assert [pin.text for pin in found.pins] == ["use euros", "sign as Robin"]
+    assert [pin.text for pin in found.offers] == ["always whistle a tune"]
+
+
 def test_one_that_is_spread_over_two_sentences_is_pinned_with_both() -> None:
     typed = "About dates. Write them like 2031-05-09. Always. Ok?"
     (pin,) = named("Write dates like 2031-05-09, always. [#1]", said=[user(1, typed)]).in_order

@@ -164,7 +164,8 @@ async def test_the_bullet_that_a_reply_broke_off_in_is_not_stored(
 async def test_a_conversation_may_have_chapters_of_both_forms(
     client: Client, server: DemoServer
 ) -> None:
-    server.script.reply(FITTING.replace("#2", "#4").replace("#1", "#3"))
+    fitting = FITTING.replace("- Always answer in German. [#1]", "None.")
+    server.script.reply(fitting.replace("#2", "#4").replace("#1", "#3"))
     old = Chapter("## Overview\nThey met.\n\n## Current work and next step\n- Run it [#1]", 1, 2)
     written = await write(
         client,

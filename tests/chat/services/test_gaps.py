@@ -11,7 +11,7 @@ from accounts.models import User
 from agent.compaction.borne_out import Quote
 from agent.compaction.chapters import Chapter
 from agent.compaction.gaps import GAP
-from agent.compaction.pins import Pin
+from agent.compaction.pins import Pin, PinState
 from agent.compaction.policy import Trigger
 from agent.search.values import IndexEntry
 from chat import tasks
@@ -60,7 +60,11 @@ def long(user: User) -> Conversation:
             first = make_compaction(talk, f"- The {SECRET} [#3]", through=24, audit=audit)
             chapter = replace(
                 read_chapters(first)[0],
-                pins=(Pin(3, f"Always say {SECRET}."), Pin(5, "Never shout.")),
+                pins=(
+                    Pin(3, f"Always say {SECRET}."),
+                    Pin(5, "Never shout."),
+                    Pin(7, f"Say {SECRET}", PinState.RESTATED),  # the model's words and number
+                ),
                 index=(IndexEntry(SECRET, 3, ""), IndexEntry("42.5", 5, "")),
                 quotes=(Quote(f"- The {SECRET} [#3]", 3, f"Always say {SECRET}"),),
             )
