@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
+from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.spans import YEARS
-from agent.compaction.facts.values import Value, find_values
+from agent.compaction.facts.values import NOUN, Value, find_values
 from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
@@ -17,6 +18,7 @@ MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
 PERCENT = "%"
+_NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
 _NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
 # Words for a period, by how many of it a year has.
@@ -59,9 +61,10 @@ class Operands:
                 if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
                     self._numbers.setdefault(unit, set()).add(amount)
         # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
-        plain = {n for value in values if not value.loose for n in _read_plain(value)}
+        self._plain = {n for value in values if not value.loose for n in _read_plain(value)}
         own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
-        self._shares = [n for each in (*own, plain) for n in _list_shares(each)]
+        self._shares = [n for each in (*own, self._plain) for n in _list_shares(each)]
+        self._nouns = {value.noun for value in values if value.noun} - _NO_NOUNS
         bare = (value.amounts for value in values if value.is_bare)
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
@@ -74,7 +77,10 @@ class Operands:
     def yield_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
         """Whether a value follows, beside the other numbers and the periods of its statement;
         `counted` are the numbers of the same thing where it has no unit."""
-        numbers = {"": counted} if value.is_bare else self._numbers
+        # Of two numbers in all it is clear which are meant, if they are not of two things.
+        clear = len(self._plain) <= 2 and len(self._nouns) < 2
+        bare = {*counted, *self._plain} if clear else counted
+        numbers = {"": bare} if value.is_bare else self._numbers
         exact = _read_precision(value.text)
         for unit, amount in value.readings:
             if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):

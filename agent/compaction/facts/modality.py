@@ -15,6 +15,7 @@ from agent.compaction.facts.modal_words import (
     DONE,
     DONE_ENDINGS,
     FEW,
+    HALF,
     HAVING,
     HEDGES,
     INTENDED,
@@ -33,7 +34,7 @@ from agent.compaction.facts.words import find_words, is_cjk
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
 # In this order: "almost all" is most, and "a few" is some.
-_QUANTITIES = (MOST, ALL, MANY, SOME, FEW)
+_QUANTITIES = (HALF, MOST, ALL, MANY, SOME, FEW)
 _ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
 _HAS_DIGIT = re.compile(r"\d").search
 

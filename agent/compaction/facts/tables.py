@@ -21,7 +21,7 @@ def _read(table: str) -> dict[str, str]:
 
 # An underscore stands for a space. ¥ may be yen or yuan; both are read.
 CURRENCIES = _read("""
-USD $ us$ dollar dollars dólares dólar dollars_us доллар доллара
+USD $ us$ dollar dollars dólares dólar us_dollar us_dollars доллар доллара
 USD долларов دولار دولارات डॉलर 美元 美金 ドル 米ドル
 EUR € euro euros евро يورو यूरो 欧元 歐元 ユーロ
 GBP £ pound pounds sterling libra libras livre livres фунт фунта фунтов पाउंड 英镑 英鎊 ポンド
@@ -83,7 +83,8 @@ m 0.01 cm zentimeter centimetres centimeters centimètres centímetros см
 m 1 m meter metre meters metres mètres metros метров м متر أمتار मीटर 米 メートル
 m 1000 km kilometer kilometers kilometre kilometres kilomètres kilómetros quilômetros км километров
 m 1000 كيلومتر किलोमीटर किमी 公里 千米 キロメートル
-mile 1 mi mile miles meilen 英里 マイル
+mile 1 mi mile miles meile meilen mille milles milla millas milha milhas миля мили миль ميل
+mile 1 أميال मील 英里 マイル
 g 0.001 mg
 g 1 g gram grams gramm grammes gramos gramas г грамм 克 グラム
 g 1000 kg kilo kilos kilogram kilograms kilogramm kilogrammes

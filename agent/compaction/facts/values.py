@@ -15,6 +15,7 @@ from agent.compaction.facts.durations import (
     find_parts_of_hours,
     read_fraction,
 )
+from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
 from agent.compaction.facts.words import CJK, WORD, is_cjk
@@ -29,10 +30,18 @@ _UNIT = re.compile(
 )
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
+_AT = re.compile(
+    r"(?<!\w)(?:at|by|until|till|from|um|bis|ab|gegen|à|a las?|às|в|к|до|الساعة) $", re.I
+)
+_WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
+DAY, AROUND = 1_440.0, 12  # minutes; characters before a number
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
 )
+
+
+NOUN = 5  # letters of the word that a number counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +206,30 @@ def _with_unit(
         for unit, factor in units or [("", 1.0)]
     }
     noun = "" if units else _read_noun(text, end)
+    if not units and _AT.search(text, max(0, start - AROUND), start) and _is_hour(text, end):
+        # "At six" is an hour, in the morning or in the evening.
+        hours = {60.0 * n for n in amounts if n % 1 == 0 and n <= 24}
+        readings |= {("time", (n + half) % DAY) for n in hours for half in (0.0, DAY / 2)}
     return Value(
         text[begin:end], begin, end, frozenset(readings), frozenset(amounts), (), noun, loose
     )
 
 
+def _is_hour(text: str, end: int) -> bool:
+    """Whether a number counts nothing that comes after it."""
+    after = _WORD_AT.match(text, end)
+    return after is None or after[1].lower() in FUNCTION_WORDS
+
+
 def _look_up(text: str, end: int) -> tuple[str, int]:
-    """The longest word for a unit or a scale after some figures, and where it ends."""
+    """The longest word for a unit or a scale after some figures, and where it ends; of "US dollars"
+    the second."""
     two = _TWO_WORDS.match(text, end)
-    if two and (words := two[1].lower().replace(".", "")) in _UNITS_OF_TWO:
+    words = two[1].lower().replace(".", "") if two else ""
+    if two and words in _UNITS_OF_TWO:
         return words, two.end()
+    if two and (money := words.rsplit(None, 1)[-1]) in CURRENCIES and not _has_unit(words):
+        return money, two.end()
     after = _UNIT.match(text, end)
     if not after:
         return "", end
@@ -214,6 +237,11 @@ def _look_up(text: str, end: int) -> tuple[str, int]:
         word = next((w for w in _CJK_UNITS if after[1].startswith(w)), "")
         return word, after.start(1) + len(word)
     return after[1].lower(), after.end()
+
+
+def _has_unit(words: str) -> bool:
+    first = words.split()[0]
+    return first in UNITS or first in CURRENCIES or first in SCALES or first in FUNCTION_WORDS
 
 
 def _read_unit(word: str) -> list[Reading]:
@@ -236,4 +264,4 @@ def _read_noun(text: str, end: int) -> str:
     """The beginning of the word after a number: what it counts."""
     after = _UNIT.match(text, end)
     word = after[1].lower() if after else ""
-    return word[:2] if is_cjk(word) else word[:5]
+    return word[:2] if is_cjk(word) else word[:NOUN]
