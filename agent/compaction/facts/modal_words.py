@@ -8,18 +8,23 @@ from agent.compaction.facts.lexicon import Lexicon
 HEDGES = Lexicon.parse("""
 might maybe perhaps possibly probably likely presumably apparently seem* allegedly supposedly
 reportedly rumour* rumor* i'm_told
-i_think i_believe i_guess i_suppose not_sure unsure it_may we_may i_may he_may she_may they_may
+i_think it's_possible it_is_possible i_believe i_guess i_suppose not_sure unsure it_may we_may
+i_may he_may she_may they_may
 vielleicht womöglich möglicherweise wahrscheinlich vermutlich eventuell wohl anscheinend angeblich
-scheinbar man_sagt es_heißt gerücht* voraussichtlich könnte dürfte dürften ich_glaube ich_denke
+scheinbar es_kann_sein kann_sein man_sagt es_heißt gerücht* voraussichtlich könnte dürfte dürften
+ich_glaube ich_denke
 ich_meine glaube_ich
 denke_ich nicht_sicher unsicher
-peut_être paraît on_dit probablement éventuellement apparemment vraisemblablement semble semblent
+peut_être il_est_possible paraît on_dit probablement éventuellement apparemment vraisemblablement
+semble semblent
 sans_doute
 pourrait pourraient pourrions je_crois je_pense je_suppose il_se_peut pas_sûr pas_sûre
-quizá quizás dicen_que acaso probablemente posiblemente seguramente tal_vez puede_que podría
+quizá quizás es_posible dicen_que acaso probablemente posiblemente seguramente tal_vez puede_que
+podría
 podrían
 a_lo_mejor creo_que supongo_que me_parece parece no_estoy_seguro no_estoy_segura
-talvez dizem_que provavelmente possivelmente aparentemente acho_que creio_que suponho_que poderia
+talvez é_possível dizem_que provavelmente possivelmente aparentemente acho_que creio_que
+suponho_que poderia
 poderiam
 pode_ser se_calhar não_tenho_certeza
 возможно говорят наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
@@ -29,8 +34,10 @@ pode_ser se_calhar não_tenho_certeza
 可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说 听说 聽說
 かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
 """)
-# In small letters, unlike the month, and not before a number.
-MAY = re.compile(r"\bmay (?!\d)")
+# In small letters, unlike the month, and not before a number; in Arabic before the present tense.
+MAY = re.compile(r"\bmay(?= (?!\d))|(?<!\w)قد(?= [يتنأ])")
+# 約 is a part of many words.
+ABOUT = re.compile(r"[约約](?=\s?[\d一二三四五六七八九十百千万])")
 # Which keep a doubt in other words.
 UNSURE = Lexicon.parse("""
 may can could would possib* uncertain* unclear unconfirmed tentativ* doubt* assum* suspect* suppos*
@@ -40,7 +47,7 @@ possible* incertain* suppose pense croit envisage environ posible* cree piensa s
 aproximadamente cerca unos unas possível possíveis acha pensa supõe duvida возможн* вероятн*
 неясно сомнева* думает считает предполага* около примерно إمكانية احتمال* يظن يعتقد تظن تعتقد حوالي
 संभाव* सम्भाव* सोचता सोचती मानता मानती अनिश्चित लगभग क़रीब करीब
-或 认为 觉得 猜 怀疑 推测 未定 约 可能性 不明 疑 推定 見込み 約 およそ 考えて
+或 认为 觉得 猜 怀疑 推测 未定 大约 大約 可能性 不明 疑 推定 見込み およそ 考えて
 """)
 
 # --- How much -------------------------------------------------------------------------------------
@@ -110,7 +117,8 @@ fällig offen erinner* versprochen verspricht
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
 doivent devons faut faud* souhait* espèr* aimer* rappel* promet* promis* plaît prière demande sera
 seront
-pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane* pretend*
+pensado pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane*
+pretend*
 intención voy vamos va van debe deben debo debemos hay_que tengo_que tiene_que tenemos_que favor
 espero esperamos gustaría pide solicit* será serán pendiente recuérda* previst* promet*
 quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem temos_de
@@ -118,10 +126,12 @@ temos_que tenho_de tenho_que tem_de tem_que preciso
 precisa gostaria gostava lembr* espera* promet* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
 жела* предсто* напомн* обеща*
-نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب
+نعتزم أعتزم يعتزم نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم
+سيقوم ستقوم يجب
 ينبغي أرجو
 نأمل خطة نية رجاء ذكرني علينا لا_بد وعد وعدت يعد
-चाहता चाहती चाहते चाहें योजना इरादा वाला_हूँ वाली_हूँ वाले_हैं वाला_है वाली_है होगा होगी होंगे
+चाहता चाहती चाहते चाहें योजना इरादा सोच_रहे सोच_रहा सोच_रही वाला_हूँ वाली_हूँ वाले_हैं वाला_है
+वाली_है होगा होगी होंगे
 करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए याद_दिला वादा
 打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
 请给 请您 请你 请发

@@ -14,7 +14,7 @@ LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write th
 _BEGINNING = re.compile(r"(?:^|[.!?:…–—\n•\"“„«(\[*/]|\d[.)])[\s\"“„«(*_`]*$")
 _GERMAN_WORDS = (
     "der die das den dem des und ist nicht mit für ein eine einen wird auf von zu im soll bis am "
-    "vom zum zur werden hat sind"
+    "vom zum zur werden hat sind im ins ich wir uns oder aber nur noch schon"
 )
 _GERMAN = frozenset(_GERMAN_WORDS.split())
 _OTHER_WORDS = """

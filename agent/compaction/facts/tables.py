@@ -63,7 +63,7 @@ s 60 min mins minute minutes minuten minuto minutos минута
 s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間 分
 s 3600 h hr hrs hour hours std stunde stunden heure heures hora horas час часа часов ساعة ساعات
 s 3600 घंटे घंटा घंटों 小时 小時 時間 时间
-s 86400 day days tag tage tagen jour jours día días dia
+s 86400 сутки суток day days tag tage tagen jour jours día días dia
 s 86400 dias день дня дней يوم يوما يومًا أيام ايام दिन
 s 86400 दिनों 天 日間 日
 s 604800 week weeks woche wochen semaine semaines semana semanas неделя недели недель неделю أسبوع

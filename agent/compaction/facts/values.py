@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date
+from agent.compaction.facts.clock import find_times, read_hours
+from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date, read_date_of
 from agent.compaction.facts.durations import (
     HOUR,
     MINUTE,
@@ -30,11 +31,7 @@ _UNIT = re.compile(
 )
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
-_AT = re.compile(
-    r"(?<!\w)(?:at|by|until|till|from|um|bis|ab|gegen|à|a las?|às|в|к|до|الساعة) $", re.I
-)
 _WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
-DAY, AROUND = 1_440.0, 12  # minutes; characters before a number
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
@@ -72,11 +69,12 @@ def find_values(text: str) -> list[Value]:
         if match.start() >= end and (value := _read_at(text, match)):
             found.append(value)
             end = value.end
-    for others in (_find_in_phrases(text), _find_in_words(text)):
-        starts = [value.start for value in found]
-        if new := [value for value in others if not _overlaps(value, found, starts)]:
-            found = sorted([*found, *new], key=lambda value: value.start)
-    return _join_durations(text, found)
+    phrases = sorted(_find_in_phrases(text), key=lambda value: value.start)
+    for others in (found, _find_in_words(text)):
+        starts = [value.start for value in phrases]
+        if new := [value for value in others if not _overlaps(value, phrases, starts)]:
+            phrases = sorted([*phrases, *new], key=lambda value: value.start)
+    return _join_durations(text, phrases)
 
 
 def _join_durations(text: str, values: list[Value]) -> list[Value]:
@@ -107,7 +105,10 @@ def _add(last: Value, value: Value) -> frozenset[float]:
 
 
 def _find_in_phrases(text: str) -> Iterator[Value]:
-    """Dates in characters, and parts of an hour."""
+    """Dates in characters, parts of an hour, and times in words."""
+    for start, end, times in find_times(text):
+        readings = frozenset(("time", n) for n in times)
+        yield Value(text[start:end], start, end, readings, frozenset(n // 60 for n in times))
     for dated in find_cjk_dates(text):
         yield _make_date(text, dated)
     for start, end, minutes in find_parts_of_hours(text):
@@ -122,7 +123,10 @@ def _overlaps(value: Value, found: list[Value], starts: list[int]) -> bool:
 
 def _find_in_words(text: str) -> Iterator[Value]:
     for each in find_spelled(text):
-        yield _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
+        if dated := read_date_of(text, each.start, each.end, each.amount):
+            yield _make_date(text, dated)
+        else:
+            yield _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
     for word in DUALS:
         for match in re.finditer(rf"(?<!\w){word}(?!\w)", text) if word in text else ():
             unit, factor = UNITS[DUALS[word]]
@@ -206,10 +210,8 @@ def _with_unit(
         for unit, factor in units or [("", 1.0)]
     }
     noun = "" if units else _read_noun(text, end)
-    if not units and _AT.search(text, max(0, start - AROUND), start) and _is_hour(text, end):
-        # "At six" is an hour, in the morning or in the evening.
-        hours = {60.0 * n for n in amounts if n % 1 == 0 and n <= 24}
-        readings |= {("time", (n + half) % DAY) for n in hours for half in (0.0, DAY / 2)}
+    if units == [("s", HOUR)] or (not units and _is_hour(text, end)):
+        readings |= {("time", n) for n in read_hours(text, start, (n + part for n in amounts))}
     return Value(
         text[begin:end], begin, end, frozenset(readings), frozenset(amounts), (), noun, loose
     )
