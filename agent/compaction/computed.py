@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
+from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.spans import YEARS
-from agent.compaction.facts.values import Value, find_values
+from agent.compaction.facts.values import NOUN, Value, find_values
 from agent.compaction.facts.words import find_words
 
 MOST_OPERANDS = 5  # numbers of one unit
@@ -17,13 +18,15 @@ MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
 PERCENT = "%"
+_NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
 _NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
 # Words for a period, by how many of it a year has.
 _PERIODS = {
     1: """
-year years yearly annual* annum jahr jahres jährlich* an ans annuel* année année* año años anual*
-ano anos anualmente год года году годовой ежегодн* سنة السنة سنويا العام साल वर्ष सालाना वार्षिक
+year years yearly annual* annum jahr jahres* jährlich* an ans annuel* année année* año años anual*
+ano anos anualmente год года году годовой ежегодн* سنة السنة سنوي سنويا السنوي السنوية العام साल
+वर्ष सालाना वार्षिक
 年间 年間 每年 毎年 一年 全年 年額 年费 年費
 """,
     4: """
@@ -31,18 +34,22 @@ quarter quarters quarterly quartal quartals vierteljähr* trimest* кварта�
 季度 每季 四半期
 """,
     12: """
-month months monthly monat monate monats monatlich* mois mensuel* mes meses mensual* mês mensal*
-mensais месяц* ежемесячн* شهر الشهر شهريا महीना महीने महीनों मासिक माह
+month months monthly monat monate monats* monatlich* mois mensuel* mes meses mensual* mês mensal*
+mensais месяц* ежемесячн* شهر الشهر شهري شهريا الشهري الشهرية महीना महीने महीनों मासिक माह
 每月 毎月 月额 月額 一个月 个月 か月 ヶ月
 """,
     52: """
-week weeks weekly woche wochen wöchentlich* semaine semaines hebdomadaire* semana semanas semanal*
+week weeks weekly woche wochen* wöchentlich* semaine semaines hebdomadaire* semana semanas semanal*
 недел* еженедельн* أسبوع الأسبوع أسبوعيا हफ़्ता हफ़्ते सप्ताह साप्ताहिक 每周 毎週 每星期 一周 週間
 """,
 }
-_HALF = Lexicon.parse("""
-half hälfte halb* moitié mitad metade половин* نصف आधा आधे आधी 一半 半分 半数
-""")
+# Words for a part, and what a number is divided by for it.
+_PARTS = {
+    (2.0,): "half hälfte halb* moitié mitad metade половин* نصف आधा आधे आधी 一半 半分 半数",
+    (3.0, 1.5): "third thirds drittel tiers tercio* terço* трет* ثلث ثلثي तिहाई 三分之",
+    (4.0, 4 / 3): "quarter quarters viertel quart quarts cuarto* quarto* четверт* ربع चौथाई 四分之",
+}
+PARTS = tuple((divisors, Lexicon.parse(table)) for divisors, table in _PARTS.items())
 PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS.items())
 
 
@@ -59,13 +66,15 @@ class Operands:
                 if unit or not (value.days or YEARS[0] <= amount <= YEARS[1]):
                     self._numbers.setdefault(unit, set()).add(amount)
         # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
-        plain = {n for value in values if not value.loose for n in _read_plain(value)}
+        self._plain = {n for value in values if not value.loose for n in _read_plain(value)}
         own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
-        self._shares = [n for each in (*own, plain) for n in _list_shares(each)]
+        self._shares = [n for each in (*own, self._plain) for n in _list_shares(each)]
+        self._nouns = {value.noun for value in values if value.noun} - _NO_NOUNS
         bare = (value.amounts for value in values if value.is_bare)
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
-        self._halves = bool(_HALF.find(find_words(text), text))
+        words = find_words(text)
+        self._parts = [n for divisors, each in PARTS if each.find(words, text) for n in divisors]
 
     def have_unit(self, value: Value) -> bool:
         """Whether a number of its unit is among them, from which it may follow."""
@@ -74,7 +83,10 @@ class Operands:
     def yield_value(self, value: Value, statement: str, counted: Collection[float]) -> bool:
         """Whether a value follows, beside the other numbers and the periods of its statement;
         `counted` are the numbers of the same thing where it has no unit."""
-        numbers = {"": counted} if value.is_bare else self._numbers
+        # Of two numbers in all it is clear which are meant, if they are not of two things.
+        clear = len(self._plain) <= 2 and len(self._nouns) < 2
+        bare = {*counted, *self._plain} if clear else counted
+        numbers = {"": bare} if value.is_bare else self._numbers
         exact = _read_precision(value.text)
         for unit, amount in value.readings:
             if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
@@ -91,6 +103,11 @@ class Operands:
             scale = min([1.0, *(amount / n for n in value.amounts if n)])
             if any(abs(amount - each) <= exact * scale for each in found):
                 return True
+            # Of two numbers the other one may be without the unit: "82 kg now, 91 before".
+            if len(self._plain) == 2:
+                sums = tuple(_list_sums(sorted(self._plain), most))
+                if any(abs(n - each) <= exact for n in value.amounts for each in sums):
+                    return True
         return False
 
     def _list_factors(self, value: Value, statement: str) -> Sequence[float]:
@@ -100,9 +117,8 @@ class Operands:
         counts = self._small.union(*(each.amounts for each in others if not each.days))
         few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
         named = _find_periods(statement)
-        halves = [2.0] if self._halves else []
         ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
-        return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *halves]
+        return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *self._parts]
 
 
 def _find_periods(text: str) -> set[int]:

@@ -28,6 +28,7 @@ from agent.search.values import find_identifiers, is_serial
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
 REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
+_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 LONGEST = 4_000  # characters of one statement: what is longer is none
 OPPOSITE = "the messages that it cites say the opposite"
 UNRELATED = "it shares no words with the messages that it cites"
@@ -136,6 +137,8 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
 
 def _is_name(exact: str) -> bool:
     """Whether it is more than a part of a value, or a number that is read as one."""
+    if _INITIALS.fullmatch(exact):  # "i.e", "z.B"
+        return False
     return any(map(str.isalpha, exact)) or len(exact) >= SHORTEST_NAME or is_serial(exact)
 
 

@@ -190,7 +190,8 @@ def _begin(word: str) -> str:
 def _measure(values: Sequence[Value]) -> Iterator[str]:
     """Keys of which equal values share one."""
     for value in values:
-        numbers = [*value.amounts, *(each for _, each in value.readings)]
+        parts = (part for day in value.days for part in day if part)
+        numbers = [*value.amounts, *(each for _, each in value.readings), *parts]
         yield from (f"={number:g}" for number in numbers)
 
 

@@ -59,20 +59,23 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
     if len(old) + len(new) > MOST_COMPARED:
         return []
     found = []
-    named = set(new) - FUNCTION_WORDS
+    known = set(old)
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for index, (kind, a0, a1, b0, b1) in enumerate(changes):
         if kind not in ("replace", "insert") or max(a1 - a0, b1 - b0) > MOST_REPLACED:
             continue
-        if not set(old[a0:a1]).isdisjoint(named):
-            continue
+        instead = [word for word in new[b0:b1] if word not in known]  # not what only moved
+        if instead and is_cjk(instead[0]):
+            instead = new[b0:b1]  # of a name, characters may
         before = old[changes[index - 1][1] : a0] if index else []
         after = old[a1 : changes[index + 1][2]] if index + 1 < len(changes) else []
-        begins, ends = b0 == 0 and a0 == 0, b1 == len(new) and a1 == len(old)
+        # One character may be the rest of a name at an end.
+        least = 1 if is_cjk(new[b0]) else 0
+        begins = max(a0, b0) <= least
+        ends = max(len(old) - a1, len(new) - b1) <= least
         enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends
-        if all(enough) and (before or after):
-            each = Replaced(old[a0:a1], new[b0:b1], before, after, begins or ends)
-            found.append(each)
+        if instead and all(enough) and (before or after):
+            found.append(Replaced(old[a0:a1], instead, before, after, begins or ends))
     return found
 
 

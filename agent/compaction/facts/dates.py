@@ -79,11 +79,8 @@ def find_cjk_dates(text: str) -> Iterator[Dated]:
 def _read_worded(text: str, match: re.Match[str]) -> Dated | None:
     """3 December 2026, December 3, December 2026."""
     number, (start, end) = int(match[0]) if len(match[0]) <= 4 else 0, match.span()
-    after = _WORD_AFTER.match(text, end) if len(match[0]) <= 2 else None
-    if after and (month := MONTHS.get(after[1].lower())):
-        year = _YEAR_AFTER.match(text, after.end())
-        day = (int(year[1]) if year else None, month, number)
-        return _make(start, year.end() if year else after.end(), [day])
+    if len(match[0]) <= 2 and (dated := read_date_of(text, start, end, number)):
+        return dated
     apart = text[start - 1 : start] in " -\n"  # most numbers are not, and that is seen at once
     before = _WORD_BEFORE.search(text, max(0, start - AROUND), start) if apart else None
     if before and (month := MONTHS.get(before[1].lower())):
@@ -100,6 +97,17 @@ def agree(day: Day, other: Day) -> bool:
     """Whether two dates may be the same one: what both say is equal, and both say the month."""
     pairs = [(a, b) for a, b in zip(day, other, strict=True) if a and b]
     return bool(day[1] and other[1]) and all(a == b for a, b in pairs)
+
+
+def read_date_of(text: str, start: int, end: int, number: float) -> Dated | None:
+    """The date where a month follows a number, in figures or in words."""
+    after = _WORD_AFTER.match(text, end) if number % 1 == 0 else None
+    month = MONTHS.get(after[1].lower()) if after else None
+    if not after or not month:
+        return None
+    year = _YEAR_AFTER.match(text, after.end())
+    day = (int(year[1]) if year else None, month, int(number))
+    return _make(start, year.end() if year else after.end(), [day])
 
 
 def _make(start: int, end: int, days: list[Day]) -> Dated | None:

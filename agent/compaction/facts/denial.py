@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent.compaction.facts.clauses import Clause, Near
+from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.opposites import ANY_OF_THEM, OPPOSITES
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
 from agent.compaction.facts.words import find_words
@@ -25,9 +25,20 @@ def is_denied(text: str) -> bool:
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     """Whether the nearest clause denies what the statement affirms, or the other way round."""
     near = Near.find(statement, sentences)
-    if near is None or _agree(statement, near.nearest):
+    if near is None or _agree(statement, near.nearest) or _is_mixed(statement, near.nearest):
         return False
     return not any(_agree(statement, each) for each in near.others)
+
+
+def _is_mixed(statement: Clause, said: Clause) -> bool:
+    """Whether only a part of a sentence denies, and not the one that the statement is about."""
+    parts = said.parts[1:]
+    if len({is_denied(part.text) for part in parts}) < 2:
+        return False
+    nearest = max(parts, key=lambda part: len(statement.words & part.words))
+    return _agree(statement, nearest) or (
+        len(statement.words & nearest.words) < ALIKE * len(statement.words)
+    )
 
 
 def _agree(one: Clause, other: Clause) -> bool:

@@ -33,12 +33,16 @@ class Lexicon:
     def find(self, words: Sequence[str], text: str) -> str:
         """The first entry that stands in a text, "" for none; `words` are its words in lower
         case."""
+        if not self.words.isdisjoint(words):
+            return next(word for word in words if word in self.words)
         for word in words:
-            if self.has(word) or (word[:1] in _ARABIC_AND and self.has(word[1:])):
+            if word.startswith(self.stems) or (word[0] in _ARABIC_AND and self.has(word[1:])):
                 return word
         spaced = f" {' '.join(words)} "
         found = next((phrase for phrase in self.phrases if phrase in spaced), "")
-        return found.strip() or next((part for part in self.parts if part in text), "")
+        if found or text.isascii():
+            return found.strip()
+        return next((part for part in self.parts if part in text), "")
 
     def has(self, word: str) -> bool:
         """Whether it has an entry for one word."""

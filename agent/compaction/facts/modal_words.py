@@ -7,25 +7,37 @@ from agent.compaction.facts.lexicon import Lexicon
 
 HEDGES = Lexicon.parse("""
 might maybe perhaps possibly probably likely presumably apparently seem* allegedly supposedly
-i_think i_believe i_guess i_suppose not_sure unsure it_may we_may i_may he_may she_may they_may
+reportedly rumour* rumor* i'm_told
+i_think it's_possible it_is_possible i_believe i_guess i_suppose not_sure unsure it_may we_may
+i_may he_may she_may they_may
 vielleicht womöglich möglicherweise wahrscheinlich vermutlich eventuell wohl anscheinend angeblich
-scheinbar voraussichtlich könnte dürfte dürften ich_glaube ich_denke ich_meine glaube_ich
+scheinbar es_kann_sein kann_sein man_sagt es_heißt gerücht* voraussichtlich könnte dürfte dürften
+ich_glaube ich_denke
+ich_meine glaube_ich
 denke_ich nicht_sicher unsicher
-peut_être probablement éventuellement apparemment vraisemblablement semble semblent sans_doute
+peut_être il_est_possible paraît on_dit probablement éventuellement apparemment vraisemblablement
+semble semblent
+sans_doute
 pourrait pourraient pourrions je_crois je_pense je_suppose il_se_peut pas_sûr pas_sûre
-quizá quizás acaso probablemente posiblemente seguramente tal_vez puede_que podría podrían
+quizá quizás es_posible dicen_que acaso probablemente posiblemente seguramente tal_vez puede_que
+podría
+podrían
 a_lo_mejor creo_que supongo_que me_parece parece no_estoy_seguro no_estoy_segura
-talvez provavelmente possivelmente aparentemente acho_que creio_que suponho_que poderia poderiam
+talvez é_possível dizem_que provavelmente possivelmente aparentemente acho_que creio_que
+suponho_que poderia
+poderiam
 pode_ser se_calhar não_tenho_certeza
-возможно наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
+возможно говорят наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
 может_быть скорее_всего я_думаю не_уверен не_уверена мог_бы могла_бы могли_бы
-ربما لعل يحتمل محتمل أظن أعتقد يبدو من_المحتمل من_الممكن على_الأرجح لست_متأكدا لست_متأكدة
-शायद संभवतः सम्भवतः संभवत संभव कदाचित हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
-可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说
+ربما يقال لعل يحتمل محتمل أظن أعتقد يبدو من_المحتمل من_الممكن على_الأرجح لست_متأكدا لست_متأكدة
+शायद सुना_है संभवतः सम्भवतः संभवत संभव कदाचित हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
+可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说 听说 聽說
 かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
 """)
-# In small letters, unlike the month, and not before a number.
-MAY = re.compile(r"\bmay (?!\d)")
+# In small letters, unlike the month, and not before a number; in Arabic before the present tense.
+MAY = re.compile(r"\bmay(?= (?!\d))|(?<!\w)قد(?= [يتنأ])")
+# 約 is a part of many words.
+ABOUT = re.compile(r"[约約](?=\s?[\d一二三四五六七八九十百千万])")
 # Which keep a doubt in other words.
 UNSURE = Lexicon.parse("""
 may can could would possib* uncertain* unclear unconfirmed tentativ* doubt* assum* suspect* suppos*
@@ -35,11 +47,15 @@ possible* incertain* suppose pense croit envisage environ posible* cree piensa s
 aproximadamente cerca unos unas possível possíveis acha pensa supõe duvida возможн* вероятн*
 неясно сомнева* думает считает предполага* около примерно إمكانية احتمال* يظن يعتقد تظن تعتقد حوالي
 संभाव* सम्भाव* सोचता सोचती मानता मानती अनिश्चित लगभग क़रीब करीब
-或 认为 觉得 猜 怀疑 推测 未定 约 可能性 不明 疑 推定 見込み 約 およそ 考えて
+或 认为 觉得 猜 怀疑 推测 未定 大约 大約 可能性 不明 疑 推定 見込み およそ 考えて
 """)
 
 # --- How much -------------------------------------------------------------------------------------
 
+HALF = Lexicon.parse("""
+half every_second every_other hälfte halbe jeder_zweite jede_zweite moitié un_sur_deux une_sur_deux
+mitad metade половин* каждый_второй каждая_вторая نصف आधे आधा आधी 一半 每两 半分 半数
+""")
 MOST = Lexicon.parse("""
 most mostly usually mainly almost_all nearly_all the_majority majority almost_every nearly_every
 meist meistens meiste meisten größtenteils überwiegend mehrheit fast_alle fast_jeder fast_immer
@@ -60,15 +76,15 @@ todos todas todo toda cada siempre sempre ambos
 所有 全部 全体 全體 每 总是 總是 一直 都 すべて 全て 全員 全部 みんな 皆 毎回 常に いつも
 """)
 SOME = Lexicon.parse("""
-some several half sometimes partly partially occasionally a_few a_couple
-einige einigen einiger manche manchen mancher manchmal etliche hälfte teilweise ein_paar
+some several sometimes partly partially occasionally a_few a_couple
+einige einigen einiger manche manchen mancher manchmal etliche teilweise ein_paar
 gelegentlich
-quelques moitié certains certaines plusieurs parfois quelquefois partiellement
-algunos algunas mitad algún alguna varios varias unos_cuantos unas_cuantas a_veces parcialmente
-alguns algumas metade vários várias às_vezes parcialmente
-некоторые половин* некоторых некоторым несколько иногда частично часть
-بعض نصف بضع بضعة عدة أحيانا أحيانًا جزئيا कुछ आधे आधा आधी कई कभी_कभी आंशिक
-有些 一半 一些 某些 部分 有的 几个 若干 有时 一部 半分 半数 いくつか いくらか 数人 時々 たまに
+quelques certains certaines plusieurs parfois quelquefois partiellement
+algunos algunas algún alguna varios varias unos_cuantos unas_cuantas a_veces parcialmente
+alguns algumas vários várias às_vezes parcialmente
+некоторые некоторых некоторым несколько иногда частично часть
+بعض بضع بضعة عدة أحيانا أحيانًا جزئيا कुछ कई कभी_कभी आंशिक
+有些 一些 某些 部分 有的 几个 若干 有时 一部 いくつか いくらか 数人 時々 たまに
 何人か
 """)
 MANY = Lexicon.parse("""
@@ -93,34 +109,39 @@ INTENDED = Lexicon.parse("""
 plan planning plans planned intend* will want wants wanted going_to hope hopes hoping must should
 need needs needed have_to has_to please let's to_be is_to are_to due scheduled pending todo would
 i'll we'll he'll she'll they'll i'd we'd could shall wish* prefer* asked asks requested requests
-agreed decided proposed suggest* consider* promis* not_yet
+agreed decided proposed suggest* consider* promis* remind* not_yet
 will_ich will wollen wollte wollten möchte möchten plane planen plant geplant vorhaben habe_vor
 haben_vor hat_vor beabsicht*
 soll sollen sollte sollten muss müssen wird werden werde bitte würde würden hoff* bittet gebeten
-fällig offen versprochen verspricht
+fällig offen erinner* versprochen verspricht
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
-doivent devons faut faud* souhait* espèr* aimer* promet* promis* plaît prière demande sera seront
-pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane* pretend*
+doivent devons faut faud* souhait* espèr* aimer* rappel* promet* promis* plaît prière demande sera
+seront
+pensado pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane*
+pretend*
 intención voy vamos va van debe deben debo debemos hay_que tengo_que tiene_que tenemos_que favor
-espero esperamos gustaría pide solicit* será serán pendiente previst* promet*
+espero esperamos gustaría pide solicit* será serán pendiente recuérda* previst* promet*
 quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem temos_de
 temos_que tenho_de tenho_que tem_de tem_que preciso
-precisa gostaria espera* promet* pede favor pendente
+precisa gostaria gostava lembr* espera* promet* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
-жела* предсто* обеща*
-نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم سيقوم ستقوم يجب
+жела* предсто* напомн* обеща*
+نعتزم أعتزم يعتزم نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم
+سيقوم ستقوم يجب
 ينبغي أرجو
-نأمل خطة نية رجاء علينا لا_بد وعد وعدت يعد
-चाहता चाहती चाहते चाहें योजना इरादा वाला_हूँ वाली_हूँ वाले_हैं वाला_है वाली_है होगा होगी होंगे
-करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए वादा
+نأمل خطة نية رجاء ذكرني علينا لا_بد وعد وعدت يعد
+चाहता चाहती चाहते चाहें योजना इरादा सोच_रहे सोच_रहा सोच_रही वाला_हूँ वाली_हूँ वाले_हैं वाला_है
+वाली_है होगा होगी होंगे
+करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए याद_दिला वादा
 打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
 请给 请您 请你 请发
-應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议 承诺 答应
-予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い 約束 ましょう でしょう
+應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议 承诺 提醒 答应
+予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い リマインド 約束 ましょう
+でしょう
 """)
 # What has come about.
 DONE = Lexicon.parse("""
-did done was were had already finished completed bought sold sent paid made took got gave went came
+did done already finished completed bought sold sent paid made took got gave went came
 met built wrote began chose found left lost kept brought taught spoke drove flew grew saw spent won
 broke fell
 wurde wurden worden bereits schon erledigt fertig abgeschlossen
@@ -133,7 +154,9 @@ foi foram já terminado concluído concluída
 了 已 完成 过了 ました 済み 完了 終えた
 """)
 # Endings of what has come about, in the languages that have them, and what ends alike.
-_DONE_ENDINGS = "ed aron ieron ió ó aram eram iram ou л ла ло ли лся лась лось лись ены ена ено"
+_DONE_ENDINGS = (
+    "ed aron ieron ió ó aram eram iram ou л ла ло ли лся лась лось лись ён ены ена ено ано аны"
+)
 DONE_ENDINGS = tuple(_DONE_ENDINGS.split())
 SHORTEST_DONE = 5  # letters of such a word
 # A participle is one of what has come about beside one of these.

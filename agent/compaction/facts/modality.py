@@ -11,10 +11,12 @@ from agent.compaction.facts.clauses import Clause, Near
 from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.modal_words import (
+    ABOUT,
     ALL,
     DONE,
     DONE_ENDINGS,
     FEW,
+    HALF,
     HAVING,
     HEDGES,
     INTENDED,
@@ -33,7 +35,7 @@ from agent.compaction.facts.words import find_words, is_cjk
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
 # In this order: "almost all" is most, and "a few" is some.
-_QUANTITIES = (MOST, ALL, MANY, SOME, FEW)
+_QUANTITIES = (HALF, MOST, ALL, MANY, SOME, FEW)
 _ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
 _HAS_DIGIT = re.compile(r"\d").search
 
@@ -56,7 +58,7 @@ def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
 def _compare(part: Clause, whole: Clause, near: Near) -> str:
     said = near.nearest
     hedge = _find_hedge(said) if all(map(_find_hedge, near.others)) else ""
-    if hedge and not whole.find(HEDGES) and not whole.find(UNSURE):
+    if hedge and not _is_unsure(whole):
         return f"say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
@@ -67,7 +69,13 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
 
 
 def _find_hedge(clause: Clause) -> str:
-    return clause.find(HEDGES) or ("may" if MAY.search(clause.text) else "")
+    may = MAY.search(clause.text)
+    return clause.find(HEDGES) or (may[0] if may else "")
+
+
+def _is_unsure(clause: Clause) -> bool:
+    about = ABOUT.search(clause.text)
+    return about is not None or bool(_find_hedge(clause) or clause.find(UNSURE))
 
 
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:

@@ -14,7 +14,7 @@ LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write th
 _BEGINNING = re.compile(r"(?:^|[.!?:…–—\n•\"“„«(\[*/]|\d[.)])[\s\"“„«(*_`]*$")
 _GERMAN_WORDS = (
     "der die das den dem des und ist nicht mit für ein eine einen wird auf von zu im soll bis am "
-    "vom zum zur werden hat sind"
+    "vom zum zur werden hat sind im ins ich wir uns oder aber nur noch schon"
 )
 _GERMAN = frozenset(_GERMAN_WORDS.split())
 _OTHER_WORDS = """
@@ -27,6 +27,7 @@ _ENDINGS = """
 ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
 miento ção ções mento ние ния ция ции ость ство
 """
+_NAME_ENDINGS = ("fred", "hmed", "mmed")  # Winifred, Ahmed, Mohammed
 _NO_NAME_ENDINGS = tuple(_ENDINGS.split())
 # The most common Chinese surnames, and characters with which names of places end.
 _SURNAMES = frozenset(
@@ -63,7 +64,9 @@ def find_names(text: str) -> list[tuple[str, bool]]:
 def is_label(word: str, after: str) -> bool:
     """Whether a word at a sentence's beginning, with what comes after it, is one that only says
     what follows ("Decided: …"), or an ordinary word by its ending."""
-    return after.startswith((":", "：")) or word.lower().endswith(_NO_NAME_ENDINGS)
+    if after.startswith((":", "：")):
+        return True
+    return word.lower().endswith(_NO_NAME_ENDINGS) and not word.lower().endswith(_NAME_ENDINGS)
 
 
 def is_caseless(text: str) -> bool:

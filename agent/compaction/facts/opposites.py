@@ -6,6 +6,28 @@ from agent.compaction.facts.lexicon import Lexicon
 _PAIRS = (
     (
         """
+        touch* chang* edit* modif* delet* remov* änder* ander* lösch* anfass* berühr* touche*
+        chang*
+        supprim* toca* cambi* borra* mexe* mud* apag* трога* меня* удаля* المس تلمس تغير تحذف छू*
+        छुए*
+        बदल* हटा* 碰 改 删 動 触 変更 削除
+        """,
+        """
+        alone unchanged untouched intact* kept keep unverändert unberührt inchangé* intacto*
+        inalterad*
+        без_изменений оставить कायम 保留 不变 保持 残す 維持
+        """,
+    ),
+    (
+        """
+        cover* includ* contain* deckt enthält inklusive umfasst couvr* inclu* cubre* incluye*
+        cobre*
+        включ* покрыва* يشمل يغطي शामिल 包括 包含 覆盖 含み 含む
+        """,
+        "exclud* ausgeschlossen ausgenommen exclu* excluy* исключ* يستثني 排除 除外 除く",
+    ),
+    (
+        """
         agree* accept* approv* consent* allow* permit* zugestimmt stimmte zustimm* akzept*
         genehmig*
         erlaubt bewillig* angenommen accord* accepté* accepte* approuv* autoris* consent* valid*

@@ -12,8 +12,10 @@ YEARS = 1900, 2100  # whole numbers between them may be years
 
 
 def is_between(times: Sequence[float], seconds: float) -> bool:
-    """Whether so much lies between two times in minutes of the day."""
-    return any(abs(a - b) * 60 == seconds for a, b in combinations(times[:MOST], 2))
+    """Whether so much lies between two times in minutes of the day, or over midnight."""
+    minutes = seconds / 60
+    gaps = (abs(a - b) for a, b in combinations(times[:MOST], 2))
+    return any(minutes in (gap, DAY / 60 - gap) for gap in gaps)
 
 
 def find_gaps(days: Collection[Day], numbers: Collection[float]) -> set[int]:

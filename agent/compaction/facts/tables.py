@@ -21,7 +21,7 @@ def _read(table: str) -> dict[str, str]:
 
 # An underscore stands for a space. ¥ may be yen or yuan; both are read.
 CURRENCIES = _read("""
-USD $ us$ dollar dollars dólares dólar dollars_us доллар доллара
+USD $ us$ dollar dollars dólares dólar us_dollar us_dollars доллар доллара
 USD долларов دولار دولارات डॉलर 美元 美金 ドル 米ドル
 EUR € euro euros евро يورو यूरो 欧元 歐元 ユーロ
 GBP £ pound pounds sterling libra libras livre livres фунт фунта фунтов पाउंड 英镑 英鎊 ポンド
@@ -63,7 +63,7 @@ s 60 min mins minute minutes minuten minuto minutos минута
 s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間 分
 s 3600 h hr hrs hour hours std stunde stunden heure heures hora horas час часа часов ساعة ساعات
 s 3600 घंटे घंटा घंटों 小时 小時 時間 时间
-s 86400 day days tag tage tagen jour jours día días dia
+s 86400 сутки суток day days tag tage tagen jour jours día días dia
 s 86400 dias день дня дней يوم يوما يومًا أيام ايام दिन
 s 86400 दिनों 天 日間 日
 s 604800 week weeks woche wochen semaine semaines semana semanas неделя недели недель неделю أسبوع
@@ -83,7 +83,8 @@ m 0.01 cm zentimeter centimetres centimeters centimètres centímetros см
 m 1 m meter metre meters metres mètres metros метров м متر أمتار मीटर 米 メートル
 m 1000 km kilometer kilometers kilometre kilometres kilomètres kilómetros quilômetros км километров
 m 1000 كيلومتر किलोमीटर किमी 公里 千米 キロメートル
-mile 1 mi mile miles meilen 英里 マイル
+mile 1 mi mile miles meile meilen mille milles milla millas milha milhas миля мили миль ميل
+mile 1 أميال मील 英里 マイル
 g 0.001 mg
 g 1 g gram grams gramm grammes gramos gramas г грамм 克 グラム
 g 1000 kg kilo kilos kilogram kilograms kilogramm kilogrammes

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date
+from agent.compaction.facts.clock import find_times, read_hours
+from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date, read_date_of
 from agent.compaction.facts.durations import (
     HOUR,
     MINUTE,
@@ -15,6 +16,7 @@ from agent.compaction.facts.durations import (
     find_parts_of_hours,
     read_fraction,
 )
+from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
 from agent.compaction.facts.words import CJK, WORD, is_cjk
@@ -29,10 +31,14 @@ _UNIT = re.compile(
 )
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
+_WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
 )
+
+
+NOUN = 5  # letters of the word that a number counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,12 @@ def find_values(text: str) -> list[Value]:
         if match.start() >= end and (value := _read_at(text, match)):
             found.append(value)
             end = value.end
-    for others in (_find_in_phrases(text), _find_in_words(text)):
-        starts = [value.start for value in found]
-        if new := [value for value in others if not _overlaps(value, found, starts)]:
-            found = sorted([*found, *new], key=lambda value: value.start)
-    return _join_durations(text, found)
+    phrases = sorted(_find_in_phrases(text), key=lambda value: value.start)
+    for others in (found, _find_in_words(text)):
+        starts = [value.start for value in phrases]
+        if new := [value for value in others if not _overlaps(value, phrases, starts)]:
+            phrases = sorted([*phrases, *new], key=lambda value: value.start)
+    return _join_durations(text, phrases)
 
 
 def _join_durations(text: str, values: list[Value]) -> list[Value]:
@@ -98,7 +105,10 @@ def _add(last: Value, value: Value) -> frozenset[float]:
 
 
 def _find_in_phrases(text: str) -> Iterator[Value]:
-    """Dates in characters, and parts of an hour."""
+    """Dates in characters, parts of an hour, and times in words."""
+    for start, end, times in find_times(text):
+        readings = frozenset(("time", n) for n in times)
+        yield Value(text[start:end], start, end, readings, frozenset(n // 60 for n in times))
     for dated in find_cjk_dates(text):
         yield _make_date(text, dated)
     for start, end, minutes in find_parts_of_hours(text):
@@ -113,7 +123,10 @@ def _overlaps(value: Value, found: list[Value], starts: list[int]) -> bool:
 
 def _find_in_words(text: str) -> Iterator[Value]:
     for each in find_spelled(text):
-        yield _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
+        if dated := read_date_of(text, each.start, each.end, each.amount):
+            yield _make_date(text, dated)
+        else:
+            yield _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
     for word in DUALS:
         for match in re.finditer(rf"(?<!\w){word}(?!\w)", text) if word in text else ():
             unit, factor = UNITS[DUALS[word]]
@@ -197,16 +210,28 @@ def _with_unit(
         for unit, factor in units or [("", 1.0)]
     }
     noun = "" if units else _read_noun(text, end)
+    if units == [("s", HOUR)] or (not units and _is_hour(text, end)):
+        readings |= {("time", n) for n in read_hours(text, start, (n + part for n in amounts))}
     return Value(
         text[begin:end], begin, end, frozenset(readings), frozenset(amounts), (), noun, loose
     )
 
 
+def _is_hour(text: str, end: int) -> bool:
+    """Whether a number counts nothing that comes after it."""
+    after = _WORD_AT.match(text, end)
+    return after is None or after[1].lower() in FUNCTION_WORDS
+
+
 def _look_up(text: str, end: int) -> tuple[str, int]:
-    """The longest word for a unit or a scale after some figures, and where it ends."""
+    """The longest word for a unit or a scale after some figures, and where it ends; of "US dollars"
+    the second."""
     two = _TWO_WORDS.match(text, end)
-    if two and (words := two[1].lower().replace(".", "")) in _UNITS_OF_TWO:
+    words = two[1].lower().replace(".", "") if two else ""
+    if two and words in _UNITS_OF_TWO:
         return words, two.end()
+    if two and (money := words.rsplit(None, 1)[-1]) in CURRENCIES and not _has_unit(words):
+        return money, two.end()
     after = _UNIT.match(text, end)
     if not after:
         return "", end
@@ -214,6 +239,11 @@ def _look_up(text: str, end: int) -> tuple[str, int]:
         word = next((w for w in _CJK_UNITS if after[1].startswith(w)), "")
         return word, after.start(1) + len(word)
     return after[1].lower(), after.end()
+
+
+def _has_unit(words: str) -> bool:
+    first = words.split()[0]
+    return first in UNITS or first in CURRENCIES or first in SCALES or first in FUNCTION_WORDS
 
 
 def _read_unit(word: str) -> list[Reading]:
@@ -236,4 +266,4 @@ def _read_noun(text: str, end: int) -> str:
     """The beginning of the word after a number: what it counts."""
     after = _UNIT.match(text, end)
     word = after[1].lower() if after else ""
-    return word[:2] if is_cjk(word) else word[:5]
+    return word[:2] if is_cjk(word) else word[:NOUN]
