@@ -1,4 +1,4 @@
-"""The lines of the index: the user's exact values, as many as fit, what matters most first. Pure."""
+"""The lines of the index: the user's exact values, what matters most first. Pure."""
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest

@@ -34,10 +34,7 @@ _DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
 _VALUE = re.compile(r"\d|`")
 _WORD = re.compile(r"\w+")
 # Two statements that differ in these say the same.
-_ARTICLES = frozenset(
-    "a an the der die das den dem des ein eine einen einem einer el la los las un una le les une o "
-    "os as um uma il lo gli ال".split()
-)
+_ARTICLES = frozenset("a an the der die das den dem el la los las le les o os as il lo gli".split())
 SHARED = 0.5  # of a decision's words, for a statement to be of it
 
 

@@ -38,8 +38,9 @@ class Findings:
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
     `wrong`, which is not stored, what it could correct. `cut` is what was
     thrown away to keep a hard limit,
-    `too_long` of a text without one, `left` what a merge took out of the record, and `ended` the current work of the chapter before,
-    of which no request holds anything from now on."""
+    `too_long` of a text without one, `left` what a merge
+    took out of the record, and `ended` the current work of the chapter before, of which no request
+    holds anything from now on."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)

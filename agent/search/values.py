@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 # Alternatives from the most specific to the least; the first that matches at a place counts.
@@ -134,6 +135,7 @@ def _find_all(text: str) -> Iterator[re.Match[str]]:
         at = match.end()
 
 
+@lru_cache(20_000)  # a long conversation's index is looked through more than once a compaction
 def normalise(value: str) -> str:
     """A form in which equal values are equal: case, thousands separators and spaces dropped."""
     return re.sub(r"[\s`()]+", "", simplify_numbers(value)).rstrip("/.")
