@@ -72,8 +72,9 @@ LANGUAGES = {
             "Please switch the {s} from {o} to {v}.",
         ),
         "staging port|launch date|monthly budget|mail host|backup folder|project name|"
-        "storage limit|database version|meeting time|contact address|contract number|retry limit|test account|"
-        "venue|delivery deadline|room code|paint colour|billing port|release tag|holiday start",
+        "storage limit|database version|meeting time|contact address|contract number|"
+        "retry limit|test account|venue|delivery deadline|room code|paint colour|"
+        "billing port|release tag|holiday start",
     ),
     "de": Words(
         ("Der Wert für {s} ist {v}.", "Zur Erinnerung, {s}: {v}.", "Bei uns gilt für {s}: {v}."),
@@ -87,9 +88,10 @@ LANGUAGES = {
             "{s} ist nicht mehr {o}, sondern {v}.",
             "Ändere {s} bitte von {o} auf {v}.",
         ),
-        "Testport|Starttermin|Monatsbudget|Mailserver|Sicherungsordner|Projektname|Datenbankversion|"
-        "Besprechungszeit|Speichergrenze|Kontaktadresse|Vertragsnummer|Wiederholungsgrenze|"
-        "Testkonto|Veranstaltungsort|Liefertermin|Raumcode|Wandfarbe|Rechnungsport|Versionsmarke|Urlaubsbeginn",
+        "Testport|Starttermin|Monatsbudget|Mailserver|Sicherungsordner|Projektname|"
+        "Datenbankversion|Besprechungszeit|Speichergrenze|Kontaktadresse|Vertragsnummer|"
+        "Wiederholungsgrenze|Testkonto|Veranstaltungsort|Liefertermin|Raumcode|Wandfarbe|"
+        "Rechnungsport|Versionsmarke|Urlaubsbeginn",
     ),
     "es": Words(
         ("El valor de {s} es {v}.", "Para que conste, {s}: {v}.", "Nuestro dato de {s} es {v}."),
@@ -104,10 +106,10 @@ LANGUAGES = {
             "Cambia {s} de {o} a {v}, por favor.",
         ),
         "puerto de pruebas|fecha de inicio|presupuesto mensual|servidor de correo|"
-        "carpeta de copias|nombre del proyecto|versión de la base|hora de reunión|límite de espacio|código de sala|"
-        "dirección de contacto|número de contrato|límite de intentos|cuenta de prueba|"
-        "lugar del evento|fecha de entrega|color de pared|puerto de facturas|etiqueta de versión|"
-        "inicio de vacaciones",
+        "carpeta de copias|nombre del proyecto|versión de la base|hora de reunión|"
+        "límite de espacio|código de sala|dirección de contacto|número de contrato|"
+        "límite de intentos|cuenta de prueba|lugar del evento|fecha de entrega|"
+        "color de pared|puerto de facturas|etiqueta de versión|inicio de vacaciones",
     ),
     "zh": Words(
         ("{s}是 {v}。", "记一下,{s}:{v}。", "我们的{s}是 {v}。"),

@@ -188,5 +188,5 @@ def _find_common(old: str, new: str, values: Sequence[str]) -> str:
     joint = "" if any(map(is_cjk, old)) else " "
     before, after = (list(text) if not joint else text.split(" ") for text in (old, new))
     folded = [[word.casefold().strip(".,:;") for word in words] for words in (before, after)]
-    match = SequenceMatcher(None, *folded, autojunk=False).find_longest_match()
+    match = SequenceMatcher(None, folded[0], folded[1], autojunk=False).find_longest_match()
     return joint.join(before[match.a : match.a + match.size]).strip(" \n\r.,:;，。：")
