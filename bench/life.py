@@ -308,7 +308,7 @@ def live(
     source = exchanges or make_exchanges(dice)
     for turn, (asked, answered) in enumerate(islice(source, turns)):
         if said := planted.get(turn):
-            asked = said.said if dice.random() < 0.5 else f"{asked} {said.said}"
+            asked = said.said if dice.random() < 0.5 else f"{asked}\n{said.said}"
         life.say("user", asked)
         life.compact_if_due()
         life.say("assistant", answered)

@@ -36,7 +36,8 @@ class Rank(IntEnum):
     TASK = 7
     DECISION = 8
     GOAL = 9
-    OWN = 10  # a person's
+    CHANGE = 10  # what replaced what
+    OWN = 11  # a person's
 
 
 _RANKS = {
@@ -108,7 +109,7 @@ def _rank_by_kind(said: Statement) -> Rank:
     if UNVERIFIED in said.text:
         return Rank.UNVERIFIED
     if REPLACED.match(said.text):
-        return Rank.GOAL  # without it an older statement would seem to hold
+        return Rank.CHANGE  # without it an older statement would seem to hold
     rank = _RANKS.get(said.heading.casefold(), Rank.PROSE)
     if rank == Rank.TASK and _DONE.match(said.text):
         return Rank.DONE

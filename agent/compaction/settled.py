@@ -153,7 +153,8 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
     subject = _find_common(known.words, sentence, (known.value, *values.values()))
     if not find_content_words(_CONTRACTION.sub("", subject)):
         return None
-    return Change(subject, known.value, values[new[0]], (known.number, number))
+    old, value = (each.rstrip(".,;:") for each in (known.value, values[new[0]]))
+    return Change(subject, old, value, (known.number, number))
 
 
 def _is_changed(sentence: str, values: Sequence[str]) -> bool:
