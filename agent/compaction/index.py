@@ -1,4 +1,4 @@
-"""The lines of the index: the user's exact values, as many as fit, what matters most first. Pure."""
+"""The lines of the index: the user's exact values, what matters most first. Pure."""
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -13,6 +13,7 @@ from agent.tokens import TokenCounter
 BETWEEN = " · "  # values of one message
 # At the end, where there is no room for all.
 MORE = "- (Of {count} more values there is no room here; search has them.)"
+MORE_SHARE = 0.1  # of the index, at most, to say so
 # Of the index, for what the user settled where not everything fits: it is sent with its sentence.
 SETTLED_SHARE = 0.7
 # Parts of the conversation that have the same right to what there is room for: what is young has no
@@ -35,7 +36,9 @@ def list_index_lines(
     full = [entry.render() for entry in entries]
     if counter.count("\n".join(full)) <= budget:
         return full
-    budget = RawTokens(budget - counter.count(MORE.format(count=len(entries))))
+    note = counter.count(MORE.format(count=len(entries)))
+    told = note <= MORE_SHARE * budget
+    budget = RawTokens(budget - note if told else budget)
     settled = _choose_settled(entries, record, int(SETTLED_SHARE * budget), counter)
     lines = {entry.render_settled(): entry.number for entry in settled}
     budget = RawTokens(budget - sum(counter.count(line) + 1 for line in lines))
@@ -43,7 +46,7 @@ def list_index_lines(
     values = _choose_values([e for e in entries if e.value not in chosen], budget, counter)
     lines |= {_line(number, texts): number for number, texts in values.items()}
     left_out = len(entries) - len(settled) - sum(map(len, values.values()))
-    more = [MORE.format(count=left_out)] if lines and left_out else []
+    more = [MORE.format(count=left_out)] if told and left_out else []
     return [*sorted(lines, key=lines.__getitem__), *more]
 
 

@@ -74,8 +74,8 @@ class Draft:
 @dataclass
 class WrittenSummary:
     """A new state of the summary, how it was made and what it took. `dollars`: what the engines
-    that were compared would cost, estimated. `draft`: the chapter while it is being corrected; `whole`:
-    its text before it was cut."""
+    that were compared would cost, estimated. `draft`: the chapter while it is being corrected;
+    `whole`: its text before it was cut."""
 
     chapters: list[Chapter]
     engine: Engine

@@ -52,8 +52,8 @@ def list_left(chapters: Sequence[Chapter]) -> list[Left]:
 
 
 def put_back(chapters: Sequence[Chapter], left: Left) -> list[Chapter]:
-    """The chapters with a statement in its range again, as a person's own from now on: it goes last.
-    What was current work once is a fact by now."""
+    """The chapters with a statement in its range again, as a person's own from now on: it goes
+    last. What was current work once is a fact by now."""
     chapter = chapters[left.place]
     newest = left.place == len(chapters) - 1
     was_work = left.statement.heading == CURRENT_WORK and not newest

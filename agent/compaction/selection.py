@@ -6,23 +6,18 @@ What no longer holds, is done or said twice goes first; then the older chapters 
 matters least first. Each range of messages keeps a floor, and what a person wrote goes last.
 """
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import UNVERIFIED, find_citations, strip_citations
-from agent.compaction.facts.words import find_content_words
-from agent.compaction.judge import REPLACED
 from agent.compaction.left import NOTHING_FITS, list_sent
-from agent.compaction.newer import Line, find_replacement, split_current_work
+from agent.compaction.newer import split_current_work
+from agent.compaction.ranks import Rank, rank_statements
 from agent.compaction.statements import Statement, compose, find_wholes, list_statements
 from agent.compaction.verify import FACTS
 from agent.context.summary import CURRENT_WORK
 from agent.messages import RawTokens
-from agent.search.values import IndexEntry, Weight, normalise
 from agent.tokens import TokenCounter
 
 # Of the limit: what a merge leaves, so that the next compactions only append and the cache holds.
@@ -30,44 +25,6 @@ LEFT = 0.6
 # Tokens that a range of messages keeps where it has them, and the share of the limit that all
 # floors take together. So many ranges at least; more where there is room for their floors.
 FLOOR, FLOORS_SHARE, RANGES = 200, 0.5, 12
-_DONE = re.compile(r"\s*[-*+]\s+\W*(?:done|cancelled|canceled)\b", re.I)
-_VALUE = re.compile(r"\d|`")
-_WORD = re.compile(r"\w+")
-# Two statements that differ in these say the same.
-_ARTICLES = frozenset(
-    "a an the der die das den dem des ein eine einen einem einer el la los las un una le les une o "
-    "os as um uma il lo gli ال".split()
-)
-SHARED = 0.5  # of a decision's words, for a statement to be of it
-
-
-class Rank(IntEnum):
-    """How soon a statement goes."""
-
-    REPLACED = 0
-    DONE = 1
-    DOUBLED = 2
-    UNVERIFIED = 3
-    PROSE = 4
-    FACT = 5
-    VALUE = 6
-    TASK = 7
-    DECISION = 8
-    GOAL = 9
-    OWN = 10  # a person's
-
-
-_RANKS = {
-    "## goal and constraints": Rank.GOAL,
-    "## decisions": Rank.DECISION,
-    "## progress": Rank.TASK,
-    "## open tasks": Rank.TASK,
-    "## open questions": Rank.TASK,
-    "## current work and next step": Rank.TASK,
-    "## facts and values": Rank.FACT,
-    "## files and artifacts": Rank.FACT,
-    "## errors and fixes": Rank.FACT,
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -135,7 +92,7 @@ class _Record:
         for at, places in enumerate(self._ranges):
             for of in places:
                 self._enter(of, at)
-        _rank(self.entries, chapters)
+        self._rank()
 
     def _enter(self, of: int, at: int) -> None:
         chapter = self._chapters[of]
@@ -150,6 +107,16 @@ class _Record:
                 entry.under.holds += 1
             self.entries.append(entry)
             self._count(entry, 1)
+
+    def _rank(self) -> None:
+        """Say of each statement how soon it goes: a bullet not before its parts."""
+        said = [entry.said for entry in self.entries]
+        ranks = rank_statements(said, [entry.of for entry in self.entries], self._chapters)
+        for entry, rank in zip(self.entries, ranks, strict=True):
+            entry.rank = rank
+        for entry in reversed(self.entries):
+            if entry.under and entry.under.rank > Rank.REPLACED:
+                entry.under.rank = max(entry.under.rank, entry.rank)
 
     def _count(self, entry: _Entry, by: int) -> None:
         """Count a statement that comes (1) or goes (-1), and a heading of it alone."""
@@ -256,79 +223,3 @@ def _join_oldest(chapters: Sequence[Chapter], most: int) -> list[list[int]]:
         ranges[at : at + 2] = [ranges[at] + ranges[at + 1]]
         levels[at : at + 2] = [max(levels[at : at + 2]) + 1]
     return [*ranges, [len(chapters) - 1]]
-
-
-# --- Ranks ----------------------------------------------------------------------------------------
-
-
-def _rank(entries: Sequence[_Entry], chapters: Sequence[Chapter]) -> None:
-    """Say of each statement how soon it goes."""
-    own = [set(chapter.own) for chapter in chapters]
-    replaced = _find_replaced(entries)
-    settled = _Settled(chapters)
-    said_later: set[tuple[str, ...]] = set()
-    for entry in reversed(entries):
-        spoken = _WORD.findall(strip_citations(entry.said.text).casefold())
-        words = tuple(word for word in spoken if word not in _ARTICLES)
-        if entry.said.text in own[entry.of]:
-            entry.rank = Rank.OWN
-        elif id(entry) in replaced:
-            entry.rank = Rank.REPLACED
-        elif words in said_later:
-            entry.rank = Rank.DOUBLED
-        else:
-            entry.rank = _rank_by_kind(entry.said)
-            if Rank.UNVERIFIED < entry.rank < Rank.DECISION and settled.has(entry.said.text):
-                entry.rank = Rank.DECISION
-        said_later.add(words)
-    for entry in reversed(entries):
-        if entry.under and entry.under.rank > Rank.REPLACED:
-            entry.under.rank = max(entry.under.rank, entry.rank)
-
-
-class _Settled:
-    """What users settled in their own words, by the numbers of the messages."""
-
-    def __init__(self, chapters: Sequence[Chapter]) -> None:
-        self._entries: dict[int, list[IndexEntry]] = defaultdict(list)
-        for entry in (entry for chapter in chapters for entry in chapter.index):
-            if entry.weight:
-                self._entries[entry.number].append(entry)
-
-    def has(self, text: str) -> bool:
-        """Whether a statement is of it: it has the value, or most words of a decision without."""
-        cited = [each for number in find_citations(text) for each in self._entries.get(number, ())]
-        said = normalise(strip_citations(text)) if cited else ""
-        words = find_content_words(text) if cited else set()
-        for entry in cited:
-            asked = find_content_words(entry.words)
-            if normalise(entry.value) in said or (
-                entry.weight == Weight.AGREED and len(words & asked) > SHARED * len(asked)
-            ):
-                return True
-        return False
-
-
-def _rank_by_kind(said: Statement) -> Rank:
-    if UNVERIFIED in said.text:
-        return Rank.UNVERIFIED
-    if REPLACED.match(said.text):
-        return Rank.GOAL  # without it an older statement would seem to hold
-    rank = _RANKS.get(said.heading.casefold(), Rank.PROSE)
-    if rank == Rank.TASK and _DONE.match(said.text):
-        return Rank.DONE
-    if rank == Rank.FACT and _VALUE.search(strip_citations(said.text)):
-        return Rank.VALUE
-    return rank
-
-
-def _find_replaced(entries: Sequence[_Entry]) -> set[int]:
-    """The ids of those that say what a later chapter replaced."""
-    lines = [Line.parse(entry.said.text) for entry in entries]
-    found = [(entry.of, find_replacement(line)) for entry, line in zip(entries, lines, strict=True)]
-    later = [(of, each) for of, each in found if each]
-    return {
-        id(entry)
-        for entry, line in zip(entries, lines, strict=True)
-        if any(of > entry.of and line.is_said_by(each) for of, each in later)
-    }

@@ -2,7 +2,6 @@
 
 A writer may leave it out of a summary, so code takes it from the originals: into the index, before
 values that only come up, and where a known value is replaced, as the bullet that the form asks for.
-Decisions and changes are found by their wording, in the ten languages of `wordings.py`.
 """
 
 import re
@@ -12,6 +11,7 @@ from difflib import SequenceMatcher
 
 from agent.compaction.facts.words import find_content_words, is_cjk
 from agent.compaction.pins import TypedText, read_texts, read_typed_text
+from agent.compaction.settling import CHANGED, CHOSEN, DECIDED, LINKED, QUESTION, UNSURE
 from agent.messages import Message
 from agent.search.values import IndexEntry, Weight, find_identifiers, find_index_entries, normalise
 
@@ -19,83 +19,9 @@ LONGEST = 160  # characters of a sentence that is kept whole
 # Words beside its value of a sentence that is there to state it; characters where a script writes
 # no spaces.
 STATING_WORDS, STATING_CHARACTERS = 12, 30
+LINK_WORDS = 3  # at most between a value and the words that say what it is
 MOST_VALUES = 2  # of a sentence that states or replaces one
 
-# What was decided, whether it names a value or not; and what only counts with one.
-_DECIDED = re.compile(
-    r"""
-    \b(?:decided|decision\ is|decision:|agreed\ (?:on|to|that)|settled\ (?:on|for)|(?:go|went|going)\ with
-      |stick(?:ing)?\ with|opted\ for|finali[sz]ed|(?:we|i)\ (?:chose|picked|selected))\b
-    | \b(?:entschieden|beschlossen|festgelegt|geeinigt|Entscheidung:|(?:wir|ich)\ bleiben?\ bei
-      |(?:habe|haben)\b.{1,60}\b(?:gewählt|ausgesucht))
-    | \b(?:decidi(?:mos|do|ó)|decidí|decisión:|(?:nos|me)\ (?:quedamos|quedo)\ con|acord(?:amos|ado)
-      |optamos|elegi(?:mos|do)|elegí)
-    | \b(?:decidi|decisão:|ficamos\ com|combin(?:ado|amos)|optamos|escolh(?:emos|ido|i)\b)
-    | \b(?:décidé|décision\ ?:|on\ (?:part|reste)\ sur|convenu|opté|choisi)
-    | \b(?:реши(?:л|ли|ла)\b|решено|договорил|выбра(?:л|н)|остановил\w+\ на\b)
-    | 决定|決定|定为|定為|选定|選定|敲定|商定|说好|說好
-    | 決め(?:た|まし)|ことにし(?:た|まし)|採用し
-    | तय\ (?:किया|हुआ|हो)|(?:फ़ैसला|फैसला|निर्णय)(?:\ किया|\ लिया|:)|चुना
-    | قررنا|قررت|القرار|اتفقنا|اخترنا|اخترت|اعتمدنا
-    """,
-    re.I | re.X,
-)
-_CHOSEN = re.compile(
-    r"""
-    \b(?:let['’]?s\ (?:use|take|keep|make|call|set)|(?:we|i)(?:['’]ll|\ will)?\ (?:use|take|choose|pick|keep))\b
-    | \b(?:(?:wir|ich)\ (?:nehmen?|verwenden?|benutzen?|wählen?)|nehmen\ wir)\b
-    | \b(?:(?:usamos|usaremos|tomamos|ponemos)|vamos\ con)\b | \b(?:vamos\ (?:usar|com)|usaremos)\b
-    | \b(?:(?:nous|on)\ (?:prenons|gardons|prend|garde|utilise|utilisons))\b
-    | \b(?:бер[её]м|возьм[её]м|используем|оставляем)\b
-    | 就用|采用|採用|にします|にしましょう | रखें?गे|रखते\ हैं | سنستخدم|نستخدم|سنعتمد
-    """,
-    re.I | re.X,
-)
-# What links a value to what it is the value of.
-_LINKED = re.compile(
-    r"""
-    [:：=] | \b(?:is|are|equals?)\b|(?<!here)(?<!that)(?<!let)['’]s\ | \b(?:ist|sind|gilt|lautet|beträgt|heißt|liegt\ bei)\b
-    | \b(?:es|son|está|queda|vale)\b | \b(?:é|são|fica)\b | \b(?:est|sont|s['’]appelle)\b
-    | [—–]|\b(?:это|равен|равна|составляет|называется)\b | 是|为|為|叫|定|は|が|です | है|हैं | هو|هي
-    """,
-    re.I | re.X,
-)
-LINK_WORDS = 3  # between the link and the value
-_CHANGED = re.compile(
-    r"""
-    →|->|=>
-    | \b(?:instead\ of|no\ longer|any\ ?more|rather\ than|not\b.{1,60}\bbut|chang\w*|switch\w*
-      |replac\w*|correct\w*|moved?\b|now\b|from\b.{1,60}\bto\b)
-    | \b(?:statt|anstatt|anstelle|nicht\ mehr|sondern|jetzt|nunmehr|geändert|umgestellt|verschoben
-      |von\b.{1,60}\b(?:auf|zu)\b|ersetz\w*)
-    | \b(?:en\ (?:lugar|vez)\ de\b|ya\ no\b|ahora\b|sustitu\w*|reempla\w*|sino\b
-      |de\b.{1,60}\ba\b)
-    | \b(?:em\ (?:lugar|vez)\ de\b|já\ não\b|não\b.{1,60}\bmais\b|agora\b|substitu\w*
-      |de\b.{1,60}\b(?:para|por)\b)
-    | \b(?:au\ lieu\ d|plutôt\ qu|ne?\b.{1,60}\bplus\b|n['’]est\ plus|désormais|maintenant|remplac\w*
-      |de\b.{1,60}\bà\b)
-    | \b(?:вместо|больше\ не|уже\ не|теперь|а\ не\b|измен\w*|смен\w*|замен\w*
-      |перен[её]с\w*|с\b.{1,60}\bна\b)
-    | 改为|改為|改成|改用|改到|换成|換成|换到|不再|而不是|而是|现在|現在|代替|取代|更新为|调整为|推迟到
-    | ではなく|じゃなくて|代わりに|変更|変え|変わ|今は|もう
-    | के\ बजाय|की\ जगह|(?:^|\s)अब\s|बदल|बल्कि
-    | بدل|لم\ يعد|ال[آا]ن|غير|تغي|استبدل|[أا]صبح
-    """,
-    re.I | re.X,
-)
-_QUESTION = re.compile(r"[?？؟]")
-# What is only thought of settles nothing.
-_UNSURE = re.compile(
-    r"""
-    \b(?:if|might|may|maybe|perhaps|could|should|would|consider\w*|wonder\w*|deciding)\b
-    | \b(?:wenn|falls|vielleicht|könnten?|sollten?|würden?|überleg\w*)\b
-    | \b(?:si|quizás?|tal\ vez|podr[ií]a\w*|deber[ií]a\w*)\b
-    | \b(?:talvez|poder[ií]a\w*|dever[ií]a\w*)\b | \b(?:peut-être|pourrai\w*|devrai\w*)\b
-    | \b(?:если|может|возможно|бы|ли)\b
-    | 如果|也许|也許|可能|要不要|是否|考虑|考慮 | もし|かも|でしょうか|検討 | अगर|यदि|शायद | [إا]ذا|ربما|\bلو\b
-    """,
-    re.I | re.X,
-)
 _CITED = re.compile(r"\[#[^\]]*\]")
 _CONTRACTION = re.compile(r"\w+['’]\w+")
 _SHAPE = ((re.compile(r"\d+"), "0"), (re.compile(r"[^\W\d_]+"), "a"))
@@ -174,12 +100,12 @@ def _read(text: TypedText, part: tuple[int, int]) -> str:
 
 def _weigh(sentence: str) -> Weight:
     """How much a sentence settles."""
-    if _QUESTION.search(sentence) or _UNSURE.search(sentence):
+    if QUESTION.search(sentence) or UNSURE.search(sentence):
         return Weight.NONE
     values = find_identifiers(sentence)
     if len(values) > MOST_VALUES:
         return Weight.NONE
-    if _DECIDED.search(sentence) or (values and _CHOSEN.search(sentence)):
+    if DECIDED.search(sentence) or (values and CHOSEN.search(sentence)):
         return Weight.DECIDED if values else Weight.AGREED
     linked = values and any(_is_linked(sentence, value) for value in values)
     return Weight.STATED if linked and _is_short(sentence, values) else Weight.NONE
@@ -190,7 +116,7 @@ def _is_linked(sentence: str, value: str) -> bool:
     before, _, after = sentence.partition(value)
     near = before if any(map(is_cjk, before)) else " ".join(before.split()[-LINK_WORDS - 1 :])
     # In Hindi the verb comes last.
-    return bool(_LINKED.search(near)) or after.strip().startswith(("है", "हैं", "です", "だ"))
+    return bool(LINKED.search(near)) or after.strip().startswith(("है", "हैं", "です", "だ"))
 
 
 def _is_short(sentence: str, values: Sequence[str]) -> bool:
@@ -206,7 +132,7 @@ def _is_short(sentence: str, values: Sequence[str]) -> bool:
 
 
 def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -> Change | None:
-    if len(sentence) > LONGEST or _QUESTION.search(sentence) or _UNSURE.search(sentence):
+    if len(sentence) > LONGEST or QUESTION.search(sentence) or UNSURE.search(sentence):
         return None
     values = {normalise(value): value for value in find_identifiers(sentence)}
     new = [key for key in values if key not in before]
@@ -227,13 +153,14 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
     subject = _find_common(known.words, sentence, (known.value, *values.values()))
     if not find_content_words(_CONTRACTION.sub("", subject)):
         return None
-    return Change(subject, known.value, values[new[0]], (known.number, number))
+    old, value = (each.rstrip(".,;:") for each in (known.value, values[new[0]]))
+    return Change(subject, old, value, (known.number, number))
 
 
 def _is_changed(sentence: str, values: Sequence[str]) -> bool:
     """Whether the words for a change stand beside a value, or around two of them."""
     places = [(at, at + len(value)) for value in values if (at := sentence.find(value)) >= 0]
-    for match in _CHANGED.finditer(sentence):
+    for match in CHANGED.finditer(sentence):
         for start, end in places:
             between = sentence[match.end() : start] or sentence[end : match.start()]
             if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:

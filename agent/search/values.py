@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 # A run of letters and digits with a digit in it, its parts joined by hyphens or the like:
@@ -209,6 +210,7 @@ def _is_word(part: str) -> bool:
     return part.isalpha() and not part.isupper() and (len(part) > 2 or part.islower())
 
 
+@lru_cache(20_000)  # a long conversation's index is looked through more than once a compaction
 def normalise(value: str) -> str:
     """A form in which equal values are equal: case, thousands separators and spaces dropped."""
     return re.sub(r"[\s`()]+", "", simplify_numbers(value)).rstrip("/.")

@@ -772,7 +772,8 @@ def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
     assert "Left the summary (1)" in after
     assert 'role="status"' in after
     talk.refresh_from_db()
-    assert talk.compaction and talk.compaction.trigger == "edit"
+    assert talk.compaction
+    assert talk.compaction.trigger == "edit"
     assert "Tulips <b>too</b> [#2]" in load_state(talk.pk).context.summary.text
     assert read_chapters(talk.compaction)[0].own == (gone.statement.text,)
     assert "Only the current summary" in words(browser.post(where, {"key": gone.key}), 422)
