@@ -149,7 +149,7 @@ def test_what_is_certain_wins_over_a_quote() -> None:
 
 
 def test_a_chinese_quote_needs_no_spaces() -> None:
-    assert borne_out("服务器在二号机房 [#1]", Given((4,), "搬到了 二号机房")).endswith("[#1 #4]")
+    assert borne_out("主机放在二号机房 [#1]", Given((4,), "搬到了 二号机房")).endswith("[#1 #4]")
 
 
 def test_a_goal_needs_words_that_the_user_typed() -> None:
