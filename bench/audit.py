@@ -4,7 +4,8 @@
 by a script with fixed seeds. English ones restate sentences of LoCoMo and BEAM, those of nine other
 languages are filled in from `bench.audit_sentences`. *Passed* is neither marked nor dropped. Each
 rate is given for the half of the conversations that the rules were tuned on (`.tuned`) and for the
-other one (`.other`), which alone has the goals.
+other one (`.other`), which alone has the goals. What becomes of doubted bullets after a model has
+answered for them is measured on those of `bench.restatements`.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from agent.messages import Message, RawTokens
 from bench.audit_sentences import LANGUAGES, Four, Language
 from bench.dialogues import read_dialogues
 from bench.report import Report, percentile
+from bench.restatements import report_answers
 
 CONVERSATIONS = 4  # for each language
 ENGLISH = 140  # bullets
@@ -301,6 +303,7 @@ def main() -> Report:
     report = Report(f"The audit, {len(cases)} bullets in {len(LANGUAGES) + 1} languages")
     report_rates(report, cases, 0, "tuned")
     report_rates(report, cases, 1, "other")
+    report_answers(report)
     texts = [text for each in read_dialogues(options.data) for _, text, _ in each.messages]
     measure_time(report, texts)
     report.print_table()

@@ -15,7 +15,8 @@ from time import thread_time
 
 import pytest
 
-from agent.compaction import chapters, evidence, newer, outlook, pins, verify
+from agent.compaction import answers, chapters, evidence, newer, outlook, pins, verify
+from agent.compaction.borne_out import Given, GivenQuotes, Quote
 from agent.compaction.cutting import cut_at_bullets, drop_unfinished
 from agent.compaction.extract import extract
 from agent.compaction.facts import words
@@ -25,6 +26,7 @@ from agent.compaction.requests import render_outline_line, serialise
 from agent.compaction.selection import select_statements
 from agent.compaction.statements import edit_chapter
 from agent.compaction.topics import find_topic_start
+from agent.compaction.word_runs import LONGEST
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
@@ -38,6 +40,7 @@ from agent.wire.masking import mask
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream
+from chat.html.quotes import mark_quotes, show_quotes
 from chat.importers import pi
 from chat.queries.model_server import get_counter
 from chat.services.encodings import Unsure, decode
@@ -265,6 +268,24 @@ def audited(text: str) -> None:
     verify.audit("- Ada paid 12 € to `beta_1` on 3 May, not for two weeks [#1]", said)
 
 
+def answered(text: str) -> None:
+    """Answers to statements that were given back."""
+    answers.read_answers(text)
+    answers.read_answers('1. #2: "' + text.replace("\n", '\n1. #2: "'))
+
+
+def borne_out(text: str) -> None:
+    """A quote of a long message, which has most of it, and a summary with a quote for each line."""
+    text = text[: int(len(text) * AUDITED)]
+    said = [Message(1, "user", [{"type": "text", "text": f"{text}. It is 5, after all"}], 9)]
+    quotes = GivenQuotes(
+        {"- It is 5 [#2]": [Given((2,), text[:LONGEST]), Given((), "it is 5")]}, said
+    )
+    verify.audit("- It is 5 [#2]", evidence.Source(said), quotes)
+    lines = [Quote(line, 1, line) for line in text.splitlines()]
+    show_quotes(mark_quotes(text, lines), lines)
+
+
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "render": markdown.render_markdown,
     "stream": stream,
@@ -278,6 +299,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "index_entries": lambda text: values.find_index_entries(1, text),
     "summarised": summarised,
     "audit": audited,
+    "answers": answered,
+    "borne out": borne_out,
     "tokens": lexical.tokenise,
     "query": lambda text: lexical.parse_query(text, typing=True),
     "excerpt": lambda text: excerpts.make_excerpt(text, lexical.parse_query('a "1," 12'), 300),

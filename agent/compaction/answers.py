@@ -8,12 +8,12 @@ from agent.compaction.borne_out import Given
 
 _NUMBERED = re.compile(r"^\W{0,3}(\d{1,3})[.):]\W{0,2}\s+(?=\S)", re.M)
 _NUMBER = re.compile(r"#(\d{1,9})")
-_OPENING = "\"“”„«»‹「『`"
-_CLOSING = "\"“”»«›」』`"
+_OPENING = '"“”„«»‹「『`'
+_CLOSING = '"“”»«›」』`'
 # The messages that are named before a quote, up to its first mark.
 _NUMBERS = r"#\d{1,9}(?:[,; ]{1,2}#\d{1,9}){0,9}"
 _BEFORE_QUOTE = re.compile(
-    rf"(?:\b(?:message|quote|see|from)s?:?\s)*[(\[]?(?P<numbers>{_NUMBERS})[)\]]?"
+    rf"(?:\b(?:message|quote|see|from)s?:?\s){{0,2}}[(\[]?(?P<numbers>{_NUMBERS})[)\]]?"
     rf"[\s:：,.;(–—-]{{0,4}}(?:(?:user|assistant|says?|said|quotes?|words)\b[\s:：]{{0,3}}){{0,2}}"
     rf"(?=[{_OPENING}])",
     re.I,
@@ -21,9 +21,10 @@ _BEFORE_QUOTE = re.compile(
 # A quote whose messages are named behind it.
 _AFTER_QUOTE = re.compile(
     rf"^\W*(?:quotes?\W{{0,3}})?(?P<words>[{_OPENING}].*[{_CLOSING}])\W{{0,4}}"
-    rf"(?:(?:from|in|message)s?\s)*[(\[]?(?P<numbers>{_NUMBERS})?[)\]]?[\s.]*$",
+    rf"(?:(?:from|in|message)s?\s){{0,2}}[(\[]?(?P<numbers>{_NUMBERS})?[)\]]?[\s.]*$",
     re.I,
 )
+_ONLY_NUMBERS = re.compile(rf"\W*{_NUMBERS}\W*$")
 _ELLIPSIS = re.compile(r"^[\s.…]+|[\s.…]+$")
 LONGEST_LINE = 4_000  # characters; what is longer is no answer
 
@@ -44,6 +45,8 @@ def read_answers(text: str) -> dict[int, Answer]:
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for start, end in zip(starts, ends, strict=False):
         first, *rest = text[start.end() : end].splitlines()
+        if rest and _ONLY_NUMBERS.match(first):
+            first, *rest = f"{first} {rest[0].strip()}", *rest[1:]
         answer = _read_line(first)
         more = [quote for line in rest for quote in _read_line(line).quotes]
         answers[int(start[1])] = Answer(answer.statement, [*answer.quotes, *more])

@@ -1,16 +1,14 @@
 """What a rule doubts may be borne out by a quote: words of a message that the model gives for it.
 
 Code looks whether the words stand there, whole, and judges the statement once more with nothing but
-them as its source. So what is certain wins over a quote: a number, a unit, an identifier or a name
-that the quote lacks, or a quote that says the opposite.
+them and their sentences as its source. So what is certain wins over a quote: a number, a unit, an
+identifier or a name that the quote lacks, or a sentence that says the opposite.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
-from unicodedata import category
 
 from agent.compaction.evidence import (
     GOALS,
@@ -20,10 +18,17 @@ from agent.compaction.evidence import (
     remove_citations,
     strip_citations,
 )
+from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.names import find_names
-from agent.compaction.facts.words import CJK, clean, find_content_words, is_cjk
+from agent.compaction.facts.words import (
+    STOP_WORDS,
+    clean,
+    find_content_words,
+    find_words,
+)
 from agent.compaction.judge import (
     BULLET,
+    OPPOSITE,
     UNRELATED,
     Verdict,
     find_claims,
@@ -31,14 +36,17 @@ from agent.compaction.judge import (
     judge_sentence,
 )
 from agent.compaction.pins import read_own_words
+from agent.compaction.word_runs import LONGEST, WordRuns
 from agent.context.history import text_block
 from agent.messages import Message, plain_text
 
-SHORTEST = 3  # words of a quote; a Chinese, Japanese or Korean character is half a one
-LONGEST = 500  # characters of a quote
+SHORTEST = 3  # words of a quote
 MOST_QUOTES = 4  # for one statement
+AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
-_TOKEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
+# What a word of Chinese and Japanese is made of: no hiragana, and no marks of grammar.
+_IDEOGRAPH = re.compile("(?![的了着过過在是把被和与也就都很会會])[\u30a1-\u30fa\u3400-\u9fff]")
 
 
 class Given(NamedTuple):
@@ -59,10 +67,11 @@ class Quote(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Words in the message where they stand."""
+    """Words in the message where they stand, and the sentences there that they are of."""
 
     message: Message
     words: str
+    passage: str
 
 
 class GivenQuotes:
@@ -73,7 +82,7 @@ class GivenQuotes:
     ) -> None:
         self._given = given or {}
         self._messages = {message.number: message for message in messages}
-        self._texts: dict[tuple[int, bool], _Text] = {}
+        self._texts: dict[tuple[int, bool], WordRuns] = {}
 
     @classmethod
     def of(cls, quotes: Iterable[Quote], messages: Sequence[Message]) -> "GivenQuotes":
@@ -93,20 +102,32 @@ class GivenQuotes:
         found = [] if verdict.supported else self._find_given(said, typed=heading == GOALS)
         if not found:
             return []
-        words: dict[int, list[str]] = {}
-        for each in found:
-            words.setdefault(each.message.number, []).append(each.words)
-        quoted = Source(
+        quoted, around = self._make_source(found), self._make_source(found, whole=True)
+        numbers = [each.message.number for each in found]
+        if not _is_about(said, verdict, source, around.all):
+            return []
+        doubted = _leave_out_said(said, verdict, source, quoted.all)
+        lacks = _judge(doubted, heading, quoted, numbers).missing
+        lacks = [*lacks, *_list_names_not_in(said, verdict, quoted.all)]
+        if not set(lacks).isdisjoint(verdict.missing):
+            return []
+        again = _judge(doubted, heading, around, numbers)
+        forgiven = again.wrong == UNRELATED or (
+            again.wrong == OPPOSITE and _denies_in_its_words(doubted, around.all.text)
+        )
+        return found if again.supported or forgiven else []
+
+    def _make_source(self, found: Sequence[Found], *, whole: bool = False) -> Source:
+        """What is quoted, or the `whole` sentences that it is of, as all that the messages say."""
+        texts: dict[int, list[str]] = {}
+        for message, words, passage in found:
+            texts.setdefault(message.number, []).append(passage if whole else words)
+        return Source(
             [
                 replace(self._messages[n], blocks=[text_block("\n".join(each))], pasted=())
-                for n, each in words.items()
+                for n, each in texts.items()
             ]
         )
-        doubted = _leave_out_said(said, verdict, source, quoted.all)
-        again = _judge(doubted, heading, quoted, words)
-        if again.supported or (again.wrong == UNRELATED and _is_about(doubted, quoted.all)):
-            return found
-        return []
 
     def _find_given(self, said: str, *, typed: bool) -> list[Found]:
         """The quotes that stand where they may, and are long enough or have a value of what is
@@ -119,7 +140,7 @@ class GivenQuotes:
             if each is None:
                 continue
             there = Evidence([each.words])
-            long = _Text(each.words).length >= SHORTEST
+            long = WordRuns(each.words).length >= SHORTEST
             if long or any(map(there.backs, values)) or any(map(there.holds, exact)):
                 found.append(each)
         return found
@@ -127,70 +148,32 @@ class GivenQuotes:
     def _find(self, given: Given, cited: Sequence[int], *, typed: bool) -> Found | None:
         """Where words stand, whole: in a message that is named with them, in one that the statement
         cites, or else in the only one that has them."""
-        wanted = _Text(given.words).tokens
+        wanted = WordRuns(given.words).tokens
         if not wanted or len(given.words) > LONGEST:
             return None
         named = [n for n in dict.fromkeys([*given.numbers, *cited]) if n in self._messages]
         for number in named:
-            if words := self._read(number, typed).find(wanted):
-                return Found(self._messages[number], words)
+            if found := self._read(number, typed).find(wanted):
+                return Found(self._messages[number], *found)
         places = (
-            Found(message, words)
+            Found(message, *found)
             for number, message in self._messages.items()
-            if (words := self._read(number, typed).find(wanted))
+            if (found := self._read(number, typed).find(wanted))
         )
         first, second = next(places, None), next(places, None)
         return first if second is None else None
 
-    def _read(self, number: int, typed: bool) -> "_Text":
+    def _read(self, number: int, typed: bool) -> "WordRuns":
         if (number, typed) not in self._texts:
             message = self._messages[number]
             text = plain_text(message.blocks)
             if typed:
                 text = read_own_words(message) if message.is_prompt else ""
-            self._texts[number, typed] = _Text(text)
+            self._texts[number, typed] = WordRuns(text)
         return self._texts[number, typed]
 
 
 NO_QUOTES = GivenQuotes()
-
-
-class _Text:
-    """A text as its words, whatever stands between them."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._places = [match.span() for match in _TOKEN.finditer(text)]
-
-    @cached_property
-    def tokens(self) -> str:
-        """The words, each between spaces; "" for none."""
-        words = (clean(self._text[start:end]).casefold() for start, end in self._places)
-        return "".join(f" {word.replace(' ', '')}" for word in words) + " " if self._places else ""
-
-    @property
-    def length(self) -> float:
-        """In words, see `SHORTEST`."""
-        return sum(0.5 if is_cjk(self._text[start]) else 1 for start, _ in self._places)
-
-    def find(self, tokens: str) -> str:
-        """The part of the text that has some words in a row, as it is written; "" for none."""
-        at = self.tokens.find(tokens)
-        if at < 0:
-            return ""
-        first = self.tokens.count(" ", 0, at)
-        start, _ = self._places[first]
-        _, end = self._places[first + tokens.count(" ") - 2]
-        while start and _belongs_to_word(self._text[start - 1]):
-            start -= 1
-        while end < len(self._text) and _belongs_to_word(self._text[end]):
-            end += 1
-        return " ".join(self._text[start:end].split())
-
-
-def _belongs_to_word(sign: str) -> bool:
-    """Whether a sign beside a word is a part of what it says: a currency, a minus, a vowel."""
-    return sign in "+-−%‰°#" or category(sign) in ("Mn", "Mc", "Sc")
 
 
 def _leave_out_said(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> str:
@@ -216,12 +199,46 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
-def _is_about(said: str, quoted: Evidence) -> bool:
-    """Whether a quote has anything of a statement that is worded otherwise: a word, a name or a
-    value."""
-    body = clean(said)
-    names = (name for name, begins in find_names(body) if not begins)
-    return not quoted.words.isdisjoint(find_content_words(body)) or any(map(quoted.names, names))
+def _list_names_not_in(said: str, verdict: Verdict, quoted: Evidence) -> list[str]:
+    """The doubted names that quotes lack: what is a name, only the whole conversation shows."""
+    values, exact = find_claims(clean(strip_citations(BULLET.sub("", said, count=1))))
+    claims = {*(value.text for value in values), *exact}
+    return [each for each in verdict.missing if each not in claims and not quoted.names(each)]
+
+
+def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> bool:
+    """Whether quotes are about what a statement is about: they have a word or a name of it, and
+    where it is doubted for what the nearest sentence of its messages says, most words that it has
+    in common with that one."""
+    body = clean(strip_citations(BULLET.sub("", said, count=1)))
+    words = find_content_words(body)
+    shared = len(words & quoted.words)
+    if verdict.missing or verdict.wrong == UNRELATED:
+        names = (name for name, begins in find_names(body) if not begins)
+        return not words or shared > 0 or any(map(quoted.names, names))
+    nearest = max((len(words & each.words) for each in source.look_up(said).sentences), default=0)
+    return shared >= AS_NEAR * nearest
+
+
+def _denies_in_its_words(said: str, quoted: str) -> bool:
+    """Whether a statement may deny in a word of its own, such as “refused”, what a quote denies by
+    a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
+    character that is no mark of grammar."""
+    body = clean(strip_citations(said))
+    if is_denied(body) or not is_denied(quoted):
+        return False
+    text = quoted.casefold()
+    words = (part for word in find_words(body) for part in re.split("['’]", word))
+    others = (word for word in words if len(word) >= STEM_PART and word not in STOP_WORDS)
+    return any(each not in text for each in _IDEOGRAPH.findall(body)) or any(
+        not any(part in text for part in _split_stems(word)) for word in others
+    )
+
+
+def _split_stems(word: str) -> Iterator[str]:
+    """The parts of a word of which its other forms have one."""
+    size = STEM_PART if word[0] < "\u0590" else STEM_PART - 1
+    return (word[at : at + size] for at in range(max(1, len(word) - size + 1)))
 
 
 def keep_standing(quotes: Iterable[Quote], *texts: str) -> tuple[Quote, ...]:

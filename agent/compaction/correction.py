@@ -2,7 +2,6 @@
 on. The model mends each, or answers with the words of a message that bear it out. A tenth of what
 it costs to have the whole record written again, and sooner there."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -29,7 +28,7 @@ MOST_STATEMENTS = 40
 MOST_TOKENS = 20_000
 MOST_PLACES = 2  # messages that are shown for what a statement's own messages lack
 PASSAGE = 800  # characters that are shown of a message for each
-LINE_TOKENS = 150  # of an answer
+LINE_TOKENS = 100  # of an answer
 
 INSTRUCTION = """\
 You keep the record of a long conversation between a user and an assistant. Its statements were \
@@ -42,8 +41,9 @@ Answer with one line for each statement, and nothing else: its number, a full st
 message's number before them, like
 2. #12: "we moved it to 8443"
 A sum, a difference or a percentage needs the words with each number: 3. #4: "..." #7: "..."
-- if it is wrong, or you find no such words: the whole statement as it should be, in its own \
-language and as short as it was, with the numbers of the messages that say it at its end, like
+- if it is wrong, or if it has a name or a value otherwise than the message has it: the whole \
+statement as it should be, in its own language and as short as it was, with the numbers of the \
+messages that say it at its end, like
 2. The port is 8443 [#12 #15]
 Copy names, numbers, dates and other values exactly. Leave the line out if the messages do not \
 tell what is right."""
@@ -142,14 +142,14 @@ def _show(message: Message, wanted: Sequence[str]) -> str:
 
 
 def apply_correction(
-    text: str, correction: Correction, reply: Reply
+    text: str, mistakes: Sequence[Mistake], reply: Reply
 ) -> tuple[str, Mapping[str, Sequence[Given]]]:
-    """A record with the statements that a reply mends in place of those that were doubted, and the
-    quotes that it gives, by the statements as they are now."""
+    """A record with the statements that a reply mends in place of those that were given back, and
+    the quotes that it gives, by the statements as they are now."""
     said = "\n".join(block["text"] for block in reply.blocks if block["type"] == "text")
     answers, lines = read_answers(said), text.splitlines()
     given: dict[str, Sequence[Given]] = {}
-    for number, (statement, _) in enumerate(correction.mistakes, 1):
+    for number, (statement, _) in enumerate(mistakes, 1):
         if answer := answers.get(number):
             mended = _mend(statement, answer)
             lines = _put_in_place(lines, statement, mended)
@@ -168,14 +168,17 @@ def _put_in_place(lines: list[str], old: str, new: str) -> list[str]:
 
 def _mend(statement: str, answer: Answer) -> str:
     """A statement as an answer has it. One without numbers rests on the messages that are quoted
-    for it, or on those that it cited before."""
+    for it, or on those that it cited before. “That is right” is none: it has no number and not a
+    word in common with what it should mend."""
     line = answer.statement
     if own := BULLET.match(line):
         line = line[own.end() :]
+    cites = remove_citations(line) != line
+    words, before = (find_content_words(clean(each)) for each in (line, statement))
+    if not line or not (cites or words & before):
+        return statement
     bullet = BULLET.match(statement)
-    if not line or not bullet:
-        return line or statement
     numbers = [n for each in answer.quotes for n in each.numbers] or find_citations(statement)
-    if numbers and remove_citations(line) == line:
+    if bullet and numbers and not cites:
         line += f" [{' '.join(f'#{n}' for n in dict.fromkeys(numbers))}]"
-    return f"{bullet[0]}{line}"
+    return f"{bullet[0] if bullet else ''}{line}"

@@ -24,6 +24,7 @@ BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
 REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
 LONGEST = 4_000  # characters of one statement: what is longer is none
+OPPOSITE = "the messages that it cites say the opposite"
 UNRELATED = "it shares no words with the messages that it cites"
 SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a telephone number
 
@@ -70,7 +71,7 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
     # A statement of several clauses is compared clause by clause.
     clauses = Clause(body).parts
     if not replaced and any(contradicts(c, said.sentences) for c in clauses[1:] or clauses):
-        return Verdict(False, "the messages that it cites say the opposite")
+        return Verdict(False, OPPOSITE)
     related = bool(values or exact) or _shares_words(body, said)
     return Verdict(related, "" if related else UNRELATED)
 

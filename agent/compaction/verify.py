@@ -1,8 +1,8 @@
 """Checking a summary by code against the messages that it was written from.
 
 A bullet is looked up in the messages that it cites (`agent.compaction.judge`). What fails there
-and is not borne out by a quote (`agent.compaction.borne_out`) is marked, and dropped only if nothing
-supports it. What only others asked for becomes a fact.
+and is not borne out by a quote (`agent.compaction.borne_out`) is marked, and dropped only if
+nothing supports it. What only others asked for becomes a fact.
 """
 
 import re
@@ -103,9 +103,7 @@ class Findings:
         }
 
 
-def audit(
-    text: str, source: Source, given: GivenQuotes = NO_QUOTES
-) -> tuple[str, Findings]:
+def audit(text: str, source: Source, given: GivenQuotes = NO_QUOTES) -> tuple[str, Findings]:
     """A summary's text, with everything dropped or marked that neither the source supports nor a
     quote that is `given` for it. What a quote is given for is never dropped.
 

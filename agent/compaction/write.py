@@ -111,8 +111,8 @@ async def write_checked_text(
         assert job.ask
         reply = await job.ask(correction.request)
         result.calls += 1
-        text, given = apply_correction(draft.written, correction, reply)
-        named, quoted = apply_correction("\n".join(draft.named), correction, reply)
+        text, given = apply_correction(draft.written, correction.mistakes, reply)
+        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
         lines = mend_lines(named.splitlines(), quoted)
         return check(text, lines, GivenQuotes(given, source))
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -18,8 +18,10 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from agent.compaction.borne_out import Quote
 from agent.compaction.evidence import MOST_DIGITS
 from chat.html import markdown
+from chat.html.quotes import mark_quotes, show_quotes
 from chat.models import Conversation, Message, ModelProfile
 
 PREVIEW = 120  # characters of a message in a table
@@ -220,12 +222,16 @@ def list_facts(value: Mapping[str, Any] | None, prefix: str = "") -> list[tuple[
     return rows
 
 
-def render_summary_html(conversation_id: UUID, text: str) -> SafeString:
-    """A summary as sanitised HTML, with `[#12]` as links to the messages that exist.
+def render_summary_html(
+    conversation_id: UUID, text: str, quotes: Sequence[Quote] = ()
+) -> SafeString:
+    """A summary as sanitised HTML, with `[#12]` as links to the messages that exist, and with the
+    quotes that bear its statements out.
 
     As in `chat.html.message`, no `[` can stand inside an attribute.
     """
-    html = _PAGE_LINK.sub(r"#\1", markdown.render_markdown(text))
+    shown = show_quotes(markdown.render_markdown(mark_quotes(text, quotes)), quotes)
+    html = _PAGE_LINK.sub(r"#\1", shown)
     cited_numbers = (n for cited in _CITED.findall(html) for n in _NUMBER.findall(cited))
     numbers = {int(number) for number in cited_numbers if len(number) <= MOST_DIGITS}
     known = Message.objects.filter(conversation=conversation_id, number__in=numbers)

@@ -10,6 +10,7 @@ from agent.compaction.policy import Engine
 from chat.admin.base import list_facts, list_url, render_summary_html, with_previews
 from chat.html.compaction_words import describe_cause
 from chat.models import Compaction, Message
+from chat.queries.summaries import list_quotes
 
 MAX_COVERED = 200  # messages on a compaction's page
 OPENING = 100  # characters of a chapter in the table
@@ -33,7 +34,9 @@ def describe_compaction(compaction: Compaction) -> dict[str, Any]:
     total = covered.count()
     return {
         **_compare(compaction),
-        "summary": render_summary_html(compaction.conversation_id, compaction.summary),
+        "summary": render_summary_html(
+            compaction.conversation_id, compaction.summary, list_quotes(compaction)
+        ),
         "chapters": [_chapter(chapter) for chapter in compaction.chapters],
         "covered": with_previews(covered)[:MAX_COVERED],
         "covered_total": total,

@@ -23,6 +23,7 @@ from chat.html.moments import format_moment
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
 from chat.queries.conversation import load_state, load_states
+from chat.queries.summaries import list_quotes
 
 MAX_COMPACTIONS = 50  # on a conversation's page
 DOUBTED = "; the model's server reported far too few tokens"
@@ -170,7 +171,9 @@ class ConversationAdmin(ReadOnlyAdmin):
         context |= {
             "usage": _usage(obj),
             "plot": render_context_plot(load_state(obj.pk)),
-            "summary": render_summary_html(obj.pk, obj.compressed_context or ""),
+            "summary": render_summary_html(
+                obj.pk, obj.compressed_context or "", list_quotes(obj.compaction)
+            ),
             "compactions": [make_row(row, obj) for row in rows[:MAX_COMPACTIONS]],
             "compactions_url": list_url(Compaction, conversation=obj.pk),
             "messages_url": list_url(Message, conversation=obj.pk),

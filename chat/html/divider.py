@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
+from agent.compaction.borne_out import Quote
 from agent.compaction.chapters import BETWEEN, Chapter, list_pins
 from agent.compaction.evidence import UNVERIFIED
 from agent.compaction.newer import drop_empty_sections, split_current_work
@@ -24,6 +25,7 @@ from chat.html.failsafe import draw_safely
 from chat.html.figures import format_tokens
 from chat.html.markdown import render_markdown
 from chat.html.message import CACHE_SECONDS, VERSION
+from chat.html.quotes import mark_quotes, show_quotes
 from chat.html.render_budget import RenderBudget
 from chat.html.summarised import CHAPTER_RANGE
 from chat.models import Compaction, Message
@@ -43,7 +45,8 @@ def render_divider(compaction: Compaction) -> str:
     by CSS, for the newest divider only."""
     note = explain_compaction(compaction)
     # A version hardly ever changes, and its summary takes a while.
-    state = f"{compaction.finished_at}:{note}:{compaction.summary}"
+    quotes = [chapter.get("quotes") for chapter in compaction.chapters]
+    state = f"{compaction.finished_at}:{note}:{compaction.summary}:{quotes}"
     checksum = crc32(state.encode("utf-8", "replace"))
     key = f"divider:{VERSION}:{get_language()}:{compaction.pk}:{checksum}"
     if html := cache.get(key):
@@ -81,10 +84,12 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
     """A stored summary as HTML: its chapters, each with its `range` of messages in words, its
     `first` and `last` number and its `headline`, the last one marked as `newest`; then the current
     work, the user's standing instructions and the index of exact values, as far as it has them.
-    With `chapters` those that a merge made smaller are shown as they were written, with the number
-    of their statements that are `unsent`."""
+    With `chapters` their quotes are shown, and those that a merge made smaller are as they were
+    written, with the number of their statements that are `unsent`."""
     summary = Summary.from_text(text)
+    quotes: Sequence[Quote] = ()
     if len(chapters) == len(summary.chapters):
+        quotes = chapters[-1].quotes if chapters else ()
         parts = [
             part
             for chapter, sent in zip(chapters, summary.chapters, strict=True)
@@ -98,7 +103,7 @@ def render_summary_parts(text: str, chapters: Sequence[Chapter] = ()) -> list[Pa
     pins = summary.instructions.removeprefix(LEFT_OUT.format(count=left_out))
     work, _, index = summary.appendix.partition(INDEX_HEADING)
     if work.strip():
-        parts.append({"kind": "work", "html": _summary_html(work)})
+        parts.append({"kind": "work", "html": _summary_html(work, quotes)})
     for kind, lines in ("pins", pins), ("index", index):
         # What the user typed is plain text, not Markdown.
         entries: list[Part] = [m.groupdict() for m in _ENTRIES[kind].finditer(lines)]
@@ -119,17 +124,17 @@ def count_left_out(instructions: str) -> int:
 def _written(chapter: Chapter, sent: str) -> Iterable[Part]:
     """A chapter of the record, or those that it was selected from."""
     if not chapter.parts:
-        yield _chapter(sent)
+        yield _chapter(sent, chapter.quotes)
         return
     kept = {each.text for each in list_statements(chapter.text)}
     for part in chapter.parts:
         text, _ = split_current_work(part.text)
         unsent = sum(each.text not in kept for each in list_statements(text))
         heading = f"**Messages #{part.first} to #{part.through}**\n\n"
-        yield _chapter(heading + text) | {"unsent": unsent}
+        yield _chapter(heading + text, chapter.quotes) | {"unsent": unsent}
 
 
-def _chapter(text: str) -> Part:
+def _chapter(text: str, quotes: Sequence[Quote] = ()) -> Part:
     covered = CHAPTER_RANGE.match(text)
     said = text[covered.end() :] if covered else text
     numbers = {name: int(number) for name, number in covered.groupdict().items()} if covered else {}
@@ -137,7 +142,7 @@ def _chapter(text: str) -> Part:
         "kind": "chapter",
         "range": _name_range(**numbers) if covered else "",
         "headline": read_headline(said),
-        "html": _summary_html(said),
+        "html": _summary_html(said, quotes),
         **numbers,
     }
 
@@ -172,10 +177,9 @@ def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:
         part |= {"began": times.get(part["first"]), "ended": times.get(part["last"])}
 
 
-def _summary_html(text: str) -> SafeString:
+def _summary_html(text: str, quotes: Sequence[Quote] = ()) -> SafeString:
     text = drop_empty_sections(text) or text
     title, word = gettext("No message was found that supports this."), gettext("unverified")
     mark = format_html(' <span class="unverified-mark" title="{}">{}</span>', title, word)
-    return mark_safe(
-        _UNVERIFIED.sub(lambda _: mark, render_markdown(text, RenderBudget(outline=[0])))
-    )
+    html = render_markdown(mark_quotes(text, quotes), RenderBudget(outline=[0]))
+    return show_quotes(_UNVERIFIED.sub(lambda _: mark, html), quotes)

@@ -42,7 +42,7 @@ from chat.html.tool_row import (
 from chat.models import Conversation, Message, Turn
 from chat.queries.tree import Variants
 
-VERSION = 13  # of the HTML; count up when it changes, so that cached pages are rendered anew
+VERSION = 14  # of the HTML; count up when it changes, so that cached pages are rendered anew
 MOST_ROWS = 500  # of tools in one message
 CACHE_SECONDS = 7 * 24 * 3600
 

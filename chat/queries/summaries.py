@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
+from agent.compaction.borne_out import Quote
 from agent.compaction.chapters import Chapter
 from agent.compaction.job import Job
 from agent.compaction.plan import Plan
@@ -127,6 +128,11 @@ def find_ready_by_hand(
 def read_chapters(compaction: Compaction | None) -> list[Chapter]:
     """The chapters of a version, oldest first."""
     return [Chapter.from_dict(data) for data in compaction.chapters] if compaction else []
+
+
+def list_quotes(compaction: Compaction | None) -> list[Quote]:
+    """What bears statements of a version out."""
+    return [quote for chapter in read_chapters(compaction) for quote in chapter.quotes]
 
 
 def find_written(version: Compaction) -> Compaction:

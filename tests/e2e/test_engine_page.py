@@ -18,6 +18,8 @@ OPENING = (
 NAMED = "- From now on, always answer in British English. [#1]"
 WRITTEN = SUMMARY.replace("They counted words.", "- The shop moves [#1]\n- Cats sleep [#2]")
 WRITTEN = WRITTEN.replace(f"## {INSTRUCTIONS}\nNone.", f"## {INSTRUCTIONS}\n{NAMED}")
+# Both are doubted, and given back.
+ANSWERED = '1. #1: "the move of the shop"\n2. Cats sleep [#2]'
 ANSWER = "The answer has some words. " * 60
 
 pytestmark = pytest.mark.e2e
@@ -39,6 +41,7 @@ def preview(page: Page) -> None:
 def compact(page: Page, scripted: DemoServer, focus: str = "", *, gently: bool = False) -> None:
     """Through the preview."""
     scripted.script.reply(WRITTEN, when=is_summary)
+    scripted.script.reply(ANSWERED, when=is_summary)
     preview(page)
     if gently:
         page.get_by_label("Gentle").check()
@@ -68,13 +71,17 @@ def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: D
     chat.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
     compact(chat, scripted, "the deadline", gently=True)
-    assert "the deadline" in scripted.script.requests[-1].last_user_text
+    assert "the deadline" in scripted.script.requests[-2].last_user_text
     divider = chat.locator(".divider")
     expect(divider).to_contain_text("8 → 5 messages")
     divider.locator(".summary > summary").click()
     expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
     expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
     expect(divider.locator("li", has_text="Cats sleep")).to_contain_text("unverified")
+    quote = divider.locator("li", has_text="The shop moves").locator("details")
+    expect(quote.locator("blockquote")).to_be_hidden()
+    quote.locator("summary").press("Enter")
+    expect(quote.locator("blockquote")).to_have_text("the move of the shop [#1]")
     divider.locator('.summary-index a[href="#message-1"]').first.click()
     expect(chat.locator("#message-1.found")).to_be_in_viewport()
 

@@ -204,6 +204,21 @@ def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> N
     assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in Trigger), *WRITTEN}
 
 
+def test_a_compaction_shows_what_bears_its_statements_out(staff: Client) -> None:
+    talk = make_conversation(messages=["We moved it to <8443>.", "Fine."] * 3)
+    said = "- The port is 8443 [#1 #3]"
+    row = make_compaction(talk, f"## Decisions\n{said}", through=4, audit={"borne_out": [said]})
+    quotes = [[said, 3, "moved it to <8443>"]]
+    row.chapters = [chapter | {"quotes": quotes} for chapter in row.chapters]
+    row.save()
+    number = f'[<a href="{page_url(talk.messages.get(number=3))}">#3</a>]'
+    shown = f'<blockquote dir="auto">moved it to &lt;8443&gt; {number}</blockquote>'
+    for page in (html(staff.get(page_url(row))), html(staff.get(page_url(talk)))):
+        assert "Borne out by a quote" in page
+        assert shown in page
+    assert "that the words of a message bear out" in html(staff.get(page_url(row)))
+
+
 def words_of(page: str) -> list[str]:
     return re.findall(r"<dt>([^<]+)</dt>", page[page.index('class="word-list"') :])
 

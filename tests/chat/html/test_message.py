@@ -373,3 +373,54 @@ def test_the_divider_leaves_out_sections_that_say_none():
     assert "None. Of these" in html
     only = render_divider(compaction("## Overview\nNone."))
     assert '<h4 dir="auto">Overview</h4>' in only
+
+
+QUOTED = """## Overview
+They met. It is 25 % more now.
+
+## Decisions
+- Twenty more came [#1 #2]
+- Port 8443 [#3], replaced by 9443 [#9]
+- Other [#3] (unverified)
+- Above:
+  - Below [#4]
+
+## Facts and values
+```
+x = 5
+```"""
+QUOTES = [
+    ("It is 25 % more now.", 1, "80 before, 100 <now>"),
+    ("- Twenty more came [#1 #2]", 1, "80 before"),
+    ("- Twenty more came [#1 #2]", 2, "100 [#7] now"),
+    ("- Port 8443 [#3]", 3, "We moved to 8443"),
+    ("- Above:", 4, "above"),
+    ("x = 5", 4, "five"),
+    ("- It was edited [#4]", 4, "nothing"),
+]
+
+
+def quoted(text: str, quotes: list[tuple[str, int, str]]) -> Compaction:
+    chapter = {"text": text, "first": 1, "through": 9, "quotes": [list(each) for each in quotes]}
+    return compaction(f"**Messages #1 to #9**\n\n{text}", chapters=[chapter])
+
+
+def test_the_divider_folds_the_quotes_behind_their_statements():
+    html = render_divider(quoted(QUOTED, QUOTES))
+    folded = re.findall(r'<details class="quote">(.*?)</details>', html)
+    assert len(folded) == 5
+    assert "80 before, 100 &lt;now&gt;" in folded[0]
+    assert folded[1].count("<blockquote") == 2
+    assert '[<a href="#message-1">#1</a>]' in folded[1]
+    assert "100 [#7] now" in folded[1], "what is quoted is text"
+    bullets = re.findall(r"<li[^>]*>(.*?)</li>", html.replace("\n", ""))
+    assert bullets[0].endswith("</details>")
+    assert "Below" in html.partition("above")[2], "the bullets under one come after its quote"
+    assert html.count('class="unverified-mark"') == 2, "and in the legend"
+    assert not re.search(r"<p\b[^>]*>(?:(?!</p>).)*<details class=.quote", html, re.S)
+    assert not re.search("[\ue000-\uf8ff]", html)
+
+
+def test_marks_of_the_page_in_a_summary_quote_nothing():
+    html = render_divider(quoted("- a \ue1000\ue101 [#1]", QUOTES))
+    assert 'class="quote"' not in html

@@ -377,7 +377,7 @@ async def test_the_summariser_reads_what_an_attached_text_says(chat: Chat) -> No
     note = await in_db(attachments.store, chat.user, "note.txt", b"The port is 48151.")
     chat.script.reply("I see.", when=is_chat).reply(SUMMARY, when=is_summary)
     tab = await chat.open()
-    tab.say("Read it.", attachments=[str(note.pk)])
+    tab.say("Read it, lorem ipsum.", attachments=[str(note.pk)])
     await tab.next("turn.finished", status="completed")
     await in_db(add_messages, chat.conversation, HISTORY[:6])
     tab.send("compact")
@@ -516,7 +516,7 @@ async def test_a_summary_that_makes_the_context_larger_is_not_used_and_soon_not_
 ) -> None:
     """Messages of a few words; by hand it can be asked for at any time."""
     settings.COMPACTION = settings.COMPACTION | {"threshold_tokens": 40, "prepare_ratio": 0}
-    await chat.start(6)
+    await chat.start(["Lorem ipsum."] * 6)
     chat.script.reply(SUMMARY, when=is_summary, always=True)
     chat.script.reply("Yes.", when=is_chat, always=True)
     tab = await chat.open()
@@ -582,7 +582,7 @@ async def test_a_title_by_hand_is_never_replaced(chat: Chat) -> None:
     gate = chat.script.stall(then="A move to Lisbon", when=is_title)
     chat.script.reply("Pack light.", when=is_chat)
     tab = await chat.open()
-    tab.say("Plan my move to Lisbon")
+    tab.say("Plan my move to Lisbon, lorem ipsum")
     await gate.wait_reached()
     response = await chat.http.post(f"/c/{chat.conversation.pk}/rename/", {"title": "Mine"})
     assert response.status_code == 302

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from agent.compaction.borne_out import Quote
 from agent.compaction.chapters import Chapter
 from agent.compaction.gaps import GAP
 from agent.compaction.pins import Pin, PinState
@@ -17,7 +18,15 @@ from chat import tasks
 from chat.models import Compaction, Conversation
 from chat.queries.conversation import load_state
 from chat.queries.summaries import read_chapters
-from chat.services import branches, compactions, gaps, preparations, requests, summaries
+from chat.services import (
+    branches,
+    compactions,
+    gaps,
+    leaving_out,
+    preparations,
+    requests,
+    summaries,
+)
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
 from tests.chat.factories import OWNER, make_compaction, make_conversation, make_profile, work
@@ -42,7 +51,12 @@ def long(user: User) -> Conversation:
     )
     for through in range(24, 193, 24):
         if through == 24:
-            audit = {"dropped": [f"- {SECRET}"], "failures": [], "dollars": {"chunks": 1.0}}
+            audit = {
+                "dropped": [f"- {SECRET}"],
+                "borne_out": [f"- The {SECRET} [#3]"],
+                "failures": [],
+                "dollars": {"chunks": 1.0},
+            }
             first = make_compaction(talk, f"- The {SECRET} [#3]", through=24, audit=audit)
             chapter = replace(
                 read_chapters(first)[0],
@@ -52,6 +66,7 @@ def long(user: User) -> Conversation:
                     Pin(7, f"Say {SECRET}", PinState.RESTATED),  # the model's words and number
                 ),
                 index=(IndexEntry(SECRET, 3, ""), IndexEntry("42.5", 5, "")),
+                quotes=(Quote(f"- The {SECRET} [#3]", 3, f"Always say {SECRET}"),),
             )
             Compaction.objects.filter(pk=first.pk).update(chapters=[chapter.as_dict()])
         else:
@@ -139,6 +154,32 @@ def test_no_earlier_version_brings_a_deleted_message_back(
     assert not any(chapter.gap for chapter in read_chapters(current)), "all versions got it back"
 
 
+def test_quotes_go_with_a_message_that_is_left_out_and_those_of_the_new_text_are_stored(
+    user: User, model_server: DemoServer
+) -> None:
+    make_profile(max_output=MAX_OUTPUT)
+    texts = [f"Message {n}: {'lorem ipsum ' * 150}" for n in range(1, 13)]
+    texts[2] = f"The bill is 40 euros, the tip 10. {texts[2]}"
+    talk = make_conversation(owner=user, messages=texts, compaction_settings=PLAIN)
+    version = make_compaction(talk, "- In all 50 euros [#3]", through=8)
+    quotes = (Quote("- In all 50 euros [#3]", 3, "The bill is 40 euros, the tip 10"),)
+    told = [replace(each, quotes=quotes).as_dict() for each in read_chapters(version)]
+    Compaction.objects.filter(pk=version.pk).update(chapters=told)
+    third = talk.messages.get(number=3).pk
+    leaving_out.leave_out(user, talk.pk, third, whole=False)
+    assert chapters(talk)[0].quotes == ()
+    assert "the tip 10" not in everything_stored(talk)
+    leaving_out.put_back(user, talk.pk, third, whole=False)
+    heading = "## Decisions\n"
+    doubted = SUMMARY.replace(heading, f"{heading}- The bill is 40 euros [#5]\n")
+    model_server.script.reply(doubted, when=is_summary)
+    model_server.script.reply('1. #3: "the bill is 40 euros"', when=is_summary)
+    tasks.rebuild(str(talk.pk))
+    stands = "- The bill is 40 euros [#5 #3]"
+    assert stands in chapters(talk)[0].text.splitlines()
+    assert chapters(talk)[0].quotes == (Quote(stands, 3, "The bill is 40 euros"),)
+
+
 def test_what_a_person_wrote_comes_back_with_the_chapter_but_not_what_tells_of_the_deleted(
     long: Conversation, model_server: DemoServer
 ) -> None:
@@ -221,7 +262,8 @@ def test_a_merged_chapter_goes_as_one(user: User) -> None:
 
 @pytest.fixture
 def gapped(user: User) -> Conversation:
-    talk = make_conversation(owner=user, messages=12, compaction_settings=PLAIN)
+    texts = ["Lorem ipsum."] * 12
+    talk = make_conversation(owner=user, messages=texts, compaction_settings=PLAIN)
     make_compaction(talk, "First.", through=4)
     make_compaction(talk, "Second.", through=8)
     delete(talk, 2)

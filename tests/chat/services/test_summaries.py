@@ -8,6 +8,7 @@ import pytest
 from accounts.models import User
 from agent.compaction.policy import Engine, Extent
 from agent.context.summary import CURRENT_WORK, SEPARATOR
+from agent.messages import plain_text
 from chat.errors import Refused
 from chat.models import Compaction, Conversation
 from chat.queries import preview
@@ -150,6 +151,18 @@ def test_an_edit_is_audited_and_never_stripped(long: Conversation) -> None:
     new = summaries.edit_summary(old.pk, "- The port is 9999 [#1]")
     assert "9999" in new.summary
     assert new.audit["dropped"] == ["- The port is 9999 [#1]"]
+
+
+def test_an_edit_leaves_the_quotes_of_what_it_leaves(long: Conversation) -> None:
+    """What a quote bears out is not told again to be unverified."""
+    version = make_compaction(long, "- It is 9 a.m. [#2]\n- Not 8 [#2]", through=6)
+    said = ["- It is 9 a.m. [#2]", "- Not 8 [#2]"]
+    words = " ".join(plain_text(long.messages.get(number=2).blocks).split()[:6])
+    quotes = [[each, 2, words] for each in said]
+    version.chapters = [chapter | {"quotes": quotes} for chapter in version.chapters]
+    version.save()
+    new = summaries.edit_summary(version.pk, "- It is 9 a.m. [#2]\n- Not 7 [#2]")
+    assert new.chapters[0]["quotes"] == quotes[:1]
 
 
 def test_chapters_are_edited_one_by_one_or_become_one(long: Conversation) -> None:

@@ -1,0 +1,164 @@
+"""True restatements and lies in ten languages, and two models that answer for them.
+
+What `bench/restatements.txt` says is given to the audit; what that doubts, once to a model: an
+*honest* one, which gives the words that bear a true statement out or uses them itself, or a
+*careless* one, which repeats its lie with the sentence of the message that is most like it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.compaction.borne_out import Given, GivenQuotes
+from agent.compaction.correction import apply_correction
+from agent.compaction.evidence import Source, find_citations, remove_citations
+from agent.compaction.facts.words import TOKEN, clean
+from agent.compaction.verify import Mistake, audit
+from agent.messages import Message, RawTokens, Role
+from agent.model.reply import Reply
+from bench.report import Report
+
+FILE = Path(__file__).with_name("restatements.txt")
+CERTAIN = ("number", "unit", "currency", "name", "negation")
+LESS_CERTAIN = ("hedge", "tense", "quantity", "speaker", "role")
+# Values in other words than code may read: an honest model says them as the message does.
+REWORDED = ("time", "duration")
+# Goals: of true ones that are marked, and of lies of the two kinds that pass.
+MOST_MARKED, MOST_CERTAIN, MOST_LESS_CERTAIN = 0.03, 0.15, 0.50
+_ROLES: dict[str, Role] = {"u": "user", "a": "assistant"}
+_SENTENCE = re.compile(r"[^.!?。।؟]+[.!?。।؟]")
+
+
+@dataclass(frozen=True, slots=True)
+class Restatement:
+    """One bullet; `half` is 0 where rules were tuned on it, else 1. `quotes`: what an honest model
+    gives for a true one."""
+
+    language: str
+    kind: str
+    true: bool
+    bullet: str
+    quotes: Sequence[Given]
+    messages: Sequence[Message]
+    half: int
+
+
+def read_restatements() -> list[Restatement]:
+    """All of the file."""
+    found: list[Restatement] = []
+    language, messages = "", list[Message]()
+    counted: Counter[str] = Counter()
+    for line in FILE.read_text("utf-8").splitlines():
+        mark, _, rest = line.partition(" ")
+        if mark == "=":
+            language, messages = rest, []
+        elif mark in _ROLES:
+            block = {"type": "text", "text": rest}
+            messages.append(Message(len(messages) + 1, _ROLES[mark], [block], RawTokens(0)))
+        elif mark in ("+", "-"):
+            kind, bullet, *places = (part.strip() for part in rest.split("|"))
+            quotes = tuple(_read_quotes(bullet, places, messages))
+            half = counted[kind] % 2
+            counted[kind] += 1
+            found.append(Restatement(language, kind, mark == "+", bullet, quotes, messages, half))
+    return found
+
+
+def _read_quotes(
+    bullet: str, places: Sequence[str], messages: Sequence[Message]
+) -> Iterator[Given]:
+    """Those of an honest model."""
+    for place in (part for each in places for part in each.split()):
+        number, sentence = map(int, place.split("."))
+        yield Given((number,), _split(messages[number - 1])[sentence - 1])
+    if not places:
+        for number in find_citations(bullet):
+            yield Given((number,), _read(messages[number - 1]))
+
+
+def _read(message: Message) -> str:
+    text: str = message.blocks[0]["text"]
+    return text
+
+
+def _split(message: Message) -> list[str]:
+    return [each.strip() for each in _SENTENCE.findall(_read(message))]
+
+
+# --- What becomes of them -------------------------------------------------------------------------
+
+
+def judge(each: Restatement) -> str:
+    """What the audit makes of a bullet at once: passed, marked or dropped."""
+    outcome, _ = _audit(each, f"- {each.bullet}", {})
+    return outcome
+
+
+def judge_answered(each: Restatement) -> str:
+    """What becomes of a bullet after the model has answered for it, where it was doubted."""
+    line = f"- {each.bullet}"
+    outcome, wrong = _audit(each, line, {})
+    if not wrong:
+        return outcome
+    block = {"type": "text", "text": f"1. {answer(each)}"}
+    text, given = apply_correction(line, wrong, Reply([block]))
+    outcome, _ = _audit(each, text, given)
+    return outcome
+
+
+def _audit(
+    each: Restatement, line: str, given: Mapping[str, Sequence[Given]]
+) -> tuple[str, Sequence[Mistake]]:
+    quotes = GivenQuotes(given, each.messages)
+    _, findings = audit(f"## Facts and values\n{line}", Source(each.messages), quotes)
+    outcome = "dropped" if findings.dropped else "marked" if findings.unverified else "passed"
+    return outcome, findings.wrong
+
+
+def answer(each: Restatement) -> str:
+    """The line of an honest model, or of a careless one."""
+    if not each.true:
+        return f"{each.bullet} {_quote(_find_most_like(each))}"
+    if each.kind in REWORDED:
+        numbers = " ".join(f"#{n}" for quote in each.quotes for n in quote.numbers)
+        return f"{' '.join(quote.words for quote in each.quotes)} [{numbers}]"
+    return _quote(each.quotes)
+
+
+def _quote(quotes: Sequence[Given]) -> str:
+    return " ".join(f'#{number}: "{words}"' for (number, *_), words in quotes)
+
+
+def _find_most_like(each: Restatement) -> Sequence[Given]:
+    """The sentence of each cited message that has most in common with a lie."""
+    said = set(TOKEN.findall(clean(remove_citations(each.bullet)).casefold()))
+
+    def count_shared(sentence: str) -> int:
+        return len(said.intersection(TOKEN.findall(clean(sentence).casefold())))
+
+    numbers = find_citations(each.bullet)
+    return [Given((n,), max(_split(each.messages[n - 1]), key=count_shared)) for n in numbers]
+
+
+def report_answers(report: Report) -> None:
+    """The rates of each half, `.tuned` and `.other`; the other one has the goals."""
+    for half, name in enumerate(("tuned", "other")):
+        cases = [each for each in read_restatements() if each.half == half]
+        true = [each for each in cases if each.true]
+        doubted = sum(judge(each) != "passed" for each in true)
+        report.add(f"restated.doubted.{name}", doubted / len(true), "share")
+        answered = list(map(judge_answered, true))
+        for outcome, most in (("marked", MOST_MARKED), ("dropped", 0.0)):
+            share = answered.count(outcome) / len(true)
+            report.add(f"restated.{outcome}.honest.{name}", share, "share", most if half else None)
+        for kinds, most in ((CERTAIN, MOST_CERTAIN), (LESS_CERTAIN, MOST_LESS_CERTAIN)):
+            for kind in kinds:
+                lies = [each for each in cases if each.kind == kind]
+                at_once, after = (
+                    [judged(each) for each in lies].count("passed") / len(lies)
+                    for judged in (judge, judge_answered)
+                )
+                report.add(f"lie.{kind}.at_once.{name}", at_once, "share")
+                report.add(f"lie.{kind}.careless.{name}", after, "share", most if half else None)
