@@ -90,7 +90,7 @@ def test_planted_values_are_kept_out_and_typed_ones_stay_reachable(setting: Sett
 
 def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
     """Full history through the real cache accounting, and by arithmetic; with pauses so long that
-    nothing is cached for an hour, which the baselines do not do."""
+    nothing is cached for an hour, which the baselines do not do. Nor do they tell the time."""
     turns = chain([read_fixture()], 40)
     plain = replace(turns, exchanges=[ReplayExchange(e.user, e.answer) for e in turns.exchanges])
     api = compaction.new_api(setting, 1_000_000, keep_digests=False)
@@ -105,7 +105,7 @@ def test_baselines_agree_with_the_prompt_cache(setting: Setting) -> None:
         conductor.play(exchange, gap if gap < CACHE_SECONDS["5m"] else 2 * CACHE_SECONDS["1h"])
     system = count_text(BASE_PROMPT)
     expected = baselines.full_history(turn_sizes(plain, setting.seed), system)
-    assert api.spent.dollars(PRICES) == pytest.approx(expected.dollars(PRICES), rel=0.01)
+    assert api.spent.dollars(PRICES) == pytest.approx(expected.dollars(PRICES), rel=0.02)
     assert api.spent.summary_calls == 0
 
 

@@ -13,6 +13,7 @@ from agent.context.assemble import (
     SUMMARY_HEADING,
     Context,
     assemble,
+    convert_to_text,
     measure,
     render_summary_texts,
     trim,
@@ -885,3 +886,41 @@ def test_trim_counts_pruned_results_as_the_previews_that_are_sent() -> None:
     trimmed = trim(made, COUNTER)
     assert 0 < trimmed.omitted < 24
     assert measure(trimmed, COUNTER).total <= SMALL.prompt_limit
+
+
+# --- The time -------------------------------------------------------------------------------------
+
+LINE = "[Tuesday, 24 November 2026, 14:05, Europe/Berlin]"
+
+
+def told(number: int, *blocks: Block) -> Message:
+    return replace(message(number, "user", blocks), time_line=LINE)
+
+
+def test_the_time_stands_before_what_a_person_sends_as_a_text_of_its_own() -> None:
+    history = [told(1, text("Hi")), assistant(2), told(3, image(), text("Look"))]
+    for made in (context(*history), convert_to_text(context(*history))):
+        first, _, third = sent(made)
+        assert first[1] == [text(LINE), text("Hi")]
+        assert third[1][0] == text(LINE)
+        assert len(third[1]) > 1
+
+
+def test_of_a_message_of_which_nothing_is_sent_the_time_is_not_either() -> None:
+    history = [user(1), assistant(2), replace(told(3, text("Hi")), blocks=[]), user(4, "Go on")]
+    assert LINE not in str(sent(context(*history)))
+    assert told(1, text("  ")).plain is None
+
+
+def test_an_oversized_message_keeps_its_time() -> None:
+    made = context(told(1, text("word " * 100_000)))
+    ((_, content),) = sent(replace(made, limits=replace(LIMITS, budget=50_000)))
+    assert content[0] == text(LINE)
+    assert len(content[1]["text"]) < 100_000
+
+
+def test_the_results_of_a_call_come_before_the_time_of_what_follows_them() -> None:
+    """The API wants them first."""
+    history = [user(1), message(2, "assistant", [call("t1")]), told(3, text("Stop"))]
+    _, content = sent(context(*history))[-1]
+    assert [block["type"] for block in content] == ["tool_result", "text", "text"]
