@@ -7,10 +7,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from agent.compaction.chapters import Chapter, render_summary
+from agent.compaction.left import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import TARGET_OF_TRIGGER, ContextLoad, Policy, Trigger, find_trigger
 from agent.compaction.requests import serialise, split_messages
-from agent.compaction.left import NOTHING_FITS
 from agent.compaction.selection import select_statements
 from agent.compaction.statements import list_statements
 from agent.context.assemble import Context, assemble, measure, render_summary_texts, trim
