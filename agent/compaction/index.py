@@ -15,7 +15,7 @@ BETWEEN = " · "  # values of one message
 MORE = "- (Of {count} more values there is no room here; search has them.)"
 MORE_SHARE = 0.1  # of the index, at most, to say so
 # Of the index, for what the user settled where not everything fits: it is sent with its sentence.
-SETTLED_SHARE = 0.7
+SETTLED_SHARE = 0.85
 # Parts of the conversation that have the same right to what there is room for: what is young has no
 # claim to all of it.
 AGES = 12

@@ -11,7 +11,15 @@ from difflib import SequenceMatcher
 
 from agent.compaction.facts.words import find_content_words, is_cjk
 from agent.compaction.pins import TypedText, read_texts, read_typed_text
-from agent.compaction.settling import CHANGED, CHOSEN, DECIDED, LINKED, QUESTION, UNSURE
+from agent.compaction.settling import (
+    CHANGED,
+    CHANGED_PAIR,
+    CHOSEN,
+    DECIDED,
+    LINKED,
+    QUESTION,
+    UNSURE,
+)
 from agent.messages import Message
 from agent.search.values import IndexEntry, Weight, find_identifiers, find_index_entries, normalise
 
@@ -107,8 +115,10 @@ def _weigh(sentence: str) -> Weight:
         return Weight.NONE
     if DECIDED.search(sentence) or (values and CHOSEN.search(sentence)):
         return Weight.DECIDED if values else Weight.AGREED
-    linked = values and any(_is_linked(sentence, value) for value in values)
-    return Weight.STATED if linked and _is_short(sentence, values) else Weight.NONE
+    if not values or not _is_short(sentence, values):
+        return Weight.NONE
+    linked = any(_is_linked(sentence, value) for value in values)
+    return Weight.STATED if linked else Weight.BRIEF
 
 
 def _is_linked(sentence: str, value: str) -> bool:
@@ -140,12 +150,13 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
         return None
     if not _is_changed(sentence, list(values.values())):
         return None
-    words = find_content_words(sentence)
     if len(values) == 2:
         (known,) = (before[key] for key in values if key in before)
         if known.weight == Weight.NONE:
             return None
     else:
+        rest = CHANGED.sub(" ", sentence.replace(values[new[0]], " "))
+        words = find_content_words(rest)
         same = [each for each in before.values() if _is_of_same(each, values[new[0]], words)]
         if len(same) != 1:
             return None
@@ -160,7 +171,7 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
 def _is_changed(sentence: str, values: Sequence[str]) -> bool:
     """Whether the words for a change stand beside a value, or around two of them."""
     places = [(at, at + len(value)) for value in values if (at := sentence.find(value)) >= 0]
-    for match in CHANGED.finditer(sentence):
+    for match in (CHANGED if len(values) == 1 else CHANGED_PAIR).finditer(sentence):
         for start, end in places:
             between = sentence[match.end() : start] or sentence[end : match.start()]
             if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
@@ -169,11 +180,13 @@ def _is_changed(sentence: str, values: Sequence[str]) -> bool:
 
 
 def _is_of_same(entry: IndexEntry, value: str, words: set[str]) -> bool:
-    """Whether an entry states another value of the same kind of what the words speak of."""
-    if entry.weight == Weight.NONE or _find_shape(entry.value) != _find_shape(value):
+    """Whether an entry states another value of what a sentence with these words speaks of: of the
+    very same, or of all that the entry names, where that is more than a word."""
+    if entry.weight == Weight.NONE:
         return False
     own = find_content_words(entry.words.replace(entry.value, " "))
-    return len(own) > 1 and own <= words
+    alike = _find_shape(entry.value) == _find_shape(value)
+    return own <= words and (len(own) > 1 or (alike and own == words != set()))
 
 
 def _find_shape(value: str) -> str:

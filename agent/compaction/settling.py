@@ -70,14 +70,26 @@ CHANGED = re.compile(
     """,
     re.I | re.X,
 )
+# Beside one of two values, of which one was known, that the other holds.
+CHANGED_PAIR = re.compile(
+    rf"""
+    {CHANGED.pattern}
+    | \b(?:not|never|forget|scrap|drop|ditch|was|were|used\ to)\b
+    | \b(?:nicht|kein\w*|vergiss|war|waren|vorher)\b | \b(?:no|olvida|era|eran|antes)\b
+    | \b(?:não|esquece|era|eram|antes)\b | \b(?:pas|oublie|était|étaient|avant)\b
+    | \b(?:не|забудь|был[аои]?|раньше)\b | 不是|不用|别用|原来|以前 | ではない|以前|やめ
+    | नहीं|पहले | ليس|كان|لا
+    """,
+    re.I | re.X,
+)
 QUESTION = re.compile(r"[?？؟]")
 # What is only thought of settles nothing.
 UNSURE = re.compile(
     r"""
-    \b(?:if|might|may|maybe|perhaps|could|should|would|consider\w*|wonder\w*|deciding)\b
-    | \b(?:wenn|falls|vielleicht|könnten?|sollten?|würden?|überleg\w*)\b
-    | \b(?:si|quizás?|tal\ vez|podr[ií]a\w*|deber[ií]a\w*)\b
-    | \b(?:talvez|poder[ií]a\w*|dever[ií]a\w*)\b | \b(?:peut-être|pourrai\w*|devrai\w*)\b
+    \b(?:if|might|may|maybe|perhaps|could|would|consider\w*|wonder\w*|deciding)\b
+    | \b(?:wenn|falls|vielleicht|könnten?|würden?|überleg\w*)\b
+    | \b(?:si|quizás?|tal\ vez|podr[ií]a\w*)\b
+    | \b(?:talvez|poder[ií]a\w*)\b | \b(?:peut-être|pourrai\w*)\b
     | \b(?:если|может|возможно|бы|ли)\b
     | 如果|也许|也許|可能|要不要|是否|考虑|考慮 | もし|かも|でしょうか|検討
     | अगर|यदि|शायद | [إا]ذا|ربما|\bلو\b

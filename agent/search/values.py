@@ -95,10 +95,11 @@ class Weight(IntEnum):
     """How much the user's sentence with a value settles; see `agent.compaction.settled`. Stored."""
 
     NONE = 0
-    STATED = 1  # something is the value
-    AGREED = 2  # a decision without a value
-    DECIDED = 3
-    CHANGED = 4  # in place of another value
+    BRIEF = 1  # a short sentence has it
+    STATED = 2  # and says that something is the value
+    AGREED = 3  # a decision without a value
+    DECIDED = 4
+    CHANGED = 5  # in place of another value
 
 
 @dataclass(frozen=True, slots=True)

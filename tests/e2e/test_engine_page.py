@@ -169,6 +169,35 @@ def test_instructions_are_removed_kept_and_added(chat: Page, scripted: DemoServe
     assert "- Keep your answers short." in system[-1]["text"]
 
 
+def test_what_left_the_summary_is_put_back_by_keyboard_on_a_phone(
+    chat: Page, scripted: DemoServer
+) -> None:
+    """The last request of the first part is no current work any more when a second part follows."""
+    compact(chat, scripted)
+    for number in (4, 5, 6):
+        scripted.script.reply(ANSWER, when=is_chat)
+        say(chat, f"And step {number}?")
+        wait_for_answer(chat, number)
+    expect(chat.get_by_role("button", name="Left out")).to_have_count(0)
+    first = chat.locator(".divider").get_attribute("id")
+    preview(chat)
+    scripted.script.reply(WRITTEN.replace("The shop moves [#1]", "It has steps"), when=is_summary)
+    chat.click("#compact-form button[type=submit]")
+    expect(chat.locator(f"#{first}")).to_have_count(0)
+    expect(composer(chat)).to_be_editable()
+    chat.set_viewport_size({"width": 360, "height": 640})
+    chat.get_by_role("button", name="Left out (1)").click()
+    dialog = chat.locator("#dialog")
+    expect(dialog).to_contain_text("word for word")
+    dialog.get_by_role("button", name="Put back").press("Enter")
+    expect(dialog.get_by_role("status")).to_contain_text("Put back. The next request has it.")
+    width = "document.documentElement.scrollWidth <= innerWidth"
+    assert chat.evaluate(width)
+    dialog.get_by_role("button", name="Close").press("Enter")
+    expect(chat.locator(".divider")).to_contain_text("edited by you")
+    expect(chat.get_by_role("button", name="Left out")).to_have_count(0)
+
+
 def test_too_little_is_refused_in_the_dialog_and_off_is_told(
     chat: Page, scripted: DemoServer
 ) -> None:

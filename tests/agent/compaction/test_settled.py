@@ -77,6 +77,12 @@ def test_what_is_asked_or_only_thought_of_settles_nothing(said: str) -> None:
         ("The gate code is 4417.", "The gate code is 5528 instead of 4417.", "4417 → 5528"),
         ("The gate code is 4417.", "The gate code is no longer 4417. It is 5528.", "4417 → 5528"),
         ("The gate code is 4417.", "The gate code is 5528 now.", "4417 → 5528"),
+        (
+            "The gate code is 4417.",
+            "Sorry, the gate code should have been 5528, not 4417.",
+            "4417 → 5528",
+        ),
+        ("Der Torcode ist 4417.", "Der Torcode ist jetzt 5528.", "4417 → 5528"),
         ("Der Torcode ist 4417.", "Der Torcode ist nicht mehr 4417, sondern 5528.", "4417 → 5528"),
         ("El código es 4417.", "Cambia el código de 4417 a 5528.", "4417 → 5528"),
         ("O código é 4417.", "O código agora é 5528 em vez de 4417.", "4417 → 5528"),
@@ -109,6 +115,9 @@ def test_a_value_that_replaces_a_known_one_is_written_as_the_form_asks(
         ("The gate code is 4417.", "The shed code is 5528 now."),
         ("The gate code is 4417.", "I walked 5528 steps instead of 4417."),
         ("The gate code is 4417. The house code is 9917.", "It is 5528 now."),
+        ("The port is 4417.", "The database port is 5528 now."),
+        ("The winter gate code is 4417.", "The winter gate height is 5528 now."),
+        ("We open at 10:15.", "We open from 10:15 to 11:45."),
         ("And here's my gate.py:", "Now I changed it and here's my shed.py: print"),
     ],
 )
