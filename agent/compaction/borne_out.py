@@ -25,6 +25,7 @@ from agent.compaction.facts.words import (
     clean,
     find_content_words,
     find_words,
+    is_cjk,
 )
 from agent.compaction.judge import (
     BULLET,
@@ -203,7 +204,14 @@ def _list_names_not_in(said: str, verdict: Verdict, quoted: Evidence) -> list[st
     """The doubted names that quotes lack: what is a name, only the whole conversation shows."""
     values, exact = find_claims(clean(strip_citations(BULLET.sub("", said, count=1))))
     claims = {*(value.text for value in values), *exact}
-    return [each for each in verdict.missing if each not in claims and not quoted.names(each)]
+    return [each for each in verdict.missing if each not in claims and not _names(quoted, each)]
+
+
+def _names(quoted: Evidence, word: str) -> bool:
+    """Whether quotes have a name, or of a run of Chinese or Japanese more than half: where a word
+    ends in it, code can only guess."""
+    there = sum(each in quoted.text for each in word) if is_cjk(word) else 0
+    return quoted.names(word) or 2 * there > len(word)
 
 
 def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> bool:

@@ -1,5 +1,7 @@
 """Names in a statement that the messages that it cites do not have, or not in this place."""
 
+import re
+
 from agent.compaction.evidence import Evidence, Source
 from agent.compaction.facts.alignment import Replaced, find_replaced, is_same_word
 from agent.compaction.facts.clauses import ALIKE, Clause
@@ -19,6 +21,7 @@ from agent.compaction.facts.values import find_values
 from agent.compaction.facts.words import TOKEN, find_content_words, is_cjk, strip_article
 
 SAMPLE = 500  # characters of a message that show its language
+_AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
 MOST_WORDS = 2  # of a name in a script without capitals
 MOST_CHARACTERS = 4
 BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
@@ -65,12 +68,25 @@ def _find_with_capitals(
             foreign = foreign and not said.has_stem(word)
         elif german:
             rare = alike and source.is_rare(word)
-            foreign = absent and (rare or source.all.knows_name(word)) or lowered in exchanged
+            foreign = absent and (
+                rare or source.all.knows_name(word) or _is_elsewhere(word, body, said)
+            )
+            foreign = foreign or lowered in exchanged
         else:
             foreign = absent or lowered in exchanged
         if foreign:
             found.append(word)
     return found
+
+
+def _is_elsewhere(word: str, body: str, said: Evidence) -> bool:
+    """Whether it stands behind a preposition behind which the messages have another name."""
+    return any(
+        match[2] == word
+        and (other := re.search(rf"\b{match[1]} ([A-ZÄÖÜ]\w+)", said.text))
+        and other[1] not in body
+        for match in _AT.finditer(body)
+    )
 
 
 def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:

@@ -90,10 +90,10 @@ _BRACKETED = re.compile(r"\s*[(（\[][^()（）\[\]]{0,80}[)）\]]\s*$")
 LONGEST = 160  # characters of a heading
 
 # How a line may look that is a heading, from what can hardly be anything else to what may.
-_ATX = re.compile(r" {0,3}(#{1,6})(?P<gap>[ \t]*)(?P<title>[^#\s].*)")
-_HTML = re.compile(r" {0,3}<(h[1-6])>(?P<title>[^<>]+)</\1>\s*", re.I)
+_ATX = re.compile(r"[ \t]*(#{1,6})(?P<gap>[ \t]*)(?P<title>[^#\s].*)")
+_HTML = re.compile(r"[ \t]*<(h[1-6])>(?P<title>[^<>]+)</\1>\s*", re.I)
 _BOLD = re.compile(
-    r" {0,3}(?P<item>(?:\d{1,2}[.)]|[-*+•])[ \t]+)?(?P<marks>\*{1,3}|_{1,3})(?P<title>[^*_]+)"
+    r"[ \t]*(?P<item>(?:\d{1,2}[.)]|[-*+•])[ \t]+)?(?P<marks>\*{1,3}|_{1,3})(?P<title>[^*_]+)"
     r"(?P=marks)(?P<rest>.*)"
 )
 _PLAIN = re.compile(r"(?:(?:\d{1,2}[.)]|[-*+•])[ \t]+)?(?P<title>[^|<>]+)")
@@ -151,10 +151,10 @@ def _list_names(headings: Sequence[str]) -> Mapping[str, str]:
 
 
 def find_headings(
-    lines: Sequence[str], code: Sequence[bool], headings: Sequence[str]
+    lines: Sequence[str], code: Sequence[bool], headings: Sequence[str], *, by_place: bool = True
 ) -> list[Place]:
-    """The form's headings in a text, in the order in which they stand there. `code`: which lines
-    are none."""
+    """The form's headings in a text, in the order in which they stand there, those whose names
+    nobody knows too where they are told `by_place`. `code`: which lines are none."""
     marks = [mark for mark in _find_marks(lines) if not code[mark.line]]
     found: dict[int, Place] = {}
     ranked = _rank(marks, headings)
@@ -167,7 +167,7 @@ def find_headings(
             if place.mark.weakness:
                 known.add(place.heading)
     places = [found[line] for line in sorted(found)]
-    return _fill_gaps(places, marks, headings)
+    return _fill_gaps(places, marks, headings) if by_place else places
 
 
 def _rank(
@@ -246,25 +246,29 @@ def _split_at_colon(title: str) -> tuple[str, str]:
 def _fill_gaps(
     places: Sequence[Place], marks: Sequence[Mark], headings: Sequence[str]
 ) -> list[Place]:
-    """The places; and where few names are known, because the others are of another language, the
-    headings of one shape between them, if exactly as many stand there as are missing."""
+    """The places; and between two of them the headings of the same shape whose names nobody knows,
+    where exactly as many stand there as are missing. They are of another language."""
     order = [headings.index(place.heading) for place in places]
-    if order != sorted(set(order)) or 2 * len(order) >= len(headings):
+    if order != sorted(set(order)) or len(order) == len(headings):
         return list(places)
-    taken = {place.mark.line for place in places}
+    lines = {place.mark.line for place in places}
+    shapes = Counter(mark.shape for mark in marks if mark.shape and mark.line in lines)
+    tried = [max(shapes, key=shapes.__getitem__)] if shapes else []
+    if not places:
+        tried = [*dict.fromkeys(mark.shape for mark in marks if mark.shape)]
+    english = any(fold(place.mark.title) == fold(place.heading) for place in places)
     ends = [(-1, -1), *((p.mark.line, o) for p, o in zip(places, order, strict=True))]
     ends.append((max((mark.line for mark in marks), default=0) + 1, len(headings)))
-    for shape in filter(None, dict.fromkeys(mark.shape for mark in marks)):
-        unknown = [m for m in marks if m.shape == shape and m.line not in taken]
+    for shape in tried:
+        unknown = [mark for mark in marks if mark.shape == shape and mark.line not in lines]
         filled: list[Place] = []
         for (line, at), (next_line, next_at) in zip(ends, ends[1:], strict=False):
             missing = headings[at + 1 : next_at]
             between = [mark for mark in unknown if line < mark.line < next_line]
             if places and len(between) < len(missing):  # nobody had to give instructions
                 missing = [heading for heading in missing if heading != INSTRUCTIONS]
-            if missing and len(between) != len(missing):
-                break
-            filled += map(Place, missing, between)
-        else:
+            if len(between) == len(missing) and not (english and [*missing] == [INSTRUCTIONS]):
+                filled += map(Place, missing, between)
+        if filled:
             return sorted([*places, *filled], key=lambda place: place.mark.line)
     return list(places)

@@ -35,6 +35,7 @@ _LONE_END = re.compile(rf"</(?:{_THOUGHT})>[ \t]*$", re.I)
 _CLOSING = re.compile(rf"(?:</(?:{_AROUND})>[ \t]*)+$", re.I)
 _BARE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 _BULLET = re.compile(r"[ \t]*- ")
+_OWN_HEADING = re.compile(r"^##?[ \t]+")  # of the model's own: it stands under one of the form's
 _CITED = re.compile(r"\d[\])）］】][*_.。]{0,3}[ \t]*$")
 LONGEST_EPILOGUE = 1_000  # characters: what is longer is no leave-taking, and may not go unseen
 # How a model takes leave of its reader, in the ten most written languages.
@@ -151,13 +152,14 @@ def _find_headings(
 ) -> tuple[Sequence[str], Sequence[Place]]:
     """The lines of the record, and the headings in them: of all ways to take the fences, the first
     that shows most of the headings. One may stand around all of it, or never be closed."""
+    lines = dedent("\n".join(lines)).splitlines()
+    fences = sum(FENCE.match(line) is not None for line in lines)
+    ways = [lines, _unwrap(lines)] if fences else [lines]
+    if fences % 2:
+        ways += [_drop_open_fences(way, headings) for way in ways]
     best: tuple[Sequence[str], Sequence[Place]] = lines, []
-    ways = [lines := dedent("\n".join(lines)).splitlines()]
-    if any(map(FENCE.match, lines)):
-        inner = _unwrap(lines)
-        ways += [inner, _drop_open_fences(lines, headings), _drop_open_fences(inner, headings)]
-    for way in ways:
-        places = find_headings(way, mark_code(way), headings)
+    for number, way in enumerate(ways):
+        places = find_headings(way, mark_code(way), headings, by_place=number < 2)
         if _count(places) > _count(best[1]):
             best = way, places
     return best
@@ -196,7 +198,10 @@ def _unwrap(lines: Sequence[str]) -> list[str]:
 
 def _drop_open_fences(lines: Sequence[str], headings: Sequence[str]) -> list[str]:
     """The lines without fences that are open where the form's next heading stands."""
-    stands = {place.mark.line for place in find_headings(lines, [False] * len(lines), headings)}
+    stands = {
+        place.mark.line
+        for place in find_headings(lines, [False] * len(lines), headings, by_place=False)
+    }
     kept: list[str] = []
     opened: int | None = None  # where in `kept`
     for index, line in enumerate(lines):
@@ -272,13 +277,16 @@ def _write_sections(sections: Sequence[Section], covered: Covered) -> list[Secti
     last."""
     if sections:
         *before, last = sections
-        sections = [*before, Section(last.heading, tuple(_drop_epilogue(last.lines)))]
+        lines = _drop_epilogue(last.lines)
+        if sum(FENCE.match(line) is not None for line in lines) % 2:
+            lines.append("```")
+        sections = [*before, Section(last.heading, tuple(lines))]
     texts = []
     for section in sections:
         code = mark_code(section.lines)
         texts.append(
             [
-                line if inside else write_bullet(line)
+                line if inside else _OWN_HEADING.sub("### ", write_bullet(line), count=1)
                 for line, inside in zip(section.lines, code, strict=True)
             ]
         )

@@ -17,7 +17,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import AsyncClient
 
 from accounts.models import User
-from agent.compaction.skills import CHAPTER_HEADINGS, HEADINGS
+from agent.compaction.skills import CHAPTER_HEADINGS, HEADINGS, INSTRUCTIONS
 from chat.db import in_db
 from chat.models import Compaction, Conversation, Message, Turn
 from config.asgi import application
@@ -34,7 +34,11 @@ WINDOW, MAX_OUTPUT = 16_000, 1_024  # tokens; compaction starts at 12,800
 MODELS = [ListedModel(id=MODEL, window=WINDOW, max_output=MAX_OUTPUT)]
 # Its bullets share words with the long texts, or they would be marked as unverified.
 SUMMARY, KEPT_SUMMARY = (  # as the model writes it, and what becomes a chapter
-    "\n".join(f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #2]\n" for heading in headings)
+    "\n".join(
+        f"## {heading}\n\n"
+        + ("None.\n" if heading == INSTRUCTIONS else f"- Lorem ipsum of “{heading}” [#1 #2]\n")
+        for heading in headings
+    )
     for headings in (HEADINGS, CHAPTER_HEADINGS)
 )
 # No compaction begins in the background, and a failed summary is a failed compaction: the tests

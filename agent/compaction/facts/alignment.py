@@ -73,7 +73,8 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
         least = 1 if is_cjk(new[b0]) else 0
         begins = max(a0, b0) <= least
         ends = max(len(old) - a1, len(new) - b1) <= least
-        enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends
+        named = begins and after and not is_cjk(after[0]) and after[0] not in FUNCTION_WORDS
+        enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends or named
         if instead and all(enough) and (before or after):
             found.append(Replaced(old[a0:a1], instead, before, after, begins or ends))
     return found

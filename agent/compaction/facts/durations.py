@@ -4,7 +4,32 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.compaction.facts.tables import FRACTIONS, PARTS_OF_HOURS
+# What is added to a number before it, in parts of its unit.
+FRACTIONS = {
+    phrase: part
+    for part, phrases in {
+        0.5: "and a half|et demi|et demie|y media|y medio|e meia|e meio|с половиной|ونصف"
+        "|半|个半|個半",
+        0.25: "and a quarter|et quart|y cuarto|e um quarto|с четвертью|وربع",
+    }.items()
+    for phrase in phrases.split("|")
+}
+# Parts of an hour that are said without a number, in minutes.
+PARTS_OF_HOURS = {
+    phrase: minutes
+    for minutes, phrases in {
+        45: "three quarters of an hour|three-quarters of an hour|dreiviertelstunde"
+        "|trois quarts d'heure|trois quarts d’heure|tres cuartos de hora|três quartos de hora"
+        "|पौन घंटा|पौने घंटे",
+        30: "half an hour|half hour|half-hour|halbe stunde|halben stunde|demi-heure|media hora"
+        "|meia hora|полчаса|نصف ساعة|आधा घंटा|आधे घंटे|半小时|半个小时|半小時|半時間",
+        15: "quarter of an hour|viertelstunde|quart d'heure|quart d’heure|cuarto de hora"
+        "|quarto de hora|четверть часа|ربع ساعة|पाव घंटा|一刻钟",
+        90: "ساعة ونصف|hour and a half",
+        75: "ساعة وربع",
+    }.items()
+    for phrase in phrases.split("|")
+}
 
 _FRACTION = re.compile(
     rf"[ -]?({'|'.join(sorted(FRACTIONS, key=len, reverse=True))})(?![^\W\d_\u3040-\u9fff])", re.I

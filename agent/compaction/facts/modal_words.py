@@ -106,27 +106,31 @@ only solely exclusively nur lediglich ausschließlich seulement uniquement sólo
 
 # What is planned, wanted, asked for or due.
 INTENDED = Lexicon.parse("""
-plan planning plans planned intend* will want wants wanted going_to hope hopes hoping must should
+plan planning plans planned intend* will want wants wanted going_to thinking_of thinking_about
+hope hopes hoping must should
 need needs needed have_to has_to please let's to_be is_to are_to due scheduled pending todo would
 i'll we'll he'll she'll they'll i'd we'd could shall wish* prefer* asked asks requested requests
 agreed decided proposed suggest* consider* promis* remind* not_yet
 will_ich will wollen wollte wollten möchte möchten plane planen plant geplant vorhaben habe_vor
 haben_vor hat_vor beabsicht*
 soll sollen sollte sollten muss müssen wird werden werde bitte würde würden hoff* bittet gebeten
-fällig offen erinner* versprochen verspricht
+fällig offen überleg* denke_daran erinner* versprochen verspricht
 compt* veux veut voulons veulent voudr* envisag* prév* projet* intention vais va allons vont doit
-doivent devons faut faud* souhait* espèr* aimer* rappel* promet* promis* plaît prière demande sera
+doivent devons faut faud* souhait* espèr* aimer* songe songeons pense_à rappel* promet* promis*
+plaît prière demande sera
 seront
-pensado pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea* plane*
+pensado pensando pienso pensamos piensa piensan quiero queremos quiere quieren quisi* planea*
+plane*
 pretend*
 intención voy vamos va van debe deben debo debemos hay_que tengo_que tiene_que tenemos_que favor
 espero esperamos gustaría pide solicit* será serán pendiente recuérda* previst* promet*
 quero quer querem queremos queria pretend* plane* tenciona* vou vai vão devo deve devem temos_de
 temos_que tenho_de tenho_que tem_de tem_que preciso
-precisa gostaria gostava lembr* espera* promet* pede favor pendente
+precisa gostaria gostava pensar lembr* espera* promet* pede favor pendente
 план* собира* хоч* хотим хотят хотел* намер* буд* долж* нужно надо следует пожалуйста прос* надеюсь
-жела* предсто* напомн* обеща*
-نعتزم أعتزم يعتزم نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف سيتم سنقوم سأقوم
+жела* предсто* напомн* обеща* думаю думаем думает подумыва*
+نعتزم أفكر نفكر يفكر أعتزم يعتزم نخطط يخطط تخطط أخطط أنوي ننوي ينوي تنوي نريد أريد يريد تريد سوف
+سيتم سنقوم سأقوم
 سيقوم ستقوم يجب
 ينبغي أرجو
 نأمل خطة نية رجاء ذكرني علينا لا_بد وعد وعدت يعد
@@ -135,8 +139,9 @@ precisa gostaria gostava lembr* espera* promet* pede favor pendente
 करूँगा करूँगी करेंगे करेगा करेगी कृपया ज़रूरत जरूरत चाहिए याद_दिला वादा
 打算 计划 計劃 想要 我想 我们想 用户想 想在 想把 准备 準備 将 將 希望 需要 请把 请将 请帮 请在
 请给 请您 请你 请发
-應該 应该 应当 必须 待办 待定 预定 未 建议 决定 要求 提议 承诺 提醒 答应
-予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い リマインド 約束 ましょう
+應該 应该 应当 必须 待办 待定 考虑 考慮 预定 未 建议 决定 要求 提议 承诺 提醒 答应
+予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い リマインド 約束 と思って
+考えて ましょう
 でしょう
 """)
 # What has come about.

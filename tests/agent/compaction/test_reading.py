@@ -121,6 +121,23 @@ def test_translated_headings_are_read(language: str, form: str) -> None:
     assert read(titled) == RECORD
 
 
+@pytest.mark.parametrize("unknown", range(1, len(HEADINGS) + 1))
+def test_a_name_that_nobody_knows_is_told_by_its_place(unknown: int) -> None:
+    """Where the others are not English; in an English record it may be a section of its own."""
+    names = TRANSLATED["Spanish"].split("|")
+    names[unknown - 1] = "Lo que sea"
+    assert read(with_headings(lambda n, _: f"### {names[n - 1]}")) == RECORD
+
+
+def test_a_heading_of_the_models_own_stands_under_one_of_the_forms() -> None:
+    own = "## Ferry companies\n- Two [#9]"
+    record = RECORD.replace(f"## {INSTRUCTIONS}\n", "").replace(
+        "## Progress", f"{own}\n## Progress"
+    )
+    meant = record.replace("## Ferry", "### Ferry")
+    assert read(record) == meant
+
+
 AROUND = {
     "a fence": "```markdown\n{}\n```",
     "a fence without a language": "```\n{}\n```",
