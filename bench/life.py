@@ -28,9 +28,9 @@ from agent.messages import Message, Role
 from agent.model.reply import Reply, fold_message
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
-from bench.replay.conductor import RememberingCounter
 from bench.replay.conversations import read_beam
 from bench.replay.summariser import find_entries, split_sentences
+from bench.replay.tally import RememberingCounter
 from bench.report import Report
 from demo.api import protocol
 from demo.api.recording import join_text

@@ -346,7 +346,8 @@ class Conductor:
         self._report, self._prefix_from = None, len(self.messages) + 1
 
     def _add(self, role: Role, blocks: list[Block], thinking: int = 0) -> None:
-        line = self._tell_time() if blocks[0]["type"] == "text" and role == "user" else ""
+        prompt = role == "user" and blocks[0]["type"] != "tool_result"
+        line = self._tell_time() if prompt else ""
         tokens = RawTokens(self.counter.count_blocks(blocks) + self.counter.count(line))
         number = len(self.messages) + 1
         self._written += tokens

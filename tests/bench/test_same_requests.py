@@ -54,7 +54,7 @@ SHAPES = {
     "messages that are too long for a request": Shape(35, 8_000, long_every=7),
     "work with tools": Shape(9, 12_000, rounds=(4, 9), results=300),
     "work that is faster than its summaries": Shape(
-        6, 20_000, rounds=(3, 12), results=300, call_seconds=90.0
+        6, 20_000, rounds=(3, 12), results=300, call_seconds=200.0
     ),
     "work that is pruned between pauses": Shape(
         10, 24_000, rounds=(1, 2, 4), results=900, pauses=(10.0, 4_000.0)

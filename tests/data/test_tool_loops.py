@@ -18,7 +18,7 @@ from agent.model.reply import Outcome
 from agent.model.rules import find_violations
 from agent.tools import Tool
 from chat.db import in_db
-from chat.models import ModelProfile, Turn
+from chat.models import Message, ModelProfile, Turn
 from chat.queries import tools as toolbox
 from chat.services import requests, rounds
 from chat.services.endings import TurnOutcome
@@ -225,6 +225,18 @@ def offer(session: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "HANDLERS", [(tool, handler(tool.name)) for tool in tools])
 
 
+def list_times() -> set[str]:
+    """What requests say of the time, which nobody had written then."""
+    return set(Message.objects.values_list("time_line", flat=True))
+
+
+def without_times(messages: list[dict[str, Any]], times: set[str]) -> list[dict[str, Any]]:
+    return [
+        message | {"content": [b for b in message["content"] if b.get("text") not in times]}
+        for message in messages
+    ]
+
+
 def key(name: str, input: dict[str, Any]) -> str:
     return f"{name} {json.dumps(input, sort_keys=True)}"
 
@@ -251,10 +263,11 @@ async def test_recorded_sessions_run_through_the_real_loop_as_they_did(
         tab.say(session[0].history[0]["content"][0]["text"])
         await tab.next("turn.finished", status="completed")
         sent = chat.script.requests[before:]
+        times = await in_db(list_times)
         for request, record in zip(sent, session, strict=True):
             was, now = (
                 shape(without_settled_thinking(messages))
-                for messages in (record.history, request.messages)
+                for messages in (record.history, without_times(request.messages, times))
             )
             assert now == was, record.id
     rounds_run = sum(len(session) - 1 for session in chosen)
