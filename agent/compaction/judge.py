@@ -78,7 +78,11 @@ def judge_bullet(line: str, source: Source, heading: str) -> Verdict:
         return Verdict(False, changed)
     if values or exact or _shares_words(body, said):
         return Verdict(True)
-    return Verdict(False, "it has too few words of the messages that it cites", held)
+    # What shares nothing with them is not mended by asking again.
+    some = not said.words.isdisjoint(statement.words)
+    return Verdict(
+        False, "it has too few words of the messages that it cites" if some else "", held
+    )
 
 
 def _find_change(
