@@ -31,7 +31,7 @@ REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 LONGEST = 4_000  # characters of one statement: what is longer is none
 OPPOSITE = "the messages that it cites say the opposite"
-UNRELATED = "it shares no words with the messages that it cites"
+UNRELATED = "it has too few words of the messages that it cites"
 SHORTEST_NAME = 20  # characters of an exact name without a letter, such as a telephone number
 
 

@@ -41,8 +41,11 @@ con cual cuando desde donde ella ellos entre esta este esto hasta más muy para 
 pela pelo quando são sobre también uma você было быть если есть или как который может надо
 нужно они она очень при так также только чтобы هذا هذه ذلك التي الذي إلى على كان كانت में है
 हैं और का की के को से पर यह वह था थी थे लिए गया
+nutzer nutzers nutzerin benutzer benutzerin anwender assistent assistentin utilisateur utilisatrice
+assistante usuario usuaria usuário usuária asistente assistente пользователь пользователя
+пользователю ассистент ассистента المستخدم المستخدمة المساعد उपयोगकर्ता यूज़र सहायक
 """
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = frozenset(normalize("NFKC", _STOP_WORDS).split())
 
 
 def clean(text: str) -> str:

@@ -109,6 +109,19 @@ def test_who_wrote_the_message_is_who_said_it() -> None:
     assert judge("The user stores photos of the choir on a disk", ASSISTANT).supported
 
 
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("Quiero las facturas en PDF.", "El usuario quiere las facturas en PDF"),
+        ("Хочу счета в PDF.", "Пользователь хочет счета в PDF"),
+        ("मुझे बिल PDF में चाहिए।", "उपयोगकर्ता बिल PDF में चाहता है"),
+        ("我希望发票是PDF格式。", "用户希望发票是PDF格式"),
+    ],
+)
+def test_the_user_is_no_word_that_a_message_lacks(said: str, statement: str) -> None:
+    assert judge(statement, user(1, said)).supported
+
+
 def test_what_a_tool_returned_is_nobodys_word() -> None:
     returned = message(3, "user", [result("t", "The photos of the choir are on a disk.")])
     assert judge("The user said that photos of the choir are on a disk", returned).supported

@@ -2,9 +2,9 @@
 its message: which the rules doubt.
 
 A doubt is cheap: the statement is given back once. So some of the true ones may be doubted, but
-none is dropped. `restatements.tsv` is what the rules were tuned on, `restatements_held_out.tsv` was
-looked at when they were done. Its lines: language, kind, message ("A: " where the assistant wrote
-it), statement.
+none is dropped. `restatements.tsv` is what the rules were tuned on. `restatements_held_out.tsv` was
+written beforehand and tried when they stood; the five that failed then were mended too. The lines:
+language, kind, message ("A: " where the assistant wrote it), statement.
 """
 
 from collections.abc import Sequence
