@@ -32,10 +32,14 @@ def tell_time(
 
 def tell_time_again(conversation: Conversation, prompt: Row | Message, zone: str) -> None:
     """Before a prompt is answered anew: if it is of another hour, its line says both when it was
-    said and what time it is now. The caller's transaction holds the conversation."""
+    said and what time it is now. Not where rounds of tools follow it: their thinking was written
+    after the prompt as it is. The caller's transaction holds the conversation."""
+    rows = load_tail(conversation).rows
+    if rows and rows[-1].pk != prompt.pk:
+        return
     now = timezone.now()
     told = Told(now.timestamp(), zone)
-    before = _find_told([*load_tail(conversation).rows, prompt])
+    before = _find_told([*rows, prompt])
     own = Told(prompt.created_at.timestamp(), name_zone(prompt))
     if not is_worth_telling(before or own, told):
         return

@@ -125,7 +125,7 @@ async def test_a_second_compaction_reads_only_what_came_since(chat: Chat) -> Non
     _, second = await chat.compactions()
     assert second.previous == first
     summary, answer = chat.script.requests[2:]
-    read = re.findall(r"\[#(\d+) \w+\]\nMessage", summary.last_user_text)
+    read = re.findall(r"\[#(\d+) \w+ · [^\]\n]+\]\nMessage", summary.last_user_text)
     assert [int(n) for n in read] == [
         n for n in range(first.through.number + 1, second.through.number + 1) if n not in (11, 12)
     ]

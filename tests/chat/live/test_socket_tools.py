@@ -717,7 +717,7 @@ async def test_the_model_can_recall_and_forget(chat: Chat) -> None:
     tab.say("Forget where I live", pasted=[])
     await tab.next("turn.finished", status="completed")
     results = [outcome_of(request)[0] for request in chat.script.requests[1:]]
-    assert results[0][1] == f"[{kept.pk}] Lives in Graz"
+    assert results[0][1] == f"[{kept.pk}] Lives in Graz ({kept.created_at:%Y-%m-%d})"
     assert results[1][1:] == ("Forgotten: Lives in Graz", False)
     assert results[2][2] is True
 

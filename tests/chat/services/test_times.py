@@ -17,7 +17,13 @@ from chat.queries.model_server import get_counter
 from chat.services import branches, endings, leaving_out, requests, rounds
 from chat.services.endings import TurnOutcome
 from chat.services.importing import import_session
-from tests.chat.factories import OWNER, add_messages, make_compaction, make_conversation
+from tests.chat.factories import (
+    OWNER,
+    add_messages,
+    change_messages,
+    make_compaction,
+    make_conversation,
+)
 
 pytestmark = [pytest.mark.on_both, pytest.mark.django_db(transaction=True)]
 
@@ -272,6 +278,20 @@ def send_and_fail(talk: Conversation) -> requests.AnswerStart:
     begun = send(talk)
     end(begun, status=Turn.Status.FAILED)
     return begun
+
+
+def test_a_retry_within_a_round_of_tools_leaves_the_prompt_as_it_is(
+    talk: Conversation, clock: Move
+) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "search_history", "input": {"query": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "Found."}
+    end(send(talk), status=Turn.Status.FAILED)
+    change_messages(talk.messages.filter(number=2), active=False)
+    add_messages(talk, [("assistant", [call]), ("user", [result])])
+    before = sent(talk)
+    clock(days=1)
+    again = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    assert list(assemble(again.state.context).messages)[0] == before[0]
 
 
 def test_another_answer_after_a_day_says_both_times(talk: Conversation, clock: Move) -> None:
