@@ -63,9 +63,11 @@ class TypedMessages:
         return [(replace(line, written=part, words=part), pins) for part, pins in found]
 
     def _find_same(self, words: str, cited: Sequence[int]) -> list[Pin]:
+        """Where the very words stand; a single one only in the cited messages."""
         joined = join_words(words)
         offers: list[Pin] = []
-        for number in [*cited, *(each for each in self._latest if each not in cited)]:
+        others = self._latest if _is_enough(words, LEAST_WORDS) else []
+        for number in [*cited, *(each for each in others if each not in cited)]:
             for text in self._read(number):
                 for part in text.words.find_same(joined):
                     if text.typed.is_typed(part):
@@ -96,7 +98,9 @@ class TypedMessages:
     def _find_like(self, words: str, cited: Sequence[int]) -> list[Pin]:
         copy = Words(words)
         known = [number for number in cited if number in self._prompts]
-        found = self._find_nearest(copy, known) or self._find_nearest(copy, self._list_near(known))
+        if (found := self._find_nearest(copy, known)) or not _is_enough(words, LEAST_WORDS):
+            return found
+        found = self._find_nearest(copy, self._list_near(known))
         return found or self._find_nearest(copy, self._list_alike(copy))
 
     def _find_nearest(self, copy: Words, numbers: Sequence[int]) -> list[Pin]:

@@ -262,6 +262,12 @@ def test_one_that_is_spread_over_two_sentences_is_pinned_with_both() -> None:
     assert pin.text == "Write them like 2031-05-09. Always."
 
 
+def test_a_single_word_is_looked_for_in_the_cited_message_only() -> None:
+    said = [user(1, "pls only swedish from here"), user(3, "How is it in Swedish?")]
+    assert named("Language: “Swedish” [#1]", said=said).pins == [Pin(1, said[0].blocks[0]["text"])]
+    assert named("Language: “Swedish” [#5]", said=said[1:]).pins == []
+
+
 def test_a_wrong_number_and_small_edits_at_once_are_seen_through() -> None:
     said = [user(n, f"Tell me about town {n}.") for n in range(1, 99, 2)]
     said[20] = user(41, "allways put the citys population first")
@@ -285,9 +291,18 @@ def test_what_stands_in_a_message_that_is_still_sent_is_left_for_later() -> None
 
 @pytest.mark.parametrize(
     "none",
-    ["None.", "- None", "None so far.", "No standing instructions.", "n/a", "Keine.", "无", "なし。",
-     "The user has not given any.", "Aucune", "—"],
-)  # fmt: skip
+    [
+        "None.",
+        "- None",
+        "None so far.",
+        "No standing instructions.",
+        "n/a",
+        "Keine.",
+        "无",
+        "なし。",
+    ]
+    + ["The user has not given any.", "Aucune", "—"],
+)
 def test_a_section_that_says_there_are_none_names_none(none: str) -> None:
     assert split_instructions(f"## Standing instructions\n{none}")[1] == []
 
