@@ -10,7 +10,6 @@ from agent.compaction.named_lines import NamedLine
 from agent.compaction.pins import (
     ITEM,
     LONGEST,
-    SHORTEST,
     Pin,
     PinState,
     TypedText,
@@ -26,6 +25,7 @@ NEIGHBOURS = 4  # messages nearest to the cited one that are looked at for small
 MOST_ALIKE = 5  # of all messages, those that share most words with what was copied
 LEAST_SHARED = 0.7  # of its telling words
 LONGEST_MARK = 20  # characters of what begins an item of a list
+SHORTEST_WORDS = 2  # characters without marks: four are a sentence in Chinese
 LEAST_WORDS = 2  # of a part of a line that is looked for by itself
 LEAST_COVERED = 0.5  # of a sentence, by one of several that were named in one line
 
@@ -205,7 +205,6 @@ def _count_found(parts: _Parts) -> int:
 
 
 def _is_enough(words: str, least: int = 1) -> bool:
-    """Whether there is something to look for."""
+    """Whether there is something to look for; in a script without spaces each character counts."""
     found = Words(words).list
-    length = sum(len(word.text) for word in found)
-    return length >= 2 and (len(found) >= least or length >= SHORTEST and not words.isascii())
+    return len(found) >= least and sum(len(word.text) for word in found) >= SHORTEST_WORDS
