@@ -167,6 +167,9 @@ TYPED = "from now on write all dates like 2031-05-09 and sign as Robin"
         "from now on write all dates like 2031-05-09 and sign as Robin【#1】",
         "from now on write all dates like 2031-05-09 and sign as Robin",
         "from now on write all dates like 2031-05-09 and sign as Robin [#2]",
+        "From now on write all dates like 2031-05-09 and sign as Robin. Source: #1",
+        "Write all dates like 2031-05-09 and sign as Robin [#1]; never taken back.",
+        "The user asked to write all dates like 2031-05-09 and sign as Robin [#1]",
     ],
 )
 def test_whatever_form_a_line_has_the_sentence_is_pinned_as_it_was_typed(line: str) -> None:
