@@ -84,9 +84,11 @@ def _is_users(text: str, verb: re.Match[str], word: str) -> bool:
 
 def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
     """What is reported after a verb: behind a colon to the line's end or, where the line ends with
-    it, the next paragraph; else to the sentence's end. `bare`: also without a “that”. What stands
-    in quotes is found as such."""
-    if colon := _COLON.match(text, end):
+    it, the next paragraph; else to the sentence's end, or to a colon behind all that was said.
+    `bare`: also without a “that”. What stands in quotes is found as such."""
+    colon = _COLON.match(text, end)
+    told = colon and (wordings.TOLD_ALREADY.search(colon[1]) or wordings.BACK.search(colon[1]))
+    if colon and not told:
         start = colon.end()
         if _OPENING.match(text, start):
             return None
@@ -96,7 +98,7 @@ def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
             stop = text.find("\n", start)
         return start, stop if stop >= 0 else len(text)
     sentence = _SENTENCE_END.search(text, end)
-    stop = sentence.start() if sentence else len(text)
+    stop = colon.end(1) if colon else sentence.start() if sentence else len(text)
     word = _WORD.findall(text[max(0, end - 20) : end].lower())[-1:]
     bare = bare or (bool(word) and word[0] in wordings.BARE)
     if not bare and not wordings.THAT.match(text, end, stop):
