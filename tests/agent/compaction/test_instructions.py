@@ -2,7 +2,13 @@
 
 import pytest
 
-from agent.compaction.instructions import Named, Retirement, split_instructions
+from agent.compaction.instructions import (
+    MOST_NAMED,
+    MOST_OFFERED,
+    Named,
+    Retirement,
+    split_instructions,
+)
 from agent.compaction.pins import LONGEST, Pin, PinState
 from agent.messages import Message
 from tests.agent.compaction.sayings import PASSING, STANDING
@@ -263,6 +269,13 @@ def test_one_that_is_spread_over_two_sentences_is_pinned_with_both() -> None:
     assert pin.state == PinState.RESTATED
     (pin,) = named("Write them like 2031-05-09, always. [#1]", said=[user(1, typed)]).pins
     assert pin.text == "Write them like 2031-05-09. Always."
+
+
+def test_what_is_too_much_to_look_for_is_told() -> None:
+    lines = [f"Always add appendix {n}. [#1]" for n in range(MOST_NAMED + 2)]
+    found = named(*lines, said=[user(1, "Hello.")])
+    assert set(found.not_pinned) == set(lines)
+    assert len(found.offers) == MOST_OFFERED
 
 
 def test_a_single_word_is_looked_for_in_the_cited_message_only() -> None:
