@@ -19,7 +19,7 @@ from agent.compaction.skills import INSTRUCTIONS
 from agent.context.pruning import shorten_text
 from agent.messages import Message
 
-MOST_NAMED = 60  # lines of one text that are looked at
+MOST_NAMED = 100  # lines of one text that are looked for
 MOST_OFFERED = 10  # of one chapter
 
 _RETIRED = re.compile(r".{0,20}\bRetired\b.*?\bby:", re.I)  # as the form asks for it
@@ -58,6 +58,8 @@ class Named:
     ) -> None:
         """Look for the lines of a text's section in the messages that the summary covers.
         `earlier`: the pins of the chapters before; None where they are not known."""
+        for line in lines[MOST_NAMED:]:
+            self.tell(line)
         for named, pins in look_up(lines, covered, earlier):
             if named.old:
                 by = next((pin.number for pin in pins if pin.state == PinState.STANDING), 0)

@@ -257,8 +257,8 @@ def _fold_in_place(text: str) -> tuple[str, Sequence[int]]:
 _LIGHT = frozenset(
     _fold(
         """
-a an the please kindly and also so then just me my your you i im ive am are is be to of for in on at
-it that this will do
+a an the please kindly and also so then just me my your you i im ive am are is be to of for in into
+on at it that this will do
 bitte und auch dann nur mir mich mein meine der die das den dem ein eine einen du sie dein deine ihr
 ihre zu im in auf an es ist bin
 por favor y también me mi tu su el la los las un una en de a es soy

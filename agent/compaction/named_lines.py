@@ -36,7 +36,7 @@ _CITED = re.compile(
     rf"|^\W{{0,4}}(?:{_MESSAGE}\s*)?[#＃№]\d{{1,9}}\b"
     rf"|^\W{{0,4}}{_MESSAGE}\s*\d{{1,9}}(?=\s*[:：])"
     rf"|^\W{{0,4}}\[\d{{1,9}}\]|[\[(]\d{{1,9}}(?:[,;\s]{{1,3}}\d{{1,9}}){{0,9}}[\])](?=\W{{0,6}}$)"
-    rf"|[#＃№]\d{{1,9}}(?=\W{{0,6}}$)",
+    rf"|(?:\b(?:source|from|see|quelle|aus|siehe)\s?[:：]?\s?)?[#＃№]\d{{1,9}}(?=\W{{0,6}}$)",
     re.I,
 )
 _NUMBER = re.compile(r"[#＃№]\s?(\d{1,9})")
@@ -53,7 +53,10 @@ _RETIRED = re.compile(
 )
 _BY = re.compile(r"(?:\b(?:by|durch|par|por)|через|由|被|理由|द्वारा|بقوله|بـ?)\s{0,3}[:：]", re.I)
 _REPLACED = re.compile(r"^\W{0,9}(?:replaced|ersetzt)\W{0,9}:(.+?)(?:→|->|=>)(.+)$", re.I)
-_LABEL = re.compile(r"^([^:：]{1,40})[:：]\s*(?=\S)")
+_LABEL = re.compile(
+    r"^(?:([^:：]{1,40})[:：]\s*|((?:the )?user\s(?:\w{1,12}\s){1,3}(?:to|that))\s)(?=\S)", re.I
+)
+_LONGEST_NOTE = 6  # words behind the last citation that are no instruction
 _NOTE = re.compile(r"\s*(?:[(（\[][^()（）\[\]]{1,80}[)）\]]|\s[—–-]\s[^—–]{1,80})\W{0,3}$")
 _QUOTED = re.compile(r"[“„«「『\"]([^“”„«»「」『』\"]{2,400})[”“»」』\"]")
 
@@ -74,9 +77,12 @@ class NamedLine:
         """What the user's words may be: all, or without what the model may have put around them.
         Nothing that denies is taken off."""
         yield self.words
+        *_, last = (None, *_CITED.finditer(self.written))
+        if last and len(self.written[last.end() :].split()) <= _LONGEST_NOTE and not self.old:
+            yield strip_marks(self.written[: last.start()])
         yield from (match[1] for match in _QUOTED.finditer(self.words))
         shorter = self.words
-        if (label := _LABEL.match(shorter)) and not is_denied(label[1]):
+        if (label := _LABEL.match(shorter)) and not is_denied(label[0]):
             shorter = shorter[label.end() :]
             yield shorter
         if (note := _NOTE.search(shorter)) and not is_denied(note[0]):

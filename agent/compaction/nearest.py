@@ -10,7 +10,6 @@ from agent.compaction.named_lines import NamedLine
 from agent.compaction.pins import (
     ITEM,
     LONGEST,
-    SHORTEST,
     Pin,
     PinState,
     TypedText,
@@ -26,6 +25,7 @@ NEIGHBOURS = 4  # messages nearest to the cited one that are looked at for small
 MOST_ALIKE = 5  # of all messages, those that share most words with what was copied
 LEAST_SHARED = 0.7  # of its telling words
 LONGEST_MARK = 20  # characters of what begins an item of a list
+SHORTEST_WORDS = 2  # characters without marks: four are a sentence in Chinese
 LEAST_WORDS = 2  # of a part of a line that is looked for by itself
 LEAST_COVERED = 0.5  # of a sentence, by one of several that were named in one line
 
@@ -63,9 +63,11 @@ class TypedMessages:
         return [(replace(line, written=part, words=part), pins) for part, pins in found]
 
     def _find_same(self, words: str, cited: Sequence[int]) -> list[Pin]:
+        """Where the very words stand; a single one only in the cited messages."""
         joined = join_words(words)
         offers: list[Pin] = []
-        for number in [*cited, *(each for each in self._latest if each not in cited)]:
+        others = self._latest if _is_enough(words, LEAST_WORDS) else []
+        for number in [*cited, *(each for each in others if each not in cited)]:
             for text in self._read(number):
                 for part in text.words.find_same(joined):
                     if text.typed.is_typed(part):
@@ -96,7 +98,9 @@ class TypedMessages:
     def _find_like(self, words: str, cited: Sequence[int]) -> list[Pin]:
         copy = Words(words)
         known = [number for number in cited if number in self._prompts]
-        found = self._find_nearest(copy, known) or self._find_nearest(copy, self._list_near(known))
+        if (found := self._find_nearest(copy, known)) or not _is_enough(words, LEAST_WORDS):
+            return found
+        found = self._find_nearest(copy, self._list_near(known))
         return found or self._find_nearest(copy, self._list_alike(copy))
 
     def _find_nearest(self, copy: Words, numbers: Sequence[int]) -> list[Pin]:
@@ -201,7 +205,6 @@ def _count_found(parts: _Parts) -> int:
 
 
 def _is_enough(words: str, least: int = 1) -> bool:
-    """Whether there is something to look for."""
+    """Whether there is something to look for; in a script without spaces each character counts."""
     found = Words(words).list
-    length = sum(len(word.text) for word in found)
-    return length >= 2 and (len(found) >= least or length >= SHORTEST and not words.isascii())
+    return len(found) >= least and sum(len(word.text) for word in found) >= SHORTEST_WORDS

@@ -6,6 +6,7 @@ German” is the user's own. Where it is not certain, it is another's: that is o
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from agent.compaction import reported_wordings as wordings
@@ -31,13 +32,12 @@ def find_reported(text: str) -> list[Range]:
     for pattern in (*wordings.FOLLOWED, *others):
         ends = (match.end() for match in pattern.finditer(text))
         found += [part for end in ends if (part := _follow(text, end, bare=True))]
-    stops: list[int] | None = None
-    for pattern in wordings.PRECEDED:
-        for match in pattern.finditer(text):
-            stops = stops if stops is not None else [0, *(m.end() for m in _STOP.finditer(text))]
-            start = max(stop for stop in stops if stop <= match.start())
-            if not _names_user(text[start : match.start()]):
-                found.append((start, match.start()))
+    ends_of_said = [m.start() for each in wordings.PRECEDED for m in each.finditer(text)]
+    starts = [0, *(match.end() for match in _STOP.finditer(text))] if ends_of_said else []
+    for end in ends_of_said:
+        start = starts[bisect_right(starts, end) - 1]
+        if not _names_user(text[start:end]):
+            found.append((start, end))
     return found
 
 
@@ -84,9 +84,11 @@ def _is_users(text: str, verb: re.Match[str], word: str) -> bool:
 
 def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
     """What is reported after a verb: behind a colon to the line's end or, where the line ends with
-    it, the next paragraph; else to the sentence's end. `bare`: also without a “that”. What stands
-    in quotes is found as such."""
-    if colon := _COLON.match(text, end):
+    it, the next paragraph; else to the sentence's end, or to a colon behind all that was said.
+    `bare`: also without a “that”. What stands in quotes is found as such."""
+    colon = _COLON.match(text, end)
+    told = colon and (wordings.TOLD_ALREADY.search(colon[1]) or wordings.BACK.search(colon[1]))
+    if colon and not told:
         start = colon.end()
         if _OPENING.match(text, start):
             return None
@@ -96,7 +98,7 @@ def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
             stop = text.find("\n", start)
         return start, stop if stop >= 0 else len(text)
     sentence = _SENTENCE_END.search(text, end)
-    stop = sentence.start() if sentence else len(text)
+    stop = colon.end(1) if colon else sentence.start() if sentence else len(text)
     word = _WORD.findall(text[max(0, end - 20) : end].lower())[-1:]
     bare = bare or (bool(word) and word[0] in wordings.BARE)
     if not bare and not wordings.THAT.match(text, end, stop):
@@ -109,4 +111,4 @@ def _follow(text: str, end: int, *, bare: bool = False) -> Range | None:
 
 def _names_user(said: str) -> bool:
     """Whether the speaker that stands before a verb in Japanese is the user."""
-    return bool(re.search(r"(?:私|僕|俺|わたし)[がは][^、。]*$", said))
+    return bool(re.search(r"(?:私|僕|俺|わたし)[がは][^、。]{0,80}$", said[-MOST_BEFORE:]))

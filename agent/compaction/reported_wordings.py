@@ -116,6 +116,10 @@ BACK = re.compile(
     r"|por eso|então|por isso|mas|поэтому|но|所以|但|因此|इसलिए|लेकिन|لذلك|لكن)(?!\w)",
     re.I,
 )
+# Between a verb and a colon: what was said stands there already, “she says it is too long: …”.
+TOLD_ALREADY = re.compile(
+    r"\b(?:it['’]?s|is|are|was|were|ist|sind|war|est|sont|está|é|são|это)\b", re.I
+)
 # What is said of the user's health is the user's, whoever said it.
 HEALTH = re.compile(
     r"all?erg|аллерг|過敏|过敏|アレルギー|एलर्जी|حساسي|diab[eé]t|диабет|糖尿|मधुमेह|سكري|intoler"

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from agent.compaction.skills import HEADINGS
+from agent.compaction.skills import CHAPTER_HEADINGS, INSTRUCTIONS
 from demo.api.script import is_chat
 from tests.faults.sites import Site
 from tests.faults.visitors import KeepingTab, Visitor
@@ -12,8 +12,11 @@ WORDS = [f"word{n} " for n in range(300)]
 LONG = (
     "lorem ipsum " * 1_449 + "lorem ipsum"
 )  # 4,350 tokens by the server's count; three of them are over 80 %
-SUMMARY = "\n".join(
-    f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #3]\n" for heading in HEADINGS
+SUMMARY = (
+    "\n".join(
+        f"## {heading}\n\n- Lorem ipsum of “{heading}” [#1 #3]\n" for heading in CHAPTER_HEADINGS
+    )
+    + f"\n## {INSTRUCTIONS}\nNone.\n"
 )
 
 

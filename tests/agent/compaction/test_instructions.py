@@ -2,7 +2,13 @@
 
 import pytest
 
-from agent.compaction.instructions import Named, Retirement, split_instructions
+from agent.compaction.instructions import (
+    MOST_NAMED,
+    MOST_OFFERED,
+    Named,
+    Retirement,
+    split_instructions,
+)
 from agent.compaction.pins import LONGEST, Pin, PinState
 from agent.messages import Message
 from tests.agent.compaction.sayings import PASSING, STANDING
@@ -167,6 +173,9 @@ TYPED = "from now on write all dates like 2031-05-09 and sign as Robin"
         "from now on write all dates like 2031-05-09 and sign as Robin【#1】",
         "from now on write all dates like 2031-05-09 and sign as Robin",
         "from now on write all dates like 2031-05-09 and sign as Robin [#2]",
+        "From now on write all dates like 2031-05-09 and sign as Robin. Source: #1",
+        "Write all dates like 2031-05-09 and sign as Robin [#1]; never taken back.",
+        "The user asked to write all dates like 2031-05-09 and sign as Robin [#1]",
     ],
 )
 def test_whatever_form_a_line_has_the_sentence_is_pinned_as_it_was_typed(line: str) -> None:
@@ -260,6 +269,19 @@ def test_one_that_is_spread_over_two_sentences_is_pinned_with_both() -> None:
     assert pin.state == PinState.RESTATED
     (pin,) = named("Write them like 2031-05-09, always. [#1]", said=[user(1, typed)]).pins
     assert pin.text == "Write them like 2031-05-09. Always."
+
+
+def test_what_is_too_much_to_look_for_is_told() -> None:
+    lines = [f"Always add appendix {n}. [#1]" for n in range(MOST_NAMED + 2)]
+    found = named(*lines, said=[user(1, "Hello.")])
+    assert set(found.not_pinned) == set(lines)
+    assert len(found.offers) == MOST_OFFERED
+
+
+def test_a_single_word_is_looked_for_in_the_cited_message_only() -> None:
+    said = [user(1, "pls only swedish from here"), user(3, "How is it in Swedish?")]
+    assert named("Language: “Swedish” [#1]", said=said).pins == [Pin(1, said[0].blocks[0]["text"])]
+    assert named("Language: “Swedish” [#5]", said=said[1:]).pins == []
 
 
 def test_a_wrong_number_and_small_edits_at_once_are_seen_through() -> None:

@@ -60,6 +60,14 @@ def test_the_users_own_half_of_a_sentence_is_pinned() -> None:
     assert [pin.text for pin in find_pins(1, told)] == [told]
 
 
+def test_behind_all_that_was_said_the_user_speaks_again() -> None:
+    for said in (
+        "My editor says it is too long: never write more than a page.",
+        "My boss wants us to be polite, so once and for all: always be formal.",
+    ):
+        assert [pin.text for pin in find_pins(1, said)] == [said]
+
+
 def test_what_a_doctor_said_of_the_user_is_the_users() -> None:
     said = "My doctor told me that I am allergic to nuts."
     assert name("I am allergic to nuts [#1]", user(1, said)) == [(said, PinState.STANDING)]
