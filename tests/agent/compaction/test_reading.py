@@ -219,7 +219,7 @@ def test_bullets_of_any_form_are_read(bullet: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "none", ["None", "- None.", "*None.*", "N/A", "(none)", "Keine.", "无", "なし"]
+    "none", ["None", "- None.", "*None.*", "N/A", "(none)", "Keine.", "无", "なし", "-"]
 )
 def test_a_section_that_says_that_it_has_nothing_says_none(none: str) -> None:
     body = "- The ferry to Decisions leaves at 8:30 [#8]"
