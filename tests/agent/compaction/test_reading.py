@@ -232,7 +232,8 @@ def test_real_lines_of_the_record_stay() -> None:
         "- **Open questions** were asked by the harbour too [#9]\n"
         "**The night ferry is cancelled.**\n"
         "1. First buy the ticket [#9]\n"
-        "```md\n## Overview\n# A comment (7)\n• a bullet\n<think>\n```\n"
+        "```md\n## Overview\n# A comment (7)\n• a bullet\n<think>\n</think>\n```\n"
+        "- What the model thinks ends with </think>\n"
         "| # | ferry |\n|---|---|\n| 1 | Night [7] |\n"
         "<details>\n#12 is late."
     )
