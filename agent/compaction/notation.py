@@ -31,6 +31,7 @@ _NONE = (
     "|无|無|没有|暂无|なし|特になし|ありません|कोई नहीं|कुछ नहीं|لا شيء|لا يوجد"
 )
 _NONE_WORDS = frozenset(" ".join(split_words(each)) for each in _NONE.split("|"))
+_MARKS = {"-", "–", "—", "*", "…", "...", "/"}  # alone
 _LONGEST_NONE = 60  # characters
 
 
@@ -69,7 +70,9 @@ def is_rule(line: str) -> bool:
 
 def is_none(body: str) -> bool:
     """Whether a section says that it has nothing, and nothing else."""
-    return len(body) <= _LONGEST_NONE and " ".join(split_words(body)) in _NONE_WORDS
+    if len(body) > _LONGEST_NONE:
+        return False
+    return " ".join(split_words(body)) in _NONE_WORDS or body.strip() in _MARKS
 
 
 def write_bullet(line: str) -> str:

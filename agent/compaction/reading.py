@@ -22,16 +22,13 @@ from agent.compaction.notation import (
     write_citations,
 )
 
-_THOUGHT = (
-    "think|thinking|thoughts?|analysis|reasoning|reflection|scratchpad|planning|inner_monologue"
-)
-_AROUND = (
-    "summary|record|conversation_record|chapter|output|answer|final|final_answer|result|response"
-)
+# Names of tags: those of thinking, and those that a model may write around its answer.
+_THOUGHT = "think|thinking|thoughts?|analysis|reasoning|reflection|scratchpad|planning|monologue"
+_AROUND = "summary|record|conversation_record|chapter|output|answer|final|result|response"
 # A tag of thinking begins a line; it may be closed anywhere.
 _THINKING = re.compile(rf"[ \t]*<({_THOUGHT})\b[^<>]{{0,80}}>", re.I)
 _THOUGHT_ENDS = re.compile(rf"</({_THOUGHT})>", re.I)
-_LONE_END = re.compile(rf"</(?:{_THOUGHT})>[ \t]*$", re.I)
+_LONE_END = re.compile(rf"[ \t]*(?:[^\s•*+-].*)?</(?:{_THOUGHT})>[ \t]*$", re.I)
 _CLOSING = re.compile(rf"(?:</(?:{_AROUND})>[ \t]*)+$", re.I)
 _BARE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 _BULLET = re.compile(r"[ \t]*- ")
@@ -133,8 +130,9 @@ def _drop_thoughts(lines: Sequence[str]) -> list[str]:
             continue
         code ^= FENCE.match(line) is not None
         kept.append(line)
-    alone = next((n for n, line in enumerate(kept) if _LONE_END.search(line)), None)
-    return kept if alone is None else kept[alone + 1 :]
+    code_lines = mark_code(kept)
+    ends_at = (n for n, line in enumerate(kept) if not code_lines[n] and _LONE_END.match(line))
+    return kept[next(ends_at, -1) + 1 :]
 
 
 def _find_record(

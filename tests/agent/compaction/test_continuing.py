@@ -122,6 +122,17 @@ async def test_where_the_rest_cannot_be_had_what_is_whole_is_kept_and_the_lack_i
     assert written.engine == Engine.SERIALISED
 
 
+async def test_a_rest_that_is_late_costs_nothing_of_what_is_whole(
+    client: Client, server: DemoServer
+) -> None:
+    server.script.reply(cut(BROKEN))
+    gate = server.script.stall("## Progress")
+    written = await summarise(job(client, time_up=gate.wait_reached))
+    assert (written.engine, written.reason) == (Engine.SERIALISED, "time up")
+    assert FACT in written.chapters[0].text
+    assert written.audit["unwritten"] == ["Progress", *MISSING]
+
+
 async def test_less_than_half_of_a_record_is_none(client: Client, server: DemoServer) -> None:
     server.script.reply(cut("## Overview\nThey deploy.\n## Decisions\n- Dep"), always=True)
     written = await write(client)

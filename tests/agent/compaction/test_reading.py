@@ -219,7 +219,7 @@ def test_bullets_of_any_form_are_read(bullet: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "none", ["None", "- None.", "*None.*", "N/A", "(none)", "Keine.", "无", "なし"]
+    "none", ["None", "- None.", "*None.*", "N/A", "(none)", "Keine.", "无", "なし", "-"]
 )
 def test_a_section_that_says_that_it_has_nothing_says_none(none: str) -> None:
     body = "- The ferry to Decisions leaves at 8:30 [#8]"
@@ -232,7 +232,8 @@ def test_real_lines_of_the_record_stay() -> None:
         "- **Open questions** were asked by the harbour too [#9]\n"
         "**The night ferry is cancelled.**\n"
         "1. First buy the ticket [#9]\n"
-        "```md\n## Overview\n# A comment (7)\n• a bullet\n<think>\n```\n"
+        "```md\n## Overview\n# A comment (7)\n• a bullet\n<think>\n</think>\n```\n"
+        "- What the model thinks ends with </think>\n"
         "| # | ferry |\n|---|---|\n| 1 | Night [7] |\n"
         "<details>\n#12 is late."
     )
