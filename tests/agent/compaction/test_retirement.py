@@ -65,7 +65,7 @@ def test_the_other_half_of_a_sentence_stands() -> None:
     [
         "Retired: write in Frisian [#3] by: Nobody likes Frisian. [#9]",
         "Retired: write in Frisian [#3] [#9]",
-        "Retired: write Frisian and West Frisian [#3] by: Let's go back to Dutch. [#9]",
+        "Retired: Frisian spelling [#3] by: Let's go back to Dutch. [#9]",
     ],
 )
 def test_what_is_not_certain_is_asked_about(line: str) -> None:
