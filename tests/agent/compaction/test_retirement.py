@@ -65,20 +65,17 @@ def test_the_other_half_of_a_sentence_stands() -> None:
     [
         "Retired: write in Frisian [#3] by: Nobody likes Frisian. [#9]",
         "Retired: write in Frisian [#3] [#9]",
-        "Retired: the language [#3] by: Let's go back to Dutch. [#9]",
+        "Retired: Frisian spelling [#3] by: Let's go back to Dutch. [#9]",
     ],
 )
 def test_what_is_not_certain_is_asked_about(line: str) -> None:
-    (chapter, _), told = retire(line, Pin(3, "Write in Frisian."))
-    assert chapter.pins in (
-        (Pin(3, "Write in Frisian.", by=9),),
-        (Pin(3, "Write in Frisian."),),
-    )
-    assert chapter.pins[0].by == 9 or told.not_pinned == [line]
+    (chapter, _), _ = retire(line, Pin(3, "Write in Frisian."))
+    assert chapter.pins == (Pin(3, "Write in Frisian.", by=9),)
 
 
-def test_what_fits_nothing_is_told() -> None:
-    line = "Retired: never use emojis [#2] by: Let's go back to Dutch. [#9]"
+@pytest.mark.parametrize("old", ["never use emojis [#2]", "the language [#3]"])
+def test_what_fits_nothing_is_told(old: str) -> None:
+    line = f"Retired: {old} by: Let's go back to Dutch. [#9]"
     (chapter, _), told = retire(line, Pin(3, "Write in Frisian."))
     assert chapter.pins == (Pin(3, "Write in Frisian."),)
     assert told.not_pinned == [line]
