@@ -621,6 +621,19 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
     assert "Shelf 3-20 holds" in render_divider(again)
 
 
+def test_a_summary_that_was_cut_says_what_is_missing(
+    user_talk: Conversation, model_server: DemoServer
+) -> None:
+    model_server.script.reply(BROKEN, when=is_summary, always=True)
+    pk = opened(user_talk)
+    work(pk)
+    row = Compaction.objects.get(pk=pk)
+    assert row.status == Status.COMPLETED, row.error
+    assert row.audit["unwritten"][-1] == "Current work and next step"
+    assert "parts of the summary are missing or incomplete" in explain_compaction(row)
+    assert len(model_server.script.requests) == 2
+
+
 # --- The preview's price and the bill -------------------------------------------------------------
 
 
