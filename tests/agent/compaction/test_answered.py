@@ -46,7 +46,6 @@ def test_what_an_honest_model_answers_for_is_not_dropped_and_marked_less_often()
     assert count_share("passed", doubted) >= LEAST_RESCUED
 
 
-@pytest.mark.xfail(reason="the rules for what is doubted know no computed values and no hedges")
 def test_the_goals_are_reached() -> None:
     assert count_share("marked", TRUE) <= MOST_MARKED
     certain = [case for case in LIES if case.kind in CERTAIN]
