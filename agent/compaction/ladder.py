@@ -219,17 +219,9 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         whole = compose([*list_statements(text), *missing])
         chapter = replace(chapter, parts=(Part(chapter.first, chapter.through, whole),))
     earlier = [keep_own_work(each) for each in result.chapters]
-<<<<<<< HEAD
-    if earlier:
-        ended = split_current_work(earlier[-1].text)[1]
-        result.findings.ended = [each.text for each in list_statements(ended)]
     quotes = keep_standing(result.findings.quotes, *(part.text for part in chapter.written), text)
     chapters = [*earlier, replace(chapter, text=text, quotes=quotes)]
     result.chapters = keep_edits(retire_pins(chapters, result.named), job.edited)
-=======
-    chapters = [*earlier, replace(chapter, text=text)]
-    result.chapters = keep_edits(retire_pins(chapters, result.named.retired), job.edited)
->>>>>>> merge
     return result
 
 
