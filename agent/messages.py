@@ -74,12 +74,10 @@ class Message:
         return ApiMessage(role=self.role, content=self.add_time(content)) if content else None
 
     def add_time(self, content: list[Block]) -> list[Block]:
-        """What is sent of the message, with the line that tells its time: before its text, which
-        comes after its files."""
+        """What is sent of the message, after the line that tells its time."""
         if not (self.time_line and content):
             return content
-        at = len(content) - (content[-1]["type"] == "text")
-        return [*content[:at], {"type": "text", "text": self.time_line}, *content[at:]]
+        return [{"type": "text", "text": self.time_line}, *content]
 
     @cached_property
     def holds_tool_results(self) -> bool:

@@ -76,7 +76,9 @@ _OF_MONTH = re.compile(
 def _compile(phrases: str, after: str = _AFTER) -> re.Pattern[str]:
     """Any of several phrases, the longest first; in scripts with spaces as words of their own."""
     each = sorted(phrases.split("|"), key=len, reverse=True)
-    return re.compile("|".join(p if _CJK.match(p) else f"{_BEFORE}{p}{after}" for p in each))
+    spaced = "|".join(phrase for phrase in each if not _CJK.match(phrase))
+    others = [phrase for phrase in each if _CJK.match(phrase)]
+    return re.compile("|".join([f"{_BEFORE}(?:{spaced}){after}", *others]))
 
 
 _CJK = re.compile(r"[\[\u3040-\u9fff]")

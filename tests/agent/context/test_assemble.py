@@ -902,9 +902,9 @@ def test_the_time_stands_before_what_a_person_sends_as_a_text_of_its_own() -> No
     for made in (context(*history), convert_to_text(context(*history))):
         first, _, third = sent(made)
         assert first[1] == [text(LINE), text("Hi")]
-        assert third[1][-2] == text(LINE)
+        assert third[1][0] == text(LINE)
     ((_, content),) = sent(context(told(1, image())))
-    assert content == [image(), text(LINE)]
+    assert content == [text(LINE), image()]
 
 
 def test_of_a_message_of_which_nothing_is_sent_the_time_is_not_either() -> None:

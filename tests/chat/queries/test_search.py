@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -258,6 +259,18 @@ async def test_the_model_gets_numbers_roles_dates_and_excerpts(user: User) -> No
     assert "The harbour closes at nine." in excerpt
     assert excerpt.startswith("…")
     assert len(excerpt) < 600
+
+
+async def test_hits_and_what_is_read_have_the_time_of_their_authors_place(user: User) -> None:
+    talk = await in_db(make_conversation, user, messages=["The harbour", "ok"])
+    at = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+    changed = Message.objects.filter(conversation=talk)
+    await in_db(changed.update, created_at=at, time_zone="Asia/Tokyo")
+    scope = Scope(talk.pk, user.pk)
+    assert (await search_history(scope, {"query": "harbour"})).startswith(
+        "[#1] user, 2026-03-03 08:30\n"
+    )
+    assert "[#2] assistant, 2026-03-03 08:30\n" in await read_messages(scope, {"from": 1, "to": 2})
 
 
 async def test_hits_elsewhere_name_their_conversation_and_can_be_read(user: User) -> None:
