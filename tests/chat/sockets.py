@@ -36,7 +36,11 @@ MODELS = [ListedModel(id=MODEL, window=WINDOW, max_output=MAX_OUTPUT)]
 SUMMARY, KEPT_SUMMARY = (  # as the model writes it, and what becomes a chapter
     "\n".join(
         f"## {heading}\n\n"
-        + ("None.\n" if heading == INSTRUCTIONS else f"- Lorem ipsum of {heading.lower()} [#1 #2]\n")
+        + (
+            "None.\n"
+            if heading == INSTRUCTIONS
+            else f"- Lorem ipsum of {heading.lower()} [#1 #2]\n"
+        )
         for heading in headings
     )
     for headings in (HEADINGS, CHAPTER_HEADINGS)

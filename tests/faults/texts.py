@@ -14,7 +14,8 @@ LONG = (
 )  # 4,350 tokens by the server's count; three of them are over 80 %
 SUMMARY = (
     "\n".join(
-        f"## {heading}\n\n- Lorem ipsum of {heading.lower()} [#1 #3]\n" for heading in CHAPTER_HEADINGS
+        f"## {heading}\n\n- Lorem ipsum of {heading.lower()} [#1 #3]\n"
+        for heading in CHAPTER_HEADINGS
     )
     + f"\n## {INSTRUCTIONS}\nNone.\n"
 )

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from bench.restatements import (
     CERTAIN,
     LESS_CERTAIN,

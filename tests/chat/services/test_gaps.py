@@ -171,11 +171,13 @@ def test_quotes_go_with_a_message_that_is_left_out_and_those_of_the_new_text_are
     assert "the tip 10" not in everything_stored(talk)
     leaving_out.put_back(user, talk.pk, third, whole=False)
     heading = "## Decisions\n"
-    doubted = SUMMARY.replace(heading, f"{heading}- The bill is known [#3]\n")
+    doubted = SUMMARY.replace(
+        heading, f"{heading}- The evening was not dear, judged by its bill [#3]\n"
+    )
     model_server.script.reply(doubted, when=is_summary)
     model_server.script.reply('1. #3: "the bill is 40 euros"', when=is_summary)
     tasks.rebuild(str(talk.pk))
-    stands = "- The bill is known [#3]"
+    stands = "- The evening was not dear, judged by its bill [#3]"
     assert stands in chapters(talk)[0].text.splitlines()
     assert chapters(talk)[0].quotes == (Quote(stands, 3, "The bill is 40 euros"),)
 
