@@ -15,7 +15,7 @@ from agent.compaction.evidence import (
     strip_citations,
 )
 from agent.compaction.facts.alignment import find_nearest, find_swapped
-from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.denial import contradicts
 from agent.compaction.facts.modality import find_shift
 from agent.compaction.facts.speakers import find_speaker
@@ -87,6 +87,8 @@ def _find_change(
     statement: Clause, nearest: Clause | None, said: Evidence, line: str, source: Source
 ) -> str:
     """What a statement changes of the sentence that is nearest to it, "" for nothing."""
+    if _is_question(statement.text):  # it claims nothing that could be otherwise
+        return ""
     # A statement of several clauses is compared clause by clause.
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
@@ -98,6 +100,10 @@ def _find_change(
         return f"the {writer} wrote the messages that it cites, not the {speaker}"
     shift = find_shift(statement, said.sentences)
     return f"the messages that it cites {shift}" if shift else ""
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "؟")) and len(split_sentences(text)) == 1
 
 
 def judge_sentence(sentence: str, source: Source) -> Verdict:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from agent.compaction.left import Left, list_left
 from chat.errors import Refused
-from chat.html.divider import name_range
+from chat.html.divider import name_range, render_statement
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
 from chat.services.put_back import put_back_statement
@@ -62,7 +62,7 @@ def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
         statements = [
             {
                 "key": each.key,
-                "text": each.statement.text.strip().removeprefix("- "),
+                "html": render_statement(each.text),
                 "heading": each.statement.heading.lstrip("# "),
             }
             for each in group

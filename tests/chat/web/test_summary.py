@@ -766,7 +766,8 @@ def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
     where = url("summary_left", talk, shortened)
     shown = words(browser.get(where))
     assert "Left the summary (2)" in shown
-    assert "Tulips &lt;b&gt;too&lt;/b&gt; [#2]" in shown
+    assert "Tulips &lt;b&gt;too&lt;/b&gt; [<a " in shown
+    assert 'data-action="close-dialog" href="#message-2"' in shown
     gone = list_left(read_chapters(shortened))[0]
     after = words(browser.post(where, {"key": gone.key}))
     assert "Left the summary (1)" in after
