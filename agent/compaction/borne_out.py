@@ -19,8 +19,11 @@ from agent.compaction.evidence import (
     strip_citations,
 )
 from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.function_words import FUNCTION_WORDS
+from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import find_names
 from agent.compaction.facts.words import (
+    IDEOGRAPH,
     STOP_WORDS,
     clean,
     find_content_words,
@@ -46,8 +49,6 @@ MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
-# What a word of Chinese and Japanese is made of: no hiragana, and no marks of grammar.
-_IDEOGRAPH = re.compile("(?![的了着过過在是把被和与也就都很会會])[\u30a1-\u30fa\u3400-\u9fff]")
 
 
 class Given(NamedTuple):
@@ -114,7 +115,8 @@ class GivenQuotes:
             return []
         again = _judge(doubted, heading, around, numbers)
         forgiven = again.wrong == UNRELATED or (
-            again.wrong == OPPOSITE and _denies_in_its_words(doubted, around.all.text)
+            again.wrong == OPPOSITE
+            and _denies_in_its_words(doubted, around.all.text, source.look_up(said).text)
         )
         return found if again.supported or forgiven else []
 
@@ -228,19 +230,23 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     return shared >= AS_NEAR * nearest
 
 
-def _denies_in_its_words(said: str, quoted: str) -> bool:
+def _denies_in_its_words(said: str, quoted: str, cited: str) -> bool:
     """Whether a statement may deny in a word of its own, such as “refused”, what a quote denies by
-    a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
-    character that is no mark of grammar."""
+    a “not”: it has a content word that neither the quote nor the messages that it cites have in any
+    form. Of Chinese and Japanese a character that is no mark of grammar."""
     body = clean(strip_citations(said))
     if is_denied(body) or not is_denied(quoted):
         return False
-    text = quoted.casefold()
+    text = f"{quoted}\n{cited}".casefold()
     words = (part for word in find_words(body) for part in re.split("['’]", word))
-    others = (word for word in words if len(word) >= STEM_PART and word not in STOP_WORDS)
-    return any(each not in text for each in _IDEOGRAPH.findall(body)) or any(
+    others = (word for word in words if len(word) >= STEM_PART and not _is_grammar(word))
+    return any(each not in text for each in IDEOGRAPH.findall(body)) or any(
         not any(part in text for part in _split_stems(word)) for word in others
     )
+
+
+def _is_grammar(word: str) -> bool:
+    return word in STOP_WORDS or word in FUNCTION_WORDS or is_modal(word)
 
 
 def _split_stems(word: str) -> Iterator[str]:

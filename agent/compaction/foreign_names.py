@@ -3,7 +3,7 @@
 import re
 
 from agent.compaction.evidence import Evidence, Source
-from agent.compaction.facts.alignment import Replaced, find_replaced, is_same_word
+from agent.compaction.facts.alignment import Replaced, find_replaced
 from agent.compaction.facts.clauses import ALIKE, Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.modality import is_modal
@@ -18,7 +18,13 @@ from agent.compaction.facts.names import (
 )
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
-from agent.compaction.facts.words import TOKEN, find_content_words, is_cjk, strip_article
+from agent.compaction.facts.words import (
+    TOKEN,
+    find_content_words,
+    is_cjk,
+    is_same_word,
+    strip_article,
+)
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")

@@ -10,7 +10,7 @@ from itertools import combinations
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
 from agent.compaction.facts.speakers import SPEAKERS
-from agent.compaction.facts.words import CJK, TOKEN, is_cjk
+from agent.compaction.facts.words import CJK, LEAST_ALIKE, TOKEN, is_cjk, is_same_word
 
 MOST_COMPARED = 400  # tokens of two sentences, in all
 MOST_REPLACED = 4  # of them in one place
@@ -19,7 +19,6 @@ MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
 MOST_BETWEEN = 6  # tokens between the two
 # Characters of a name, and between two, where no spaces tell words apart.
 LONGEST_PART, LONGEST_BETWEEN = 4, 8
-LEAST_ALIKE = 3  # letters that two forms of a word share
 # Before who does it, where the sentence is turned round: "by", "von".
 _PASSIVE = frozenset(
     ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
@@ -125,15 +124,6 @@ def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
     if not any(parts):
         return list(old) == list(new) and not SYMMETRIC.issuperset(old)
     return len(parts[0]) == len(parts[1]) and all(map(is_same_word, *parts))
-
-
-def is_same_word(one: str, other: str) -> bool:
-    """Whether two words are equal up to their endings."""
-    if one == other:
-        return True
-    shortest, longest = sorted((len(one), len(other)))
-    least = max(LEAST_ALIKE, longest - 2)
-    return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
 
 
 def _find_swapped_parts(old: str, new: str) -> str:

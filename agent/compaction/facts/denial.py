@@ -1,33 +1,79 @@
 """Whether a sentence affirms or denies what another one says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
-from agent.compaction.facts.opposites import ANY_OF_THEM, OPPOSITES
+from agent.compaction.facts.modal_words import INTENDED, NOT_YET
+from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
-from agent.compaction.facts.words import find_words
+from agent.compaction.facts.words import find_words, is_same_word
 
 _PORTUGUESE = re.compile(r"[ãõç]|\b(?:em|do|da|dos|das|para o|é)\b", re.I)
+AROUND = 0.6  # share of a statement's words that a denied clause and what is around it have
 
 
 @lru_cache(1_000)
-def is_denied(text: str) -> bool:
-    """Whether something in it is denied, in any of the languages."""
+def is_denied(text: str, around: str = "") -> bool:
+    """Whether something in it is denied, in any of the languages; `around` shows which one it is
+    in, where it is short."""
     if DENYING.search(NOT_DENYING.sub("", text)):
         return True
     denials = DENIALS.intersection(find_words(text))
     # In Portuguese "no" is "in the".
-    return bool(denials - {"no"}) or (bool(denials) and not _PORTUGUESE.search(text))
+    return bool(denials - {"no"}) or (
+        bool(denials) and not _PORTUGUESE.search(text) and not _PORTUGUESE.search(around)
+    )
 
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
-    """Whether the nearest clause denies what the statement affirms, or the other way round."""
+    """Whether a clause denies what the statement affirms, or the other way round."""
+    if affirms_denied(statement, sentences):
+        return True
     near = Near.find(statement, sentences)
+    if near and near.nearest.find(NOT_YET) and statement.find(INTENDED):
+        return False
     if near is None or _agree(statement, near.nearest) or _is_mixed(statement, near.nearest):
         return False
     return not any(_agree(statement, each) for each in near.others)
+
+
+def affirms_denied(statement: Clause, sentences: Sequence[Clause]) -> bool:
+    """Whether a statement without a denial has all words that only a denied clause has: "covers
+    theft" of "covers accidents, but not theft". Its other words may be those of the sentence around
+    the clause, or of the one before, which a pronoun stands for."""
+    if statement.find(DENYING_WORDS):
+        return False
+    said = statement.meaning
+    for index, sentence in enumerate(sentences):
+        if not is_denied(sentence.text) or is_denied(statement.text, sentence.text):
+            continue
+        parts = sentence.parts[1:] or [sentence]
+        denied = [is_denied(part.text, sentence.text) for part in parts]
+        affirmed = [part for part, no in zip(parts, denied, strict=True) if not no]
+        before = [sentences[index - 1]] if index else []
+        for part in (part for part, no in zip(parts, denied, strict=True) if no):
+            own = [each for each in part.meaning if not _has_any(affirmed, each)]
+            if not own or not all(_has(said, each) for each in own):
+                continue
+            if part.find(NOT_YET) and statement.find(INTENDED):
+                continue
+            shared = sum(_has_any([sentence, *before], each) for each in said)
+            elsewhere = (each for each in sentences if not is_denied(each.text))
+            if shared >= AROUND * len(said) and not any(
+                all(_has(each.meaning, word) for word in own) for each in elsewhere
+            ):
+                return True
+    return False
+
+
+def _has_any(clauses: Iterable[Clause], word: str) -> bool:
+    return any(_has(each.meaning, word) for each in clauses)
+
+
+def _has(words: Collection[str], word: str) -> bool:
+    return word in words or any(is_same_word(word, each) for each in words)
 
 
 def _is_mixed(statement: Clause, said: Clause) -> bool:

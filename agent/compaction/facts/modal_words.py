@@ -144,6 +144,10 @@ precisa gostaria gostava pensar lembr* espera* promet* pede favor pendente
 考えて ましょう
 でしょう
 """)
+# After a denial: what is still to be done.
+NOT_YET = Lexicon.parse("""
+yet noch encore todavía aún ainda ещё еще пока بعد अभी अब_तक 还没 還沒 还未 尚未 まだ
+""")
 # What has come about.
 DONE = Lexicon.parse("""
 did done already finished completed bought sold sent paid made took got gave went came

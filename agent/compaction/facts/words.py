@@ -14,11 +14,17 @@ WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})*")
 _ASCII_WORD = re.compile("[A-Za-z]+(?:'[A-Za-z]+)*")
 TOKEN = re.compile(rf"{WORD.pattern}|[{CJK}]|\d+")
 _CJK = re.compile(rf"[{CJK}]")
+# What a word of Chinese and Japanese is made of: no hiragana, pronouns or marks of grammar, nor
+# what denies, or says that something has come about.
+IDEOGRAPH = re.compile(
+    "(?![的了着过過在是把被和与也就都很会會我你他她它们們您私不没沒无無未已经經有])"
+    "[\u30a1-\u30fa\u3400-\u9fff]"
+)
 _OTHER_DIGITS = {
     start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0x9E6) for digit in range(10)
 }
 # An Arabic line that only makes words longer, and marks for short vowels that few write.
-_FOREIGN = _OTHER_DIGITS | dict.fromkeys([0x640, *range(0x64B, 0x653)])
+_FOREIGN = _OTHER_DIGITS | {0x66A: "%"} | dict.fromkeys([0x640, *range(0x64B, 0x653)])
 _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
@@ -27,6 +33,7 @@ _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
 
 STEM = 6  # letters of a word that count
+LEAST_ALIKE = 3  # letters that two forms of a word share
 SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones
 _STOP_WORDS = """
 about after again against also because been before being between both could does done down
@@ -100,3 +107,12 @@ def find_content_words(text: str) -> set[str]:
     }
     characters = _CJK.findall(text)
     return words | {a + b for a, b in zip(characters, characters[1:], strict=False)}
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Whether two words are equal up to their endings."""
+    if one == other:
+        return True
+    shortest, longest = sorted((len(one), len(other)))
+    least = max(LEAST_ALIKE, longest - 2)
+    return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
