@@ -18,7 +18,8 @@ from agent.compaction.evidence import (
     remove_citations,
     strip_citations,
 )
-from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.denial import find_denied, has_form, is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import find_names
@@ -226,6 +227,9 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     if verdict.missing or verdict.wrong == UNRELATED:
         names = (name for name, begins in find_names(body) if not begins)
         return not words or shared > 0 or any(map(quoted.names, names))
+    denied = find_denied(Clause(body), source.look_up(said).sentences)
+    if not all(has_form(Clause(quoted.text).meaning, each) for each in denied):
+        return False
     nearest = max((len(words & each.words) for each in source.look_up(said).sentences), default=0)
     return shared >= AS_NEAR * nearest
 
@@ -238,10 +242,12 @@ def _denies_in_its_words(said: str, quoted: str, cited: str) -> bool:
     if is_denied(body) or not is_denied(quoted):
         return False
     text = f"{quoted}\n{cited}".casefold()
+    there = find_words(text)
     words = (part for word in find_words(body) for part in re.split("['’]", word))
     others = (word for word in words if len(word) >= STEM_PART and not _is_grammar(word))
     return any(each not in text for each in IDEOGRAPH.findall(body)) or any(
-        not any(part in text for part in _split_stems(word)) for word in others
+        not any(part in text for part in _split_stems(word)) and not has_form(there, word)
+        for word in others
     )
 
 

@@ -202,6 +202,8 @@ class Evidence:
     def names(self, name: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
         word = name.casefold()
+        if len(word) <= SHORTEST_STEM and "\u0400" <= word[0] <= "\u052f":  # Зоя, Зою
+            return re.search(rf"(?<!\w){word[:-1]}\w{{0,2}}(?!\w)", self._simple) is not None
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
         return word[: max(3, len(word) - ending)] in self._simple or is_abbreviation(
             name, self._simple

@@ -28,6 +28,7 @@ from agent.compaction.facts.words import (
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
+_PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
 MOST_WORDS = 2  # of a name in a script without capitals
 MOST_CHARACTERS = 4
 BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
@@ -105,6 +106,8 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
         return ""
     if is_cjk(new[0]):
         name = replaced.text
+        if name[0] in _PARTICLES:
+            return ""
         if len(name) == 1:
             name = complete_cjk_name(replaced.before, name, replaced.after)
         least = 2 * BESIDE_END

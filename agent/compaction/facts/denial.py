@@ -29,7 +29,7 @@ def is_denied(text: str, around: str = "") -> bool:
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     """Whether a clause denies what the statement affirms, or the other way round."""
-    if affirms_denied(statement, sentences):
+    if find_denied(statement, sentences):
         return True
     near = Near.find(statement, sentences)
     if near and near.nearest.find(NOT_YET) and statement.find(INTENDED):
@@ -39,12 +39,12 @@ def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     return not any(_agree(statement, each) for each in near.others)
 
 
-def affirms_denied(statement: Clause, sentences: Sequence[Clause]) -> bool:
-    """Whether a statement without a denial has all words that only a denied clause has: "covers
-    theft" of "covers accidents, but not theft". Its other words may be those of the sentence around
-    the clause, or of the one before, which a pronoun stands for."""
+def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Sequence[str]:
+    """The words that only a denied clause has, where a statement without a denial has them all:
+    "covers theft" of "covers accidents, but not theft". Its other words may be those of the
+    sentence around the clause, or of the one before, which a pronoun stands for."""
     if statement.find(DENYING_WORDS):
-        return False
+        return []
     said = statement.meaning
     for index, sentence in enumerate(sentences):
         if not is_denied(sentence.text) or is_denied(statement.text, sentence.text):
@@ -55,24 +55,25 @@ def affirms_denied(statement: Clause, sentences: Sequence[Clause]) -> bool:
         before = [sentences[index - 1]] if index else []
         for part in (part for part, no in zip(parts, denied, strict=True) if no):
             own = [each for each in part.meaning if not _has_any(affirmed, each)]
-            if not own or not all(_has(said, each) for each in own):
+            if not own or not all(has_form(said, each) for each in own):
                 continue
             if part.find(NOT_YET) and statement.find(INTENDED):
                 continue
             shared = sum(_has_any([sentence, *before], each) for each in said)
             elsewhere = (each for each in sentences if not is_denied(each.text))
             if shared >= AROUND * len(said) and not any(
-                all(_has(each.meaning, word) for word in own) for each in elsewhere
+                all(has_form(each.meaning, word) for word in own) for each in elsewhere
             ):
-                return True
-    return False
+                return own
+    return []
 
 
 def _has_any(clauses: Iterable[Clause], word: str) -> bool:
-    return any(_has(each.meaning, word) for each in clauses)
+    return any(has_form(each.meaning, word) for each in clauses)
 
 
-def _has(words: Collection[str], word: str) -> bool:
+def has_form(words: Collection[str], word: str) -> bool:
+    """Whether a word or another form of it is among some."""
     return word in words or any(is_same_word(word, each) for each in words)
 
 

@@ -25,7 +25,7 @@ _OTHER_WORDS = """
 # Of verbs, and of nouns that are made of them.
 _ENDINGS = """
 ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
-miento ção ções mento ние ния ция ции ость ство
+miento ção ções mento ible able ivel ível ние ния ция ции ость ство
 """
 _NAME_ENDINGS = ("fred", "hmed", "mmed")  # Winifred, Ahmed, Mohammed
 _NO_NAME_ENDINGS = tuple(_ENDINGS.split())

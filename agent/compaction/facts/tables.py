@@ -214,16 +214,28 @@ for _line in clean(_TENS).strip().splitlines():
     NUMBERS.update({word: 10 * n for n, word in enumerate(_line.split(), 3)})
 for _line in ("двое трое четверо пятеро шестеро семеро", "двух трёх четырёх пяти шести семи"):
     NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
-NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20, "dozen": 12}
+NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20}
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
 NUMBERS |= {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5}
 NUMBERS |= {"полтора": 1.5, "полторы": 1.5, clean("डेढ़"): 1.5, "ढाई": 2.5}
 NUMBERS |= {clean("साढ़े"): 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
-NUMBERS |= {"dizaine": 10, "douzaine": 12, "quinzaine": 15, "vingtaine": 20, "trentaine": 30}
-NUMBERS |= {"quarantaine": 40, "cinquantaine": 50, "centaine": 100, "dutzend": 12, "decena": 10}
-NUMBERS |= {"docena": 12, "quincena": 15, "veintena": 20, "centenar": 100, "dezena": 10}
-NUMBERS |= {"dúzia": 12, "centena": 100, "дюжина": 12, "дюжину": 12, "десяток": 10, "दर्जन": 12}
+# Nouns for a number of things, of which there may be half.
+COLLECTIVE = {
+    word: amount
+    for amount, words in {
+        10.0: "dizaine decena dezena десяток десятка",
+        12.0: "dozen douzaine dutzend docena dúzia дюжина дюжину дюжины दर्जन",
+        15.0: "quinzaine quincena",
+        20.0: "vingtaine veintena",
+        30.0: "trentaine treintena",
+        40.0: "quarantaine",
+        50.0: "cinquantaine",
+        100.0: "centaine centenar centena сотня сотню",
+    }.items()
+    for word in words.split()
+}
+NUMBERS |= COLLECTIVE
 _ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
 _GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
 for _n, _word in enumerate(_ONES, 1):

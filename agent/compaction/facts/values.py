@@ -32,6 +32,7 @@ _UNIT = re.compile(
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
 _WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
+_CJK_NOUN = re.compile("[^\u3040-\u309f]{1,2}")
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
@@ -267,4 +268,6 @@ def _read_noun(text: str, end: int) -> str:
     """The beginning of the word after a number: what it counts."""
     after = _UNIT.match(text, end)
     word = after[1].lower() if after else ""
-    return word[:2] if is_cjk(word) else word[:NOUN]
+    if is_cjk(word):  # without the grammar after it
+        return (_CJK_NOUN.match(word) or [word[:2]])[0]
+    return word[:NOUN]
