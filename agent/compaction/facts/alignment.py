@@ -26,6 +26,10 @@ _PASSIVE = frozenset(
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
 _SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?")
 _RUN = re.compile(rf"[{CJK}]+")
+# One person and another in Japanese: "A は B に".
+_GIVEN_TO = re.compile(
+    "([\u30a1-\u30fa\u3400-\u9fff]{1,6})([はが])([\u30a1-\u30fa\u3400-\u9fff]{1,6})([にへを])"
+)
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 
 
@@ -130,6 +134,10 @@ def _find_swapped_parts(old: str, new: str) -> str:
     """The same where no spaces tell words apart."""
     if bool(_PASSIVE_JAPANESE.search(old)) != bool(_PASSIVE_JAPANESE.search(new)):
         return ""
+    for match in _GIVEN_TO.finditer(new):
+        one, _, other, by = match.groups()
+        if any(f"{other}{each}{one}{by}" in old for each in "はが"):
+            return match[0]
     for match in _RUN.finditer(_SPEAKER.sub("", new)):
         run = match[0]
         for at in range(1, len(run) - 1):

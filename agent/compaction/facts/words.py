@@ -29,6 +29,7 @@ _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
 _GENITIVE = re.compile(r"['’]s?$")
+_CYRILLIC = re.compile("[\u0430-\u0451]{2,3}[аеиоуыюя]")  # a short word and its ending
 _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
 
@@ -113,6 +114,8 @@ def is_same_word(one: str, other: str) -> bool:
     """Whether two words are equal up to their endings."""
     if one == other:
         return True
+    if len(one) == len(other) and _CYRILLIC.fullmatch(one) and _CYRILLIC.fullmatch(other):
+        return one[:-1] == other[:-1]  # Зоя, Зою
     shortest, longest = sorted((len(one), len(other)))
     least = max(LEAST_ALIKE, longest - 2)
     return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
