@@ -227,10 +227,14 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     if verdict.missing or verdict.wrong == UNRELATED:
         names = (name for name, begins in find_names(body) if not begins)
         return not words or shared > 0 or any(map(quoted.names, names))
-    denied = find_denied(Clause(body), source.look_up(said).sentences)
+    said_there = source.look_up(said)
+    denied = find_denied(Clause(body), said_there.sentences)
     if not all(has_form(Clause(quoted.text).meaning, each) for each in denied):
         return False
-    nearest = max((len(words & each.words) for each in source.look_up(said).sentences), default=0)
+    values, _ = find_claims(body)
+    if any(said_there.backs(each) and not quoted.backs(each) for each in values):
+        return False
+    nearest = max((len(words & each.words) for each in said_there.sentences), default=0)
     return shared >= AS_NEAR * nearest
 
 

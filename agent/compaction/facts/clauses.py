@@ -13,7 +13,7 @@ from agent.compaction.facts.words import (
     STOP_WORDS,
     find_content_words,
     find_words,
-    strip_article,
+    make_stem,
     strip_elision,
 )
 
@@ -45,10 +45,10 @@ class Clause:
 
     @cached_property
     def meaning(self) -> frozenset[str]:
-        """Its words without those that only deny or name nothing, short ones too; of Chinese and
+        """Its words in a stemmed form, without those that only deny or name nothing, short ones too; of Chinese and
         Japanese single characters."""
         words = (
-            strip_article(strip_elision(word))
+            make_stem(word)
             for word in find_words(self.text)
             if word not in MEANING_NOTHING and "n't" not in word and "n’t" not in word
         )

@@ -104,7 +104,7 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
         return f"say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
-    intended = said.find(INTENDED) or _find_future(said)
+    intended = "" if is_denied(said.text) else said.find(INTENDED) or _find_future(said)
     if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
         return f"say it as not done yet (“{intended}”)"
     return ""

@@ -48,7 +48,7 @@ cela cette comme dans elle elles être leur mais même nous pour plus sont tout 
 con cual cuando desde donde ella ellos entre esta este esto hasta más muy para pero porque
 pela pelo quando são sobre también uma você было быть если есть или как который может надо
 нужно они она очень при так также только чтобы هذا هذه ذلك التي الذي إلى على كان كانت में है
-हैं और का की के को से पर यह वह था थी थे लिए गया
+हैं और का की के को से पर यह वह था थी थे लिए लिया गया गई गए
 nutzer nutzers nutzerin benutzer benutzerin anwender assistent assistentin utilisateur utilisatrice
 assistante usuario usuaria usuário usuária asistente assistente пользователь пользователя
 пользователю ассистент ассистента المستخدم المستخدمة المساعد उपयोगकर्ता यूज़र सहायक
@@ -72,6 +72,11 @@ def find_words(text: str) -> list[str]:
 def is_cjk(text: str) -> bool:
     """Whether it begins with a Chinese, Japanese or Korean character."""
     return _CJK.match(text) is not None
+
+
+def is_caseless(text: str) -> bool:
+    """Whether it is of a script without capitals."""
+    return text[:1] >= "\u0590"
 
 
 @lru_cache(20_000)  # a text says the same words again and again
