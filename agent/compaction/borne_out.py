@@ -223,7 +223,7 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     in common with that one."""
     body = clean(strip_citations(BULLET.sub("", said, count=1)))
     words = find_content_words(body)
-    shared = len(words & quoted.words)
+    shared = sum(has_form(quoted.words, word) for word in words)
     if verdict.missing or verdict.wrong == UNRELATED:
         names = (name for name, begins in find_names(body) if not begins)
         return not words or shared > 0 or any(map(quoted.names, names))

@@ -19,6 +19,7 @@ MOST_OPERANDS = 5  # numbers of one unit
 MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
+COUNTED = 12  # up to which a number may be a numerator, as in "three quarters"
 PERCENT = "%"
 _NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
@@ -82,7 +83,7 @@ class Operands:
         self._pairs = list(_find_pairs(text, values))
         self._shares += [n for pair in self._pairs for n in _list_shares(pair)]
         measured = (v.amounts for v in values if not (v.is_bare or v.loose or v.days))
-        self._measures = {n for amounts in measured for n in amounts if n <= LARGEST_FACTOR}
+        self._measures = {n for amounts in measured for n in amounts}
         self._parts = [n for divisors, each in PARTS if each.find(words, text) for n in divisors]
 
     def have_unit(self, value: Value) -> bool:
@@ -99,6 +100,8 @@ class Operands:
         exact = _read_precision(value.text)
         pairs = [n for pair in self._pairs for n in _list_sums(sorted(pair), 2)]
         if value.is_bare and not value.amounts.isdisjoint(pairs):
+            return True
+        if value.is_bare and not value.amounts.isdisjoint(self._list_parts_of_counts()):
             return True
         for unit, amount in value.readings:
             if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
@@ -118,11 +121,16 @@ class Operands:
             if any(abs(amount - each) <= exact * scale for each in found):
                 return True
             # Of two numbers the other one may be without the unit: "82 kg now, 91 before".
-            if len(self._plain) == 2:
+            if len(self._plain) == 2 and not self._nouns:
                 sums = tuple(_list_sums(sorted(self._plain), most))
                 if any(abs(n - each) <= exact for n in value.amounts for each in sums):
                     return True
         return False
+
+    def _list_parts_of_counts(self) -> Sequence[float]:
+        """So large a part of a count as the text names, as in "1,200 of which a third"."""
+        counts = [n for n in self._numbers.get("", ()) if n > COUNTED]
+        return [n / part for n in counts[:MOST_OF_TWO] for part in self._parts]
 
     def _list_factors(self, value: Value, statement: str) -> Sequence[float]:
         """What a number may be multiplied by: counts that are said, if they are few, and how many

@@ -199,6 +199,12 @@ class Evidence:
         stem = word.casefold()[: max(SHORTEST_STEM, len(word) - LONGEST_ENDING)]
         return stem in self._simple
 
+    def has_parts(self, word: str) -> bool:
+        """Whether a German compound is made of words that stand here: Getränkeverkauf."""
+        word = word.casefold()
+        cuts = range(SHORTEST_STEM, len(word) - SHORTEST_STEM)
+        return any(word[:at] in self._simple and word[at:] in self._simple for at in cuts)
+
     def names(self, name: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
         word = name.casefold()

@@ -21,6 +21,7 @@ from agent.compaction.facts.names import (
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
 from agent.compaction.facts.words import (
+    IDEOGRAPH,
     TOKEN,
     find_content_words,
     is_caseless,
@@ -31,6 +32,7 @@ from agent.compaction.facts.words import (
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
+_NEGATION = re.compile("n['’]t$")
 _PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
 _AFTER_NAME = frozenset("はがをにへと")
 MOST_WORDS = 2  # of a name in a script without capitals
@@ -70,12 +72,14 @@ def _find_with_capitals(
     body: str, replaced: list[Replaced], said: Evidence, source: Source, alike: bool
 ) -> list[str]:
     german = is_german(body, said.text[:SAMPLE])
-    exchanged = {each.text for each in replaced if each.old}
+    words = set(TOKEN.findall(body.lower())) - FUNCTION_WORDS
+    # What was there before may only have moved.
+    exchanged = {each.text for each in replaced if each.old and words.isdisjoint(each.old)}
     placed = {word for each in replaced for word in each.new}
     found = []
     for word, begins in find_names(body):
-        lowered = word.lower()
-        absent = not said.names(word)
+        lowered = _NEGATION.sub("", word.lower())
+        absent = not (said.names(word) or (german and said.has_parts(word)))
         if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
             continue
         if begins:  # its capital says nothing
@@ -116,7 +120,7 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
         return ""
     if is_cjk(new[0]):
         name = replaced.text
-        if name[0] in _PARTICLES:
+        if name[0] in _PARTICLES or len(IDEOGRAPH.findall(name)) < len(name):
             return ""
         if len(name) == 1:
             name = complete_cjk_name(

@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
-from agent.compaction.facts.modal_words import INTENDED, NOT_YET
+from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
 from agent.compaction.facts.words import find_words, is_same_word
 
 _PORTUGUESE = re.compile(r"[ãõç]|\b(?:em|do|da|dos|das|para o|é)\b", re.I)
+_ADVICE = re.compile(r"\b(?:would|should|must|may|can|do)(?:n['’]t| not)\b", re.I)
 AROUND = 0.6  # share of a statement's words that a denied clause and what is around it have
 
 
@@ -32,11 +33,16 @@ def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     if find_denied(statement, sentences):
         return True
     near = Near.find(statement, sentences)
-    if near and near.nearest.find(NOT_YET) and statement.find(INTENDED):
+    if near and (_is_due(statement, near.nearest) or near.nearest.find(EXCEPT)):
         return False
     if near is None or _agree(statement, near.nearest) or _is_mixed(statement, near.nearest):
         return False
     return not any(_agree(statement, each) for each in near.others)
+
+
+def _is_due(statement: Clause, said: Clause) -> bool:
+    """Whether it says as a task what has not been done yet: "not yet checked", "must be checked"."""
+    return bool(said.find(NOT_YET) and statement.find(INTENDED) and not _ADVICE.search(said.text))
 
 
 def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Sequence[str]:
@@ -57,7 +63,7 @@ def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Sequence[str]
             own = [each for each in part.meaning if not _has_any(affirmed, each)]
             if not own or not all(has_form(said, each) for each in own):
                 continue
-            if part.find(NOT_YET) and statement.find(INTENDED):
+            if _is_due(statement, part):
                 continue
             shared = sum(_has_any([sentence, *before], each) for each in said)
             elsewhere = (each for each in sentences if not is_denied(each.text))

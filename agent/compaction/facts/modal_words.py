@@ -9,31 +9,32 @@ from agent.compaction.facts.words import clean
 HEDGES = Lexicon.parse("""
 might maybe perhaps possibly probably likely presumably apparently seem* allegedly supposedly
 reportedly rumour* rumor* i'm_told
+appear* i_suspect i_assume i_expect i_doubt
 i_think it's_possible it_is_possible i_believe i_guess i_suppose not_sure unsure it_may we_may
 i_may he_may she_may they_may
 vielleicht womöglich möglicherweise wahrscheinlich vermutlich eventuell wohl anscheinend angeblich
 scheinbar es_kann_sein kann_sein man_sagt es_heißt gerücht* voraussichtlich könnte dürfte dürften
-ich_glaube ich_denke
+ich_glaube ich_denke ich_vermute vermute_ich
 ich_meine glaube_ich
 denke_ich nicht_sicher unsicher
 peut_être il_est_possible paraît on_dit probablement éventuellement apparemment vraisemblablement
 semble semblent
 sans_doute
-pourrait pourraient pourrions je_crois je_pense je_suppose il_se_peut pas_sûr pas_sûre
+pourrait pourraient pourrions je_crois je_pense je_suppose je_soupçonne il_se_peut pas_sûr pas_sûre
 quizá quizás es_posible dicen_que acaso probablemente posiblemente seguramente tal_vez puede_que
 podría
 podrían
-a_lo_mejor creo_que supongo_que me_parece parece no_estoy_seguro no_estoy_segura
+a_lo_mejor creo_que supongo_que sospecho me_parece parece no_estoy_seguro no_estoy_segura
 talvez é_possível dizem_que provavelmente possivelmente aparentemente acho_que creio_que
-suponho_que poderia
+suponho_que suspeito poderia
 poderiam
 pode_ser se_calhar não_tenho_certeza
 может_стоить может_понадобиться может_потребоваться может_занять могут_понадобиться
 могут_потребоваться возможно говорят наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
-может_быть скорее_всего я_думаю не_уверен не_уверена мог_бы могла_бы могли_бы
+может_быть скорее_всего я_думаю подозреваю предполагаю не_уверен не_уверена мог_бы могла_бы могли_бы
 ربما يقال لعل يحتمل محتمل أظن أعتقد يبدو من_المحتمل من_الممكن على_الأرجح لست_متأكدا لست_متأكدة
 सकते_हैं सकता_है सकती_है शायद सुना_है संभवतः सम्भवतः संभवत संभव कदाचित हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
-可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说 听说 聽說
+可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我怀疑 我猜 我觉得 我认为 不确定 据说 听说 聽說
 かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
 """)
 # In small letters, unlike the month, and not before a number; in Arabic before the present tense.
@@ -102,6 +103,12 @@ ONLY = Lexicon.parse("""
 only solely exclusively nur lediglich ausschließlich seulement uniquement sólo solo solamente
 únicamente só somente apenas только лишь исключительно فقط केवल सिर्फ़ सिर्फ 只 仅 僅 だけ のみ
 しか
+""")
+
+EXCEPT = Lexicon.parse("""
+except excluding apart_from but_for außer ausgenommen bis_auf abgesehen sauf excepté hormis à_part
+excepto salvo menos exceto à_exceção кроме исключением عدا باستثناء إلا के_अलावा के_सिवा को_छोड़कर
+除了 以外 之外 を除
 """)
 
 # --- Whether yet ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from agent.compaction.facts.modal_words import (
     ALL,
     DONE,
     DONE_ENDINGS,
+    EXCEPT,
     FEW,
     FUTURE_ENDINGS,
     FUTURE_VERB,
@@ -123,6 +124,9 @@ def _is_unsure(clause: Clause) -> bool:
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     """All, most, some or only, where the nearest clause has another one of them."""
     claimed, given = (_find_quantity(each) for each in (part, said))
+    excepted = said.find(EXCEPT)
+    if claimed is ALL and excepted and not whole.find(EXCEPT):
+        return f"say it with “{excepted}”"
     only = said.find(ONLY)
     if claimed is SOME and not SOME.find(*part.beginning):
         claimed = None  # in the middle of a sentence it is often no more than an article

@@ -27,7 +27,7 @@ _ENDINGS = """
 ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
 miento ção ções mento ible able ivel ível ние ния ция ции ость ство
 """
-_NAME_ENDINGS = ("fred", "hmed", "mmed")  # Winifred, Ahmed, Mohammed
+_NAME_ENDINGS = ("fred", "hmed", "mmed", "mence", "rence", "stance")  # Ahmed, Clémence
 _NO_NAME_ENDINGS = tuple(_ENDINGS.split())
 # The most common Chinese surnames, and characters with which names of places end.
 _SURNAMES = frozenset(

@@ -77,7 +77,9 @@ def find_spelled(text: str) -> Iterator[Spelled]:
         yield from _join(text, run)
         run = [(match.start(), match.end(), amount)] if amount is not None else []
         if word in ARTICLES:
-            yield Spelled(match.start(), match.end(), 1.0, True)
+            start = match.start()
+            half = text[max(0, start - 5) : start].lower() == "half "
+            yield Spelled(start - 5 * half, match.end(), 0.5 if half else 1.0, not half)
     yield from _join(text, run)
     for match in _CJK_NUMBER.finditer(text):
         if (amount := read_cjk(match[0])) is not None:

@@ -29,6 +29,7 @@ _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
 _GENITIVE = re.compile(r"['’]s?$")
+_ENDING = re.compile("(?<=[\u0430-\u0451]{3})[аеёийоуыьэюя]{1,2}$|(?<=[\u0620-\u06ff]{4})[تة]$")
 _CYRILLIC = re.compile("[\u0430-\u0451]{2,3}[аеиоуыюя]")  # a short word and its ending
 _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
@@ -86,9 +87,16 @@ def make_stem(word: str) -> str:
     word = strip_elision(word)
     if "'" in word or "’" in word:
         word = _GENITIVE.sub("", word) or word
+    if "\u0400" <= word[0] <= "\u052f":
+        return _strip_ending(word[:STEM])
     if word[0] < "\u0590":
         return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
-    return strip_article(word)[:STEM]
+    return _strip_ending(strip_article(word))[:STEM]
+
+
+def _strip_ending(word: str) -> str:
+    """A Russian word without the vowels that it ends with, an Arabic one without a feminine "t"."""
+    return _ENDING.sub("", word) if len(word) >= SHORTEST else word
 
 
 def strip_elision(word: str) -> str:
