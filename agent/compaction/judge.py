@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from agent.compaction.computed import PRICES
 from agent.compaction.evidence import (
     GOALS,
     SHARED_WORDS,
@@ -131,7 +132,9 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     ends = {value.end + 1 for value in found}
     # The article in "$90 a year" is no number of years.
     values = [
-        value for value in found if not (value.loose and (value.is_bare or value.start in ends))
+        value
+        for value in found
+        if not (value.loose and (value.is_bare or value.start in ends or _is_period(value, found)))
     ]
     exact = [
         each
@@ -139,6 +142,14 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
         if not any(each in value.text for value in values) and _is_name(each)
     ]
     return [value for value in values if not any(value.text in each for each in exact)], exact
+
+
+def _is_period(value: Value, others: Sequence[Value]) -> bool:
+    """Whether "a year" beside an amount of money only says for how long it is."""
+    units = {unit for unit, _ in value.readings}
+    return units <= {"s", "month"} and any(
+        unit in PRICES for other in others for unit, _ in other.readings
+    )
 
 
 def _is_name(exact: str) -> bool:

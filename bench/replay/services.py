@@ -66,6 +66,10 @@ class ServicesReplay:
         profile = load_profile(self.model)
         profile.context_window, profile.max_output = self.limits.window, self.limits.max_output
         profile.token_factor, profile.token_samples = self.limits.factor.value, 0
+        prices = self.api.prices
+        profile.input_price, profile.output_price = prices.input, prices.output
+        profile.cache_read_price = prices.cache_read
+        profile.cache_write_price = prices.cache_write
         profile.save()
         self._user = User.objects.create(username=f"replay{User.objects.count()}")
         self._id = Conversation.objects.create(

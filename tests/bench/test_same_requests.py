@@ -71,6 +71,18 @@ SHAPES = {
     "a model of another server": Shape(
         9, 12_000, rounds=(4, 9), results=300, model="house-model:9b"
     ),
+    "a price that decides how a summary is asked for": Shape(
+        4,
+        16_000,
+        words=150,
+        rounds=(0, 5, 14),
+        results=1_500,
+        stopped=0.5,
+        pictures=0.4,
+        pauses=(90_000.0, 90_000.0, 360.0, 10.0),
+        call_seconds=200.0,
+        model="house-model:9b",
+    ),
 }
 
 
