@@ -18,9 +18,13 @@ from agent.compaction.evidence import (
     remove_citations,
     strip_citations,
 )
-from agent.compaction.facts.denial import is_denied
+from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.denial import find_denied, has_form, is_denied
+from agent.compaction.facts.function_words import FUNCTION_WORDS
+from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import find_names
 from agent.compaction.facts.words import (
+    IDEOGRAPH,
     STOP_WORDS,
     clean,
     find_content_words,
@@ -46,8 +50,6 @@ MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
-# What a word of Chinese and Japanese is made of: no hiragana, and no marks of grammar.
-_IDEOGRAPH = re.compile("(?![的了着过過在是把被和与也就都很会會])[\u30a1-\u30fa\u3400-\u9fff]")
 
 
 class Given(NamedTuple):
@@ -114,7 +116,8 @@ class GivenQuotes:
             return []
         again = _judge(doubted, heading, around, numbers)
         forgiven = again.wrong == UNRELATED or (
-            again.wrong == OPPOSITE and _denies_in_its_words(doubted, around.all.text)
+            again.wrong == OPPOSITE
+            and _denies_in_its_words(doubted, around.all.text, source.look_up(said).text)
         )
         return found if again.supported or forgiven else []
 
@@ -220,27 +223,40 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     in common with that one."""
     body = clean(strip_citations(BULLET.sub("", said, count=1)))
     words = find_content_words(body)
-    shared = len(words & quoted.words)
+    shared = sum(has_form(quoted.words, word) for word in words)
     if verdict.missing or verdict.wrong == UNRELATED:
         names = (name for name, begins in find_names(body) if not begins)
         return not words or shared > 0 or any(map(quoted.names, names))
-    nearest = max((len(words & each.words) for each in source.look_up(said).sentences), default=0)
+    said_there = source.look_up(said)
+    denied = find_denied(Clause(body), said_there.sentences)
+    if not all(has_form(Clause(quoted.text).meaning, each) for each in denied):
+        return False
+    values, _ = find_claims(body)
+    if any(said_there.backs(each) and not quoted.backs(each) for each in values):
+        return False
+    nearest = max((len(words & each.words) for each in said_there.sentences), default=0)
     return shared >= AS_NEAR * nearest
 
 
-def _denies_in_its_words(said: str, quoted: str) -> bool:
+def _denies_in_its_words(said: str, quoted: str, cited: str) -> bool:
     """Whether a statement may deny in a word of its own, such as “refused”, what a quote denies by
-    a “not”: it has a content word that the quote has in no form. Of Chinese and Japanese a
-    character that is no mark of grammar."""
+    a “not”: it has a content word that neither the quote nor the messages that it cites have in any
+    form. Of Chinese and Japanese a character that is no mark of grammar."""
     body = clean(strip_citations(said))
     if is_denied(body) or not is_denied(quoted):
         return False
-    text = quoted.casefold()
+    text = f"{quoted}\n{cited}".casefold()
+    there = find_words(text)
     words = (part for word in find_words(body) for part in re.split("['’]", word))
-    others = (word for word in words if len(word) >= STEM_PART and word not in STOP_WORDS)
-    return any(each not in text for each in _IDEOGRAPH.findall(body)) or any(
-        not any(part in text for part in _split_stems(word)) for word in others
+    others = (word for word in words if len(word) >= STEM_PART and not _is_grammar(word))
+    return any(each not in text for each in IDEOGRAPH.findall(body)) or any(
+        not any(part in text for part in _split_stems(word)) and not has_form(there, word)
+        for word in others
     )
+
+
+def _is_grammar(word: str) -> bool:
+    return word in STOP_WORDS or word in FUNCTION_WORDS or is_modal(word)
 
 
 def _split_stems(word: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from agent.clock import Days, join_days
 from agent.compaction.borne_out import Quote
 from agent.compaction.index import list_index_lines
-from agent.compaction.newer import Line, Replacement, combine, find_replacement
+from agent.compaction.judge import REPLACED
+from agent.compaction.newer import combine
 from agent.compaction.pins import Pin, PinState
 from agent.context.summary import CURRENT_WORK, INDEX_HEADING, LEFT_OUT, SEPARATOR, Summary
 from agent.messages import RawTokens
@@ -148,7 +149,7 @@ def render_summary(
     listed = (entry for chapter in chapters for entry in chapter.index)
     lines = list_index_lines(
         [entry for entry in listed if entry.number not in left_out],
-        list_replacements(chapters),
+        _list_changes(chapters),
         "\n".join([*bodies, work]),
         index_tokens,
         counter,
@@ -163,12 +164,10 @@ def _dated(chapter: Chapter) -> str:
     return f" ({chapter.days})" if chapter.days else ""
 
 
-def list_replacements(chapters: Iterable[Chapter]) -> list[Replacement]:
-    """What chapters said to hold instead of something, whether the record still has it or not."""
-    lines = (line for c in chapters for part in c.written for line in part.text.splitlines())
-    return list(
-        filter(None, (find_replacement(Line.parse(each)) for each in lines if "Replaced: " in each))
-    )
+def _list_changes(chapters: Iterable[Chapter]) -> list[str]:
+    """The bullets that say what was replaced, whether the record still has them or not."""
+    parts = (part for chapter in chapters for part in chapter.written)
+    return [line for part in parts for line in part.text.splitlines() if REPLACED.match(line)]
 
 
 def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:

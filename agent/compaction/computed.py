@@ -3,12 +3,14 @@ three numbers of one unit. Where many numbers stand, any other would follow from
 there nothing is computed."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.spans import YEARS
+from agent.compaction.facts.tables import CURRENCIES
 from agent.compaction.facts.values import NOUN, Value, find_values
 from agent.compaction.facts.words import find_words
 
@@ -17,9 +19,13 @@ MOST_OPERANDS = 5  # numbers of one unit
 MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
+COUNTED = 12  # up to which a number may be a numerator, as in "three quarters"
 PERCENT = "%"
 _NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
+_SENTENCE_END = re.compile(r"[.!?…](?=\s|$)|[。！？।؟\n]")
+_MONTHLY = re.compile(r"(?<![\d一二三四五六七八九十])月(?=\d)")  # 月9万円, not 5月
+PRICES = frozenset(CURRENCIES.values())
 _NOT_SHARED = ("time", PERCENT)  # units of which there are no shares
 # Words for a period, by how many of it a year has.
 _PERIODS = {
@@ -74,6 +80,10 @@ class Operands:
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
         words = find_words(text)
+        self._pairs = list(_find_pairs(text, values))
+        self._shares += [n for pair in self._pairs for n in _list_shares(pair)]
+        measured = (v.amounts for v in values if not (v.is_bare or v.loose or v.days))
+        self._measures = {n for amounts in measured for n in amounts}
         self._parts = [n for divisors, each in PARTS if each.find(words, text) for n in divisors]
 
     def have_unit(self, value: Value) -> bool:
@@ -88,12 +98,19 @@ class Operands:
         bare = {*counted, *self._plain} if clear else counted
         numbers = {"": bare} if value.is_bare else self._numbers
         exact = _read_precision(value.text)
+        pairs = [n for pair in self._pairs for n in _list_sums(sorted(pair), 2)]
+        if value.is_bare and not value.amounts.isdisjoint(pairs):
+            return True
+        if value.is_bare and not value.amounts.isdisjoint(self._list_parts_of_counts()):
+            return True
         for unit, amount in value.readings:
             if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
                 return True
             if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
                 continue
             factors = self._list_factors(value, statement)
+            if unit in PRICES and len(own) == 1 and len(self._measures) <= MOST_FACTORS:
+                factors = [*factors, *(n for n in self._measures if n > 1 and n % 1 == 0)]
             most = MOST_TIMES if unit == "s" else MOST_OF_TWO
             found = (
                 *_list_sums(own, most),
@@ -104,11 +121,16 @@ class Operands:
             if any(abs(amount - each) <= exact * scale for each in found):
                 return True
             # Of two numbers the other one may be without the unit: "82 kg now, 91 before".
-            if len(self._plain) == 2:
+            if len(self._plain) == 2 and not self._nouns:
                 sums = tuple(_list_sums(sorted(self._plain), most))
                 if any(abs(n - each) <= exact for n in value.amounts for each in sums):
                     return True
         return False
+
+    def _list_parts_of_counts(self) -> Sequence[float]:
+        """So large a part of a count as the text names, as in "1,200 of which a third"."""
+        counts = [n for n in self._numbers.get("", ()) if n > COUNTED]
+        return [n / part for n in counts[:MOST_OF_TWO] for part in self._parts]
 
     def _list_factors(self, value: Value, statement: str) -> Sequence[float]:
         """What a number may be multiplied by: counts that are said, if they are few, and how many
@@ -121,9 +143,24 @@ class Operands:
         return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *self._parts]
 
 
+def _find_pairs(text: str, values: Sequence[Value]) -> Iterator[frozenset[float]]:
+    """The numbers of sentences that have two, and not of two things: it is clear which are meant,
+    as in "80 orders last year, 120 now"."""
+    sentences: dict[int, list[Value]] = {}
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    for value in values:
+        if not value.loose and _read_plain(value):
+            sentences.setdefault(bisect_left(ends, value.end), []).append(value)
+    for each in sentences.values():
+        units = {unit for value in each for unit, _ in value.readings if unit}
+        nouns = {value.noun for value in each if value.noun} - _NO_NOUNS
+        if len(each) == 2 and len(nouns) + len(units) < 2:
+            yield frozenset(n for value in each for n in _read_plain(value))
+
+
 def _find_periods(text: str) -> set[int]:
     """How many of each period that a text names a year has."""
-    words = find_words(text)
+    words = find_words(_MONTHLY.sub(" monthly ", text))
     return {times for times, lexicon in PERIODS if lexicon.find(words, text)}
 
 

@@ -199,9 +199,17 @@ class Evidence:
         stem = word.casefold()[: max(SHORTEST_STEM, len(word) - LONGEST_ENDING)]
         return stem in self._simple
 
+    def has_parts(self, word: str) -> bool:
+        """Whether a German compound is made of words that stand here: Getränkeverkauf."""
+        word = word.casefold()
+        cuts = range(SHORTEST_STEM, len(word) - SHORTEST_STEM)
+        return any(word[:at] in self._simple and word[at:] in self._simple for at in cuts)
+
     def names(self, name: str) -> bool:
         """Whether a name stands here, in any case and with another ending."""
         word = name.casefold()
+        if len(word) <= SHORTEST_STEM and "\u0400" <= word[0] <= "\u052f":  # Зоя, Зою
+            return re.search(rf"(?<!\w){word[:-1]}\w{{0,2}}(?!\w)", self._simple) is not None
         ending = 2 if "\u0400" <= word[0] <= "\u052f" else int(word.endswith("s"))
         return word[: max(3, len(word) - ending)] in self._simple or is_abbreviation(
             name, self._simple

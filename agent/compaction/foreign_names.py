@@ -1,9 +1,10 @@
 """Names in a statement that the messages that it cites do not have, or not in this place."""
 
 import re
+from itertools import takewhile
 
 from agent.compaction.evidence import Evidence, Source
-from agent.compaction.facts.alignment import Replaced, find_replaced, is_same_word
+from agent.compaction.facts.alignment import BESIDE, Replaced, find_replaced
 from agent.compaction.facts.clauses import ALIKE, Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.modality import is_modal
@@ -11,17 +12,29 @@ from agent.compaction.facts.names import (
     complete_cjk_name,
     find_caseless,
     find_names,
-    is_caseless,
+    find_titled,
+    has_surname,
     is_german,
     is_hiragana,
     is_label,
 )
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
-from agent.compaction.facts.words import TOKEN, find_content_words, is_cjk, strip_article
+from agent.compaction.facts.words import (
+    IDEOGRAPH,
+    TOKEN,
+    find_content_words,
+    is_caseless,
+    is_cjk,
+    is_same_word,
+    strip_article,
+)
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
+_NEGATION = re.compile("n['’]t$")
+_PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
+_AFTER_NAME = frozenset("はがをにへと")
 MOST_WORDS = 2  # of a name in a script without capitals
 MOST_CHARACTERS = 4
 BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
@@ -44,8 +57,14 @@ def find_foreign_names(
     for each in replaced:
         if not measured.issuperset(each.new) and (name := _read_caseless(each, said, source)):
             found.append(name)
+    found += [each for each in find_titled(body) if each not in said.text and each not in found]
     others = find_caseless(body, said.text) if alike else []
-    found += [each for each in others if each not in found and source.is_rare(each)]
+    found += [
+        each
+        for each in others
+        if each not in found and each not in FUNCTION_WORDS and not is_modal(each)
+        if source.is_rare(each)
+    ]
     return [each for each in found if each not in SPEAKERS]
 
 
@@ -53,12 +72,14 @@ def _find_with_capitals(
     body: str, replaced: list[Replaced], said: Evidence, source: Source, alike: bool
 ) -> list[str]:
     german = is_german(body, said.text[:SAMPLE])
-    exchanged = {each.text for each in replaced if each.old}
+    words = set(TOKEN.findall(body.lower())) - FUNCTION_WORDS
+    # What was there before may only have moved.
+    exchanged = {each.text for each in replaced if each.old and words.isdisjoint(each.old)}
     placed = {word for each in replaced for word in each.new}
     found = []
     for word, begins in find_names(body):
-        lowered = word.lower()
-        absent = not said.names(word)
+        lowered = _NEGATION.sub("", word.lower())
+        absent = not (said.names(word) or (german and said.has_parts(word)))
         if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
             continue
         if begins:  # its capital says nothing
@@ -99,8 +120,12 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
         return ""
     if is_cjk(new[0]):
         name = replaced.text
+        if name[0] in _PARTICLES or len(IDEOGRAPH.findall(name)) < len(name):
+            return ""
         if len(name) == 1:
-            name = complete_cjk_name(replaced.before, name, replaced.after)
+            name = complete_cjk_name(
+                replaced.before, name, replaced.after
+            ) or _complete_in_japanese(replaced)
         least = 2 * BESIDE_END
         likely = 1 < len(name) <= MOST_CHARACTERS and not is_hiragana(name)
     else:
@@ -109,8 +134,26 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     if not likely or name in said.text:
         return ""
     beside = len(replaced.before) + len(replaced.after)
-    fixed = not replaced.ends or beside >= least
+    # A Chinese surname shows a person's name in the place of another one.
+    person = has_surname(name) and has_surname("".join(replaced.old))
+    fixed = not replaced.ends or beside >= least or person or (replaced.alone and beside >= BESIDE)
     return name if fixed or source.is_rare(name) else ""
+
+
+def _complete_in_japanese(replaced: Replaced) -> str:
+    """A name of which one character changed: it stands between a particle and another one, and all
+    else is equal."""
+    if not replaced.alone or len(replaced.before) + len(replaced.after) < 2 * BESIDE_END:
+        return ""
+    before = [*takewhile(_is_kanji, reversed(replaced.before))][::-1]
+    after = [*takewhile(_is_kanji, replaced.after)]
+    follows = "".join(replaced.after[len(after) :][:1])
+    name = "".join([*before, replaced.text, *after])
+    return name if 1 < len(name) <= MOST_CHARACTERS and follows in _AFTER_NAME else ""
+
+
+def _is_kanji(character: str) -> bool:
+    return is_cjk(character) and not is_hiragana(character)
 
 
 def _is_inflected(one: str, other: str) -> bool:

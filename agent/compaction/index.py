@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 from agent.compaction.evidence import find_citations
 from agent.compaction.facts.words import find_content_words
-from agent.compaction.newer import Replacement
+from agent.compaction.judge import REPLACED
 from agent.messages import RawTokens
 from agent.search.values import IndexEntry, find_identifiers, keep_newest, normalise
 from agent.tokens import TokenCounter
@@ -23,7 +23,7 @@ AGES = 12
 
 def list_index_lines(
     entries: Sequence[IndexEntry],
-    replacements: Iterable[Replacement],
+    changes: Iterable[str],
     record: str,
     budget: RawTokens,
     counter: TokenCounter,
@@ -31,8 +31,8 @@ def list_index_lines(
     """Values in the order of their messages, each where it was mentioned last. Where not all fit
     with their words, first those that the user settled and the `record` lacks, then names before
     plain numbers and new ones before old ones, a line a message, and how many are left out. What
-    was replaced is not there."""
-    entries = _drop_replaced(keep_newest(entries), replacements)
+    was replaced, as the bullets of the `changes` say, is not there."""
+    entries = _drop_replaced(keep_newest(entries), changes)
     full = [entry.render() for entry in entries]
     if counter.count("\n".join(full)) <= budget:
         return full
@@ -50,21 +50,24 @@ def list_index_lines(
     return [*sorted(lines, key=lines.__getitem__), *more]
 
 
-def _drop_replaced(
-    entries: Sequence[IndexEntry], replacements: Iterable[Replacement]
-) -> list[IndexEntry]:
+def _drop_replaced(entries: Sequence[IndexEntry], changes: Iterable[str]) -> list[IndexEntry]:
     """Those that still hold. A value that was mentioned again later, or that is said of something
     else, may be another one's."""
-    replaced: dict[str, list[Replacement]] = {}
-    for each in replacements:
-        for value in find_identifiers(each.old.text):
-            replaced.setdefault(normalise(value), []).append(each)
+    replaced: dict[str, list[tuple[int, set[str]]]] = {}  # by value: until when, with which words
+    for line in changes:
+        match = REPLACED.match(line)
+        if not match:
+            continue
+        old = match[0].partition("Replaced:")[2]
+        until, words = max(find_citations(line), default=0), find_content_words(old)
+        for value in find_identifiers(old):
+            replaced.setdefault(normalise(value), []).append((until, words))
 
     def is_old(entry: IndexEntry) -> bool:
-        words = find_content_words(entry.words)
+        own = find_content_words(entry.words)
         return any(
-            max(by.numbers) >= entry.number and (not by.old.words or by.old.words & words)
-            for by in replaced.get(normalise(entry.value), ())
+            until >= entry.number and (not words or words & own)
+            for until, words in replaced.get(normalise(entry.value), ())
         )
 
     return [entry for entry in entries if not is_old(entry)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from agent.compaction.computed import PRICES
 from agent.compaction.evidence import (
     GOALS,
     SHARED_WORDS,
@@ -15,7 +16,7 @@ from agent.compaction.evidence import (
     strip_citations,
 )
 from agent.compaction.facts.alignment import find_nearest, find_swapped
-from agent.compaction.facts.clauses import Clause
+from agent.compaction.facts.clauses import Clause, split_sentences
 from agent.compaction.facts.denial import contradicts
 from agent.compaction.facts.modality import find_shift
 from agent.compaction.facts.speakers import find_speaker
@@ -87,6 +88,8 @@ def _find_change(
     statement: Clause, nearest: Clause | None, said: Evidence, line: str, source: Source
 ) -> str:
     """What a statement changes of the sentence that is nearest to it, "" for nothing."""
+    if _is_question(statement.text):  # it claims nothing that could be otherwise
+        return ""
     # A statement of several clauses is compared clause by clause.
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
@@ -98,6 +101,10 @@ def _find_change(
         return f"the {writer} wrote the messages that it cites, not the {speaker}"
     shift = find_shift(statement, said.sentences)
     return f"the messages that it cites {shift}" if shift else ""
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "؟")) and len(split_sentences(text)) == 1
 
 
 def judge_sentence(sentence: str, source: Source) -> Verdict:
@@ -125,7 +132,9 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     ends = {value.end + 1 for value in found}
     # The article in "$90 a year" is no number of years.
     values = [
-        value for value in found if not (value.loose and (value.is_bare or value.start in ends))
+        value
+        for value in found
+        if not (value.loose and (value.is_bare or value.start in ends or _is_period(value, found)))
     ]
     exact = [
         each
@@ -133,6 +142,14 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
         if not any(each in value.text for value in values) and _is_name(each)
     ]
     return [value for value in values if not any(value.text in each for each in exact)], exact
+
+
+def _is_period(value: Value, others: Sequence[Value]) -> bool:
+    """Whether "a year" beside an amount of money only says for how long it is."""
+    units = {unit for unit, _ in value.readings}
+    return units <= {"s", "month"} and any(
+        unit in PRICES for other in others for unit, _ in other.readings
+    )
 
 
 def _is_name(exact: str) -> bool:

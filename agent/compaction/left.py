@@ -25,6 +25,11 @@ class Left:
     statement: Statement
 
     @property
+    def text(self) -> str:
+        """Its words, as a page shows them alone."""
+        return self.statement.text.strip().removeprefix("- ")
+
+    @property
     def key(self) -> str:
         """By which a page names it: of the same part and words, whatever else was put back."""
         return f"{self.first}-{crc32(self.statement.text.encode()):08x}"

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agent.compaction.evidence import find_citations, strip_citations
-from agent.compaction.facts.alignment import LEAST_ALIKE
 from agent.compaction.facts.terms import Terms
 from agent.compaction.facts.values import Value
-from agent.compaction.facts.words import find_words, is_cjk, make_stem
+from agent.compaction.facts.words import LEAST_ALIKE, find_words, is_cjk, make_stem
 from agent.context.summary import CURRENT_WORK
 
 # A section that is there only because the form asks for it.

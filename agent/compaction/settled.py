@@ -9,16 +9,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import lru_cache
 
+from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.words import find_content_words, is_cjk
 from agent.compaction.pins import TypedText, read_texts, read_typed_text
 from agent.compaction.settling import (
+    ANOTHER,
     CHANGED,
-    CHANGED_PAIR,
     CHOSEN,
     DECIDED,
+    FROM_TO,
     LINKED,
+    NEW,
+    OF_CHANGES,
+    OLD,
     QUESTION,
+    REPLACED,
     UNSURE,
 )
 from agent.messages import Message
@@ -34,7 +41,14 @@ MOST_VALUES = 2  # of a sentence that states or replaces one
 _CITED = re.compile(r"\[#[^\]]*\]")
 _MARKUP = re.compile(r"^[-*+>#][ \t]+|\*\*")
 _CONTRACTION = re.compile(r"\w+['’]\w+")
-_SHAPE = ((re.compile(r"\d+"), "0"), (re.compile(r"[^\W\d_]+"), "a"))
+_CLAUSE_ENDS = ".,;:!。，；：！।،؛—–\n"
+_KINDS = {
+    "date": re.compile(
+        r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{2}|\d{4})\b|\b[A-Z][a-z]+[ -]\d{1,2}\b"
+    ),
+    "time": re.compile(r"^\d{1,2}:\d\d"),
+    "share": re.compile("%"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,8 @@ def find_settled(
         found = {normalise(e.value): e for e in _find_entries(message, said)}
         for sentence in [*said, *map(" ".join, zip(said, said[1:], strict=False))]:
             if change := _find_change(sentence, message.number, before):
-                changes.setdefault((change.old, change.new), change)
+                changes.pop((change.new, change.old), None)  # it holds again
+                changes[change.old, change.new] = change
                 value = normalise(change.new)
                 found[value] = IndexEntry(change.new, message.number, sentence, Weight.CHANGED)
                 found.pop(normalise(change.old), None)
@@ -154,57 +169,99 @@ def _leave_out(sentence: str, values: Sequence[str]) -> str:
 
 
 def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -> Change | None:
-    if len(sentence) > LONGEST or QUESTION.search(sentence) or UNSURE.search(sentence):
+    """The change that a sentence says, of what it speaks of and nothing else."""
+    if len(sentence) > LONGEST or any(p.search(sentence) for p in (QUESTION, UNSURE, ANOTHER)):
         return None
     values = {normalise(value): value for value in find_identifiers(sentence)}
-    new = [key for key in values if key not in before]
-    if len(new) != 1 or len(values) > MOST_VALUES:
-        return None
-    if not _is_changed(sentence, list(values.values())):
-        return None
-    if len(values) == 2:
-        (known,) = (before[key] for key in values if key in before)
-        if known.weight == Weight.NONE:
-            return None
+    if len(values) == 1:
+        found = _find_stated_anew(sentence, next(iter(values.values())), before)
+    elif len(values) == MOST_VALUES:
+        found = _find_replaced(sentence, values, before)
     else:
-        rest = CHANGED.sub(" ", sentence.replace(values[new[0]], " "))
-        words = find_content_words(rest)
-        same = [each for each in before.values() if _is_of_same(each, values[new[0]], words)]
-        if len(same) != 1:
-            return None
-        known = same[0]
+        return None
+    if not found:
+        return None
+    known, new = found
     subject = _find_common(known.words, sentence, (known.value, *values.values()))
     if not find_content_words(_CONTRACTION.sub("", subject)):
         return None
-    old, value = (each.rstrip(".,;:") for each in (known.value, values[new[0]]))
+    old, value = (each.rstrip(".,;:") for each in (known.value, new))
     return Change(subject, old, value, (known.number, number))
 
 
-def _is_changed(sentence: str, values: Sequence[str]) -> bool:
-    """Whether the words for a change stand beside a value, or around two of them."""
-    places = [(at, at + len(value)) for value in values if (at := sentence.find(value)) >= 0]
-    for match in (CHANGED if len(values) == 1 else CHANGED_PAIR).finditer(sentence):
-        for start, end in places:
-            between = sentence[match.end() : start] or sentence[end : match.start()]
-            if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
-                return True
+def _find_stated_anew(
+    sentence: str, value: str, before: Mapping[str, IndexEntry]
+) -> tuple[IndexEntry, str] | None:
+    """The entry of which a sentence states another value, and that: both say that the very same
+    thing is the value."""
+    if normalise(value) in before or not _is_changed(sentence, value):
+        return None
+    said = _find_subject(sentence, value)
+    same = [
+        each
+        for each in before.values()
+        if each.weight >= Weight.STATED
+        and _find_kind(each.value) == _find_kind(value)
+        and said == _find_subject(each.words, each.value) != frozenset()
+    ]
+    return (same[0], value) if len(same) == 1 else None
+
+
+def _is_changed(sentence: str, value: str) -> bool:
+    """Whether the words for a change stand beside the value that something is."""
+    start = sentence.find(value)
+    end = start + len(value)
+    for match in CHANGED.finditer(sentence):
+        between = sentence[match.end() : start] or sentence[end : match.start()]
+        if len(between.split()) <= LINK_WORDS and len(between) <= STATING_CHARACTERS:
+            beside = not between.strip() and sentence[: match.start()].strip()
+            return bool(beside) or _is_linked(sentence, value)
     return False
 
 
-def _is_of_same(entry: IndexEntry, value: str, words: set[str]) -> bool:
-    """Whether an entry states another value of what a sentence with these words speaks of: of the
-    very same, or of all that the entry names, where that is more than a word."""
-    if entry.weight == Weight.NONE:
-        return False
-    own = find_content_words(entry.words.replace(entry.value, " "))
-    alike = _find_shape(entry.value) == _find_shape(value)
-    return own <= words and (len(own) > 1 or (alike and own == words != set()))
+def _find_replaced(
+    sentence: str, values: Mapping[str, str], before: Mapping[str, IndexEntry]
+) -> tuple[IndexEntry, str] | None:
+    """The entry whose value a sentence with two of them says to hold no longer, and the other
+    value: a new one, or one that was replaced by it before."""
+    for key, other in (list(values), list(values)[::-1]):
+        known, back = before.get(key), before.get(other)
+        if not known or known.weight == Weight.NONE:
+            continue
+        if back and not (known.weight == Weight.CHANGED and known.number > back.number):
+            continue
+        old, new = values[key], values[other]
+        if _find_kind(old) != _find_kind(new):
+            continue
+        marked = sentence.replace(old, OLD).replace(new, NEW)
+        moved = FROM_TO.search(marked)
+        match = moved or REPLACED.search(marked)
+        if not match or marked.count(OLD) != 1 or marked.count(NEW) != 1:
+            continue
+        rest = marked if moved else f"{marked[: match.start()]} {marked[match.end() :]}"
+        if is_denied(rest):  # “do not change it from … to …”
+            continue
+        start = min(match.start(), marked.find(OLD), marked.find(NEW))
+        end = max(match.end(), marked.find(OLD), marked.find(NEW))
+        start = max(marked.rfind(sign, 0, start) for sign in _CLAUSE_ENDS) + 1
+        if _find_subject(marked[start:end], "") <= _find_subject(known.words, known.value):
+            return known, new
+    return None
 
 
-def _find_shape(value: str) -> str:
-    for pattern, sign in _SHAPE:
-        value = pattern.sub(sign, value)
-    return value
+@lru_cache(20_000)
+def _find_subject(sentence: str, value: str) -> frozenset[str]:
+    """The words that tell what a sentence says its value of."""
+    said = OF_CHANGES.sub(" ", (sentence.replace(value, " ") if value else sentence).strip())
+    words: set[str] = set()
+    for part in said.split():  # so that no pair of characters reaches over what was left out
+        words |= find_content_words(part)
+    return frozenset(words)
+
+
+def _find_kind(value: str) -> str:
+    """What kind of value it is, as far as one of another kind cannot take its place."""
+    return next((kind for kind, pattern in _KINDS.items() if pattern.search(value)), "")
 
 
 def _find_common(old: str, new: str, values: Sequence[str]) -> str:

@@ -70,15 +70,95 @@ CHANGED = re.compile(
     """,
     re.I | re.X,
 )
-# Beside one of two values, of which one was known, that the other holds.
-CHANGED_PAIR = re.compile(
+# Of two values, the one that holds no longer: what stands before it (OLD), or behind it.
+_REMOVING = r"""
+    \b(?:instead\ of|in\ place\ of|rather\ than|no\ longer|not(?!\ only)|replac(?:es?|ing)
+      |isn['’]t)\b
+    | \b(?:statt|anstatt|anstelle(?:\ von)?|nicht(?!\ nur)(?:\ mehr)?|ersetzt)\b
+    | \b(?:en\ (?:lugar|vez)\ de|ya\ no|y\ no|no(?!\ s[oó]lo)|sustituye(?:\ al?)?
+      |reemplaza(?:\ al?)?)\b
+    | \b(?:em\ (?:lugar|vez)\ d[eoa]|ao\ invés\ de|já\ não|e\ não|não(?!\ só)|substitui)\b
+    | \b(?:au\ lieu\ d[eu]|plutôt\ que|n['’]est\ plus|pas(?!\ seulement)|et\ non|remplace)\b
+    | \b(?:вместо|больше\ не|уже\ не|а\ не|не(?!\ только)|заменяет)\b
+    | 而?不是|不再[是用]?|[别別不]用|代替|取代|替代
+    | (?<!\w)(?:بدل[اً]*(?:\ من|\ عن)?|و?ليست?|لم\ [تي]عد|لا)(?!\w)
+    """
+_REMOVED = r"""
+    →|->|=>
+    | \b(?:(?:(?:is|was|has\ been|gets)\ )?replaced\ (?:by|with)|bec(?:omes|ame)
+      |(?:(?:is|was|has\ been)\ )?changed\ to|(?:is|are)\ no\ longer)\b
+    | \b(?:wird\ (?:durch|zu)|wurde\ (?:durch|zu)|(?:ist|gilt)\ nicht\ mehr)\b
+    | 改[为為成用到]|换成|換成|换到|更新为|调整为|变[为成]
+    | では?なく|じゃな(?:い|くて)|の代わり|をやめ|から
+    | के\ बजाय|की\ जगह|नहीं|से\ बदल
+    """
+_FROM_TO = r"""
+    \b(?:(?:switch|chang|mov|rais|lower|shift|updat|migrat)\w*\b[^{old}{new}]{{0,60}}\bfrom
+      \ {old}[^{new}]{{0,30}}\bto\ {new}
+    | (?:änder|wechs|verschieb|stell|erhöh|senk|setz)\w*\b[^{old}{new}]{{0,60}}\bvon
+      \ {old}[^{new}]{{0,30}}\b(?:auf|zu|nach)\ {new}
+    | (?:cambi|sub|baj|mov)\w*\b[^{old}{new}]{{0,60}}\bde\ {old}[^{new}]{{0,30}}\ba\ {new}
+    | (?:mud|troc|alter)\w*\b[^{old}{new}]{{0,60}}\bde\ {old}[^{new}]{{0,30}}\b(?:para|por)\ {new}
+    | (?:chang|pass|déplac)\w*\b[^{old}{new}]{{0,60}}\bde\ {old}[^{new}]{{0,30}}\bà\ {new}
+    | (?:измени|смени|перенес|поменя)\w*\b[^{old}{new}]{{0,60}}\bс\ {old}[^{new}]{{0,30}}\bна
+      \ {new})
+    | (?:غي|عد)\w*[^{old}{new}]{{0,60}}\ من\ {old}[^{new}]{{0,30}}\ [إا]لى\ {new}
+    """
+_WAS = r"""
+    \b(?:was|were|used\ to\ be|war|waren|era|eran|était|étaient|был[аои]?|раньше)\b
+    | 原来是?|以前[是は]? | पहले | كانت?
+    """
+_NOW = r"""
+    \b(?:now|jetzt|nun|nunmehr|ahora|agora|désormais|maintenant|теперь)\b
+    | 现在|現在|今は | (?<!\w)अब(?!\w) | (?<!\w)ال[آا]ن(?!\w)
+    """
+OLD, NEW = "\ue000", "\ue001"  # in the place of the two values, which match no pattern themselves
+_NEAR = rf"[^{OLD}{NEW}.,;!?。，；！？।،؟]{{0,30}}?"  # between such words and the value
+# That the value in the place of OLD holds no longer, and the one in the place of NEW does.
+FROM_TO = re.compile(_FROM_TO.format(old=OLD, new=NEW), re.I | re.X)
+REPLACED = re.compile(
     rf"""
-    {CHANGED.pattern}
-    | \b(?:not|never|forget|scrap|drop|ditch|was|were|used\ to)\b
-    | \b(?:nicht|kein\w*|vergiss|war|waren|vorher)\b | \b(?:no|olvida|era|eran|antes)\b
-    | \b(?:não|esquece|era|eram|antes)\b | \b(?:pas|oublie|était|étaient|avant)\b
-    | \b(?:не|забудь|был[аои]?|раньше)\b | 不是|不用|别用|原来|以前 | ではない|以前|やめ
-    | नहीं|पहले | ليس|كان|لا
+    (?:{_REMOVING}){_NEAR}{OLD} | {OLD}{_NEAR}(?:{_REMOVED})
+    | (?:{_WAS}){_NEAR}{OLD}[^{OLD}{NEW}]{{0,30}}(?:{_NOW}){_NEAR}{NEW}
+    | (?:{_WAS}){_NEAR}{OLD}[^{OLD}{NEW}]{{0,30}}{NEW}{_NEAR}(?:{_NOW})
+    """,
+    re.I | re.X,
+)
+# All words of a change that are neither its subject nor its values.
+OF_CHANGES = re.compile(
+    rf"""
+    {_REMOVING}|{_REMOVED}|{_WAS}|{_NOW}|{CHANGED.pattern}
+    | \b(?:change(?:\ of\ plans?)?|switch|move[ds]?|raised?|lower(?:ed)?|shift(?:ed)?|updated?
+      |migrated?|set|use|take|make|correct(?:ion)?|please|sorry|actually|instead|new|old|value
+      |it['’]s|is|be|been|should|must|will|ok(?:ay)?|oh|no|wait|update|from|to|with|by|and|but|has)\b
+    | \b(?:ände\w+|wechs\w+|stell\w*|erhöh\w*|senk\w*|setz\w*|bitte|planänderung|korrektur|doch
+      |sorry|neue?r?|alte?r?|wert|gilt|lautet|sind?|ist|soll|muss|wird|und|sondern|von|auf|zu|um)\b
+    | \b(?:cambi\w*|de\ planes|sub\w+|baj\w+|mueve|por\ favor|perdón|corrección|nuevo|nueva|valor
+      |es|son|será|debe|ser|y|sino|el|la|al?)\b
+    | \b(?:mud\w+|troc\w+|alter\w+|por\ favor|desculpa|correção|novo|nova|é|são|será|deve|e|mas
+      |sim|para|[ao])\b
+    | \b(?:chang\w+|pass\w+|déplac\w+|s['’]il\ (?:te|vous)\ pla[iî]t|pardon|correction|nouveau
+      |nouvelle|est|sont|sera|doit|être|et|mais|c['’]est|n['’]est|à)\b
+    | \b(?:измени\w*|смени\w*|перенес\w*|поменя\w*|пожалуйста|извини\w*|новый|новая|будет|это|и)\b
+    | 请|請|把|将|將|从|從|由|是|的|了|用|为|為|成|到|就|更正|[ぁ-んー]|変更|訂正|新|以後
+    | (?<!\w)(?:कृपया|है|हैं|को|से|कर|करो|करें|दो|दें|नया|नई|और|बल्कि|का|की|के)(?!\w)
+    | (?<!\w)(?:هو|هي|من|[إا]لى|بل|غي\w*|عدل\w*|فضلك|رجاء|الجديدة?|و)(?!\w)
+    """,
+    re.I | re.X,
+)
+# That something is said of another thing of the kind.
+ANOTHER = re.compile(
+    r"""
+    \b(?:also|too|another|others?|second|third|extra|additional(?:ly)?|besides|after|before
+      |back|as\ well|only|each|every)\b
+    | \b(?:auch|ebenfalls|weitere?[rsn]?|andere?[rsn]?|zweite[rsn]?|dritte[rsn]?|zusätzlich|danach
+      |davor|zurück|je(?:de[rsmn]?)?)\b
+    | \b(?:también|otr[oa]s?|segund[oa]|tercer[oa]?|además|cada|vuelta)\b
+    | \b(?:também|outr[oa]s?|terceir[oa]|além|volta)\b
+    | \b(?:aussi|également|autres?|deuxième|second[e]?|troisième|chaque|retour)\b
+    | \b(?:тоже|также|друг\w+|втор\w+|трет\w+|ещё|еще|кажд\w+|обратн\w+)\b
+    | 也|另|第二|第三|还有|還有|每|其他 | もう一|別の|他の|二つ目|第二|毎|も(?=[\s、。は])
+    | भी|दूसर|और\ एक|हर\ | [أا]يضا|آخر|أخرى|الثاني|كل\
     """,
     re.I | re.X,
 )

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from agent.compaction.borne_out import NO_QUOTES, GivenQuotes
 from agent.compaction.chapters import cut_to_tokens
@@ -28,6 +29,7 @@ from agent.compaction.failures import Declined, SummaryRejected
 from agent.compaction.instructions import list_unfound, mend_lines, split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
+from agent.compaction.notation import Covered
 from agent.compaction.reading import Record, read_rest
 from agent.compaction.replies import (
     BROKE_OFF,
@@ -44,6 +46,7 @@ from agent.context.pruning import shorten_text
 from agent.context.request import Request
 from agent.errors import AgentError, gettext_noop
 from agent.messages import Message, RawTokens
+from agent.model.reply import Reply
 from agent.tokens import TokenCounter
 
 # What a request for the whole has room for of the statements that are wrong or too many: see
@@ -100,96 +103,193 @@ async def write_checked_text(
     the statements that the audit doubts are given back by themselves; or the whole, where it is too
     long."""
     assert ask, "a job without `ask` can only be looked at"
-    # What a new chapter replaces stands in those before it.
-    evidence = Source(source, previous or choose_previous_chapters(job, result.chapters))
+    return await _Writing(job, result, ask, build, form, source, previous).run()
 
-    def check(written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
-        whole, findings = audit(written, evidence, given)
-        unfound = list_unfound(named, job.plan.summarise, result.earlier)
+
+@dataclass
+class _Writing:
+    """One text while it is being written: what `write_checked_text` is given."""
+
+    job: Job
+    result: WrittenSummary
+    ask: Ask
+    build: Callable[[Form], Request]
+    form: Form
+    source: Sequence[Message]
+    previous: str
+
+    async def run(self) -> str:
+        result = self.result
+        draft = await self._write_in_form()
+        if _is_worth_another(draft, result):
+            result.draft = draft if self._is_chapter else None
+            if draft.findings.cut:
+                result.corrected = result.shortened = True
+                draft = await self._write_again(draft)
+            elif correction := plan_correction(self.job, draft.findings, self.source):
+                result.corrected = True
+                better = self._correct(draft, correction)
+                draft = await _take_better(better, draft, correction.mistakes)
+            result.draft = None
+        return result.use(draft, self.job.plan.summarise)
+
+    # --- Asking -----------------------------------------------------------------------------------
+
+    async def _write_in_form(self) -> Draft:
+        """A text that is a summary, at the second attempt if need be."""
+        try:
+            return await self._write(self.form)
+        except SummaryRejected as error:
+            if isinstance(error, Declined) or self.result.extra >= MOST_REJECTED:
+                raise
+            self.result.corrected = True
+            again = replace(self.form, correction=str(error), missing=error.missing)
+            return await self._write(again)
+
+    async def _write(self, form: Form) -> Draft:
+        reply = await self._send(self.ask, self.build(form))
+        try:
+            if reply.stop_reason in CUT:
+                return await self._complete(read_text(reply), form)
+            return self._make_draft(verify(reply, self.source, self.previous, self._headings))
+        except SummaryRejected:
+            self.result.rejected += 1
+            raise
+
+    async def _complete(self, text: str, form: Form) -> Draft:
+        """A draft of what is whole in a reply that was cut, with its rest if one more request
+        brings it; what is missing then is told."""
+        result, headings = self.result, self._headings
+        record, left = read_complete(text, headings, self._covered)
+        if not record.sections:
+            raise SummaryRejected(BROKE_OFF, missing=headings)
+        if result.extra < MOST_CONTINUED:
+            result.continued += 1
+            with suppress(SummaryRejected):  # time may be up before there is more
+                result.draft = self._make_draft(record.text, left) if self._is_chapter else None
+            with suppress(AgentError, SummaryRejected):  # what is missing is told
+                record, left = await self._write_rest(record, form, left)
+            result.draft = None
+        if 2 * len(record.missing) > len(headings):
+            raise SummaryRejected(BROKE_OFF, missing=record.missing)
+        return self._make_draft(record.text, left)
+
+    async def _write_rest(
+        self, record: Record, form: Form, left: list[str]
+    ) -> tuple[Record, list[str]]:
+        """A record with what was `left` to write of it, and what of that is missing still."""
+        request = self.build(ask_for_rest(form, record, left))
+        most = min(choose_rest_tokens(form), request.max_tokens)
+        reply = await self._send(self.ask, replace(request, max_tokens=most))
+        text, still_left = read_text(reply), list[str]()
+        if reply.stop_reason in CUT:
+            rest, still_left = read_complete(text, self._headings, self._covered)
+        else:
+            rest = read_rest(text, self._headings, self._covered, left[0])
+            if not list_needed(rest):  # all was written again
+                return rest, []
+        record = join_rest(record, rest, left)
+        return record, list_unwritten(record, left, still_left)
+
+    async def _write_again(self, draft: Draft) -> Draft:
+        """The draft corrected and shortened as a whole, or as it is where that is no better."""
+        given_back = draft.findings.wrong[:MOST_MISTAKES]
+        too_many = _shorten(draft.findings.cut[:MOST_MISTAKES])
+        form = replace(self.form, mistakes=_shorten(given_back), too_many=too_many)
+        better = await _take_better(self._write(form), draft, given_back)
+        # What is not named again is not taken back.
+        return replace(better, named=list(dict.fromkeys([*better.named, *draft.named])))
+
+    async def _correct(self, draft: Draft, correction: Correction) -> Draft:
+        """The draft with what a model answers for the statements that are doubted."""
+        assert self.job.ask
+        reply = await self._send(self.job.ask, correction.request)
+        text, given = apply_correction(draft.written, correction.mistakes, reply)
+        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
+        lines = mend_lines(named.splitlines(), quoted)
+        better = self._check(text, lines, GivenQuotes(given, self.source))
+        better.findings.unwritten = draft.findings.unwritten
+        return better
+
+    async def _send(self, ask: Ask, request: Request) -> Reply:
+        reply = await ask(request)
+        self.result.calls += 1
+        return reply
+
+    # --- Checking ---------------------------------------------------------------------------------
+
+    def _make_draft(self, text: str, unwritten: Sequence[str] = ()) -> Draft:
+        draft = self._check(*split_instructions(check_size(text, self.source, self.previous)))
+        draft.findings.unwritten = [*unwritten]
+        return draft
+
+    def _check(self, written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
+        whole, findings = audit(written, self._evidence, given)
+        unfound = list_unfound(named, self.job.plan.summarise, self.result.earlier)
         findings.wrong += [Mistake(line, NOT_TYPED) for line in unfound]
         if is_empty(whole):
             raise Declined(gettext_noop("no message bears anything of it out"))
-        text, cut = cut_text(job, whole, form)
+        text, cut = cut_text(self.job, whole, self.form)
         # Only a hard limit has a text given back.
-        findings.cut, findings.too_long = (cut, []) if form.hard else ([], cut)
+        findings.cut, findings.too_long = (cut, []) if self.form.hard else ([], cut)
         if is_empty(text):
             raise SummaryRejected(
                 gettext_noop("it is too long, and has no bullets that could be left out")
             )
         return Draft(text, findings, named, written, whole)
 
-    headings, covered = form.skill.headings, cover(source)
+    @cached_property
+    def _evidence(self) -> Source:
+        """The messages; what a new chapter replaces stands in those before it."""
+        before = self.previous or choose_previous_chapters(self.job, self.result.chapters)
+        return Source(self.source, before)
 
-    def make_draft(text: str, unwritten: Sequence[str] = ()) -> Draft:
-        draft = check(*split_instructions(check_size(text, source, previous)))
-        draft.findings.unwritten = [*unwritten]
+    @property
+    def _headings(self) -> Sequence[str]:
+        return self.form.skill.headings
+
+    @cached_property
+    def _covered(self) -> Covered:
+        return cover(self.source)
+
+    @property
+    def _is_chapter(self) -> bool:
+        """Whether the text is all of the chapter that is to be written, and not a part's."""
+        covered = self.job.plan.summarise
+        ends = covered[0].number, covered[-1].number
+        return bool(self.source) and (self.source[0].number, self.source[-1].number) == ends
+
+
+def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:
+    """Whether it is given back, once for its mistakes and once for its size."""
+    found = draft.findings
+    return bool((found.wrong and not result.corrected) or (found.cut and not result.shortened))
+
+
+async def _take_better(
+    corrected: Awaitable[Draft], draft: Draft, mistakes: Sequence[Mistake]
+) -> Draft:
+    """What came of a correction, or the draft where that is no better."""
+    given_back = _shorten(mistakes)
+    try:
+        better = await corrected
+    except (AgentError, SummaryRejected) as error:
+        draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
         return draft
+    if _weigh(better) > _weigh(draft):
+        better = replace(draft, named=better.named)
+    better.findings.given_back = given_back
+    return better
 
-    async def write(form: Form) -> Draft:
-        reply = await ask(build(form))
-        result.calls += 1
-        try:
-            if reply.stop_reason in CUT:
-                return await complete(read_text(reply), form)
-            return make_draft(verify(reply, source, previous, headings))
-        except SummaryRejected:
-            result.rejected += 1
-            raise
 
-    async def complete(text: str, form: Form) -> Draft:
-        """A draft of what is whole in a reply that was cut, with its rest if one more request
-        brings it; what is missing then is told."""
-        record, left = read_complete(text, headings, covered)
-        if not record.sections:
-            raise SummaryRejected(BROKE_OFF, missing=headings)
-        if result.extra < MOST_CONTINUED:
-            result.continued += 1
-            with suppress(SummaryRejected):  # time may be up before there is more
-                result.draft = make_draft(record.text, left) if covers(job, source) else None
-            with suppress(AgentError, SummaryRejected):  # what is missing is told
-                record, left = await write_rest(record, form, left)
-            result.draft = None
-        if 2 * len(record.missing) > len(headings):
-            raise SummaryRejected(BROKE_OFF, missing=record.missing)
-        return make_draft(record.text, left)
+def _weigh(draft: Draft) -> tuple[int, int, int, int]:
+    """How much is wrong with it."""
+    found = draft.findings
+    return len(found.unwritten), found.failed, len(found.cut), len(found.dropped)
 
-    async def write_rest(record: Record, form: Form, left: list[str]) -> tuple[Record, list[str]]:
-        request = build(ask_for_rest(form, record, left))
-        most = min(choose_rest_tokens(form), request.max_tokens)
-        reply = await ask(replace(request, max_tokens=most))
-        result.calls += 1
-        text, still_left = read_text(reply), list[str]()
-        if reply.stop_reason in CUT:
-            rest, still_left = read_complete(text, headings, covered)
-        else:
-            rest = read_rest(text, headings, covered, left[0])
-            if not list_needed(rest):  # all was written again
-                return rest, []
-        record = join_rest(record, rest, left)
-        return record, list_unwritten(record, left, still_left)
 
-    async def correct(draft: Draft, correction: Correction) -> Draft:
-        assert job.ask
-        reply = await job.ask(correction.request)
-        result.calls += 1
-        text, given = apply_correction(draft.written, correction.mistakes, reply)
-        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
-        lines = mend_lines(named.splitlines(), quoted)
-        better = check(text, lines, GivenQuotes(given, source))
-        better.findings.unwritten = draft.findings.unwritten
-        return better
-
-    draft = await _write_in_form(write, form, result)
-    if _is_worth_another(draft, result):
-        result.draft = draft if covers(job, source) else None
-        if draft.findings.cut:
-            result.corrected = result.shortened = True
-            draft = await _write_again(write, form, draft)
-        elif correction := plan_correction(job, draft.findings, source):
-            result.corrected = True
-            draft = await _take_better(correct(draft, correction), draft, correction.mistakes)
-        result.draft = None
-    return result.use(draft, job.plan.summarise)
+def _shorten(wrong: Sequence[Mistake | str]) -> list[str]:
+    return [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]
 
 
 def cut_text(job: Job, text: str, form: Form) -> tuple[str, list[str]]:
@@ -209,67 +309,3 @@ def cut_statements(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
     """`cut_to_tokens`, and the statements that are not there any more as they were."""
     short = cut_to_tokens(text, tokens, counter)
     return short, [each.text for each in list_missing(text, short)]
-
-
-def _is_worth_another(draft: Draft, result: WrittenSummary) -> bool:
-    """Whether it is given back, once for its mistakes and once for its size."""
-    found = draft.findings
-    return bool((found.wrong and not result.corrected) or (found.cut and not result.shortened))
-
-
-async def _write_in_form(
-    write: Callable[[Form], Awaitable[Draft]], form: Form, result: WrittenSummary
-) -> Draft:
-    """A text that is a summary, at the second attempt if need be."""
-    try:
-        return await write(form)
-    except SummaryRejected as error:
-        if isinstance(error, Declined) or result.extra >= MOST_REJECTED:
-            raise
-        result.corrected = True
-        return await write(replace(form, correction=str(error), missing=error.missing))
-
-
-async def _write_again(
-    write: Callable[[Form], Awaitable[Draft]], form: Form, draft: Draft
-) -> Draft:
-    """The draft corrected and shortened as a whole, or as it is where that is no better."""
-    wrong = draft.findings.wrong
-    given_back = wrong[:MOST_MISTAKES]
-    too_many = shorten_mistakes(draft.findings.cut[:MOST_MISTAKES])
-    again = write(replace(form, mistakes=shorten_mistakes(given_back), too_many=too_many))
-    better = await _take_better(again, draft, given_back)
-    # What is not named again is not taken back.
-    return replace(better, named=list(dict.fromkeys([*better.named, *draft.named])))
-
-
-async def _take_better(
-    corrected: Awaitable[Draft], draft: Draft, mistakes: Sequence[Mistake]
-) -> Draft:
-    """What came of a correction, or the draft where that is no better."""
-    given_back = shorten_mistakes(mistakes)
-    try:
-        better = await corrected
-    except (AgentError, SummaryRejected) as error:
-        draft.findings.given_back = [*given_back, f"The correction failed: {error}"]
-        return draft
-    if _weigh(better) > _weigh(draft):
-        better = replace(draft, named=better.named)
-    better.findings.given_back = given_back
-    return better
-
-
-def _weigh(draft: Draft) -> tuple[int, int, int, int]:
-    """How much is wrong with it."""
-    found = draft.findings
-    return len(found.unwritten), found.failed, len(found.cut), len(found.dropped)
-
-
-def covers(job: Job, source: Sequence[Message]) -> bool:
-    """Whether a text of some messages is all of the chapter that is to be written."""
-    ends = job.plan.summarise[0].number, job.plan.summarise[-1].number
-    return bool(source) and (source[0].number, source[-1].number) == ends
-
-
-def shorten_mistakes(wrong: Sequence[Mistake | str]) -> list[str]:
-    return [shorten_text(str(each), MISTAKE_CHARACTERS) for each in wrong]

@@ -183,6 +183,13 @@ def _add_times(compaction: Compaction, parts: Sequence[Part]) -> None:
         part |= {"began": times.get(part["first"]), "ended": times.get(part["last"])}
 
 
+def render_statement(text: str) -> SafeString:
+    """A statement of a summary on its own, in a dialog that its links to messages close."""
+    links = '<a href="#message-'
+    html = _summary_html(text).replace(links, links.replace("<a", '<a data-action="close-dialog"'))
+    return mark_safe(html)
+
+
 def _summary_html(text: str, quotes: Sequence[Quote] = ()) -> SafeString:
     text = drop_empty_sections(text) or text
     title, word = gettext("No message was found that supports this."), gettext("unverified")

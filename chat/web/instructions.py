@@ -28,9 +28,10 @@ def summary_instructions(request: HttpRequest, pk: UUID, version: int) -> HttpRe
         return _dialog(request, row)
     text = request.POST.get("text", "")
     try:
-        return _dialog(request, _change(request, row, text))
+        made = _change(request, row, text)
     except Refused as refusal:
         return _dialog(request, row, error=explain_refusal(refusal), text=text)
+    return _dialog(request, made, focused=_find_next(row, made, request.POST.get("pin", "")))
 
 
 def _change(request: HttpRequest, row: Compaction, text: str) -> Compaction:
@@ -53,16 +54,42 @@ def _find_pin(row: Compaction, place: str) -> Pin:
     return pins[int(place[:6])]
 
 
+def _group(row: Compaction) -> dict[str, list[tuple[int, Pin]]]:
+    """The sections of the dialog, each pin with its place in the list."""
+    groups: dict[str, list[tuple[int, Pin]]] = {"standing": [], "offers": [], "others": []}
+    for place, pin in enumerate(list_pins(read_chapters(row))):
+        stands = pin.state == PinState.STANDING
+        groups["standing" if stands else "offers" if pin.is_offer else "others"].append(
+            (place, pin)
+        )
+    return groups
+
+
+def _find_next(before: Compaction, after: Compaction, place: str) -> int | None:
+    """The place of the one that has taken the place of another in its section, or is the last
+    there: so a keyboard goes on where it was. None where the section is empty, or nothing was."""
+    for section, pins in _group(before).items():
+        for index, (each, _) in enumerate(pins):
+            left = _group(after)[section]
+            if str(each) == place and left:
+                return left[min(index, len(left) - 1)][0]
+    return None
+
+
 def _dialog(
-    request: HttpRequest, row: Compaction, *, error: str = "", text: str = ""
+    request: HttpRequest,
+    row: Compaction,
+    *,
+    error: str = "",
+    text: str = "",
+    focused: int | None = None,
 ) -> HttpResponse:
-    pins = list(enumerate(list_pins(read_chapters(row))))
-    others = [each for each in pins if each[1].state != PinState.STANDING]
     context = {
         "conversation": row.conversation,
         "version": row,
-        "standing": [each for each in pins if each[1].state == PinState.STANDING],
-        "others": sorted(others, key=lambda each: not each[1].is_offer),  # to be decided first
+        **_group(row),
+        "focused": focused,
+        "done": request.method == "POST" and not error,
         "left_out": count_left_out(Summary.from_text(row.summary).instructions),
         "most": LONGEST,
         "error": error,

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from agent.compaction.left import Left, list_left
 from chat.errors import Refused
-from chat.html.divider import name_range
+from chat.html.divider import name_range, render_statement
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
 from chat.services.put_back import put_back_statement
@@ -29,29 +29,45 @@ def summary_left(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     row = find_version(request, pk, version)
     if request.method == "GET":
         return _dialog(request, row, of=request.GET.get("of", ""))
-    of = request.POST.get("of", "")
+    of, key = request.POST.get("of", ""), request.POST.get("key", "")
     try:
-        made = put_back_statement(row.pk, request.POST.get("key", ""))
+        made = put_back_statement(row.pk, key)
     except Refused as refusal:
         return _dialog(request, row, of=of, error=explain_refusal(refusal))
-    return _dialog(request, made, of=of, done=True)
+    keys = _list_keys(group_by_range(list_left(read_chapters(row)), of))
+    return _dialog(request, made, of=of, done=True, place=keys.index(key) if key in keys else 0)
 
 
 def _dialog(
-    request: HttpRequest, row: Compaction, *, of: str, error: str = "", done: bool = False
+    request: HttpRequest,
+    row: Compaction,
+    *,
+    of: str,
+    error: str = "",
+    done: bool = False,
+    place: int | None = None,
 ) -> HttpResponse:
+    """`place`: that of what was put back among the statements that were shown. What follows it has
+    the focus."""
     left = list_left(read_chapters(row))
+    ranges = group_by_range(left, of)
+    keys = _list_keys(ranges)
     context = {
         "conversation": row.conversation,
         "version": row,
         "count": len(left),
-        "ranges": group_by_range(left, of),
+        "ranges": ranges,
+        "focused": "" if place is None or not keys else keys[min(place, len(keys) - 1)],
         "of": of,
         "error": error,
         "done": done,
     }
     status = 422 if error else 200
     return render(request, "chat/dialogs/summary_left.html", context, status=status)
+
+
+def _list_keys(ranges: list[dict[str, Any]]) -> list[str]:
+    return [each["key"] for part in ranges for each in part["statements"]]
 
 
 def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
@@ -62,7 +78,7 @@ def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
         statements = [
             {
                 "key": each.key,
-                "text": each.statement.text.strip().removeprefix("- "),
+                "html": render_statement(each.text),
                 "heading": each.statement.heading.lstrip("# "),
             }
             for each in group

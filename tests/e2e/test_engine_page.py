@@ -16,7 +16,9 @@ OPENING = (
     "The server is db-prod-3, port 5433, and the deadline is 2026-12-15."
 )
 NAMED = "- From now on, always answer in British English. [#1]"
-WRITTEN = SUMMARY.replace("They counted words.", "- The shop moves [#1]\n- Cats sleep [#2]")
+WRITTEN = SUMMARY.replace(
+    "They counted words.", "- They relocate the whole shop elsewhere [#1]\n- Cats sleep [#2]"
+)
 WRITTEN = WRITTEN.replace(f"## {INSTRUCTIONS}\nNone.", f"## {INSTRUCTIONS}\n{NAMED}")
 # Both are doubted, and given back.
 ANSWERED = '1. #1: "the move of the shop"\n2. Cats sleep [#2]'
@@ -78,7 +80,7 @@ def test_preview_then_compact_with_links_to_the_messages(chat: Page, scripted: D
     expect(divider.locator(".summary-pins")).to_contain_text("always answer in British English")
     expect(divider.locator(".summary-index")).to_contain_text("2026-12-15")
     expect(divider.locator("li", has_text="Cats sleep")).to_contain_text("unverified")
-    quote = divider.locator("li", has_text="The shop moves").locator("details")
+    quote = divider.locator("li", has_text="the whole shop").locator("details")
     expect(quote.locator("blockquote")).to_be_hidden()
     quote.locator("summary").press("Enter")
     expect(quote.locator("blockquote")).to_have_text("the move of the shop [#1]")
@@ -178,23 +180,24 @@ def test_what_left_the_summary_is_put_back_by_keyboard_on_a_phone(
         scripted.script.reply(ANSWER, when=is_chat)
         say(chat, f"And step {number}?")
         wait_for_answer(chat, number)
-    expect(chat.get_by_role("button", name="Left out")).to_have_count(0)
+    expect(chat.get_by_role("button", name="Left the summary")).to_have_count(0)
     preview(chat)
     scripted.script.reply(SUMMARY, when=is_summary)
     chat.click("#compact-form button[type=submit]")
     expect(chat.locator(".divider")).to_have_count(2)
     expect(composer(chat)).to_be_editable()
     chat.set_viewport_size({"width": 360, "height": 640})
-    chat.get_by_role("button", name="Left out (1)").click()
+    chat.get_by_role("button", name="Left the summary (1)").click()
     dialog = chat.locator("#dialog")
     expect(dialog).to_contain_text("word for word")
     dialog.get_by_role("button", name="Put back").press("Enter")
     expect(dialog.get_by_role("status")).to_contain_text("Put back. The next request has it.")
+    expect(dialog.get_by_role("status")).to_be_focused()
     width = "document.documentElement.scrollWidth <= innerWidth"
     assert chat.evaluate(width)
     dialog.get_by_role("button", name="Close").press("Enter")
     expect(chat.locator(".divider").last).to_contain_text("edited by you")
-    expect(chat.get_by_role("button", name="Left out")).to_have_count(0)
+    expect(chat.get_by_role("button", name="Left the summary")).to_have_count(0)
 
 
 def test_too_little_is_refused_in_the_dialog_and_off_is_told(

@@ -10,16 +10,23 @@ from itertools import combinations
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
 from agent.compaction.facts.speakers import SPEAKERS
-from agent.compaction.facts.words import CJK, TOKEN, is_cjk
+from agent.compaction.facts.words import (
+    CJK,
+    TOKEN,
+    is_caseless,
+    is_cjk,
+    is_same_word,
+)
 
 MOST_COMPARED = 400  # tokens of two sentences, in all
 MOST_REPLACED = 4  # of them in one place
+MOST_CHARACTERS = 8  # of what was replaced, where no spaces tell words apart
 BESIDE = 2  # equal tokens on a side that fix a place
 MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
 MOST_BETWEEN = 6  # tokens between the two
 # Characters of a name, and between two, where no spaces tell words apart.
 LONGEST_PART, LONGEST_BETWEEN = 4, 8
-LEAST_ALIKE = 3  # letters that two forms of a word share
+KEY = 2  # letters that are equal in all forms of a word
 # Before who does it, where the sentence is turned round: "by", "von".
 _PASSIVE = frozenset(
     ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
@@ -27,19 +34,25 @@ _PASSIVE = frozenset(
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
 _SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?")
 _RUN = re.compile(rf"[{CJK}]+")
+# One person and another in Japanese: "A は B に".
+_GIVEN_TO = re.compile(
+    "([\u30a1-\u30fa\u3400-\u9fff]{1,6})([はが])([\u30a1-\u30fa\u3400-\u9fff]{1,6})([にへを])"
+)
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """Tokens in lower case in the place of others, none of which is among them. `before` and
-    `after` are the equal tokens on either side; `ends`: a sentence begins or ends with them."""
+    `after` are the equal tokens on either side; `ends`: a sentence begins or ends with them;
+    `alone`: all else of the sentence is equal."""
 
     old: Sequence[str]
     new: Sequence[str]
     before: Sequence[str]
     after: Sequence[str]
     ends: bool
+    alone: bool = False
 
     @property
     def text(self) -> str:
@@ -62,7 +75,9 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
     known = set(old)
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for index, (kind, a0, a1, b0, b1) in enumerate(changes):
-        if kind not in ("replace", "insert") or max(a1 - a0, b1 - b0) > MOST_REPLACED:
+        if kind not in ("replace", "insert") or b1 - b0 > MOST_REPLACED:
+            continue
+        if a1 - a0 > (MOST_CHARACTERS if is_cjk(new[b0]) else MOST_REPLACED):
             continue
         instead = [word for word in new[b0:b1] if word not in known]  # not what only moved
         if instead and is_cjk(instead[0]):
@@ -74,9 +89,13 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
         begins = max(a0, b0) <= least
         ends = max(len(old) - a1, len(new) - b1) <= least
         named = begins and after and not is_cjk(after[0]) and after[0] not in FUNCTION_WORDS
-        enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends or named
+        # In Hindi a postposition follows a name at once.
+        between = is_caseless(new[b0]) and len(before) > BESIDE and bool(after)
+        enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends or named or between
         if instead and all(enough) and (before or after):
-            found.append(Replaced(old[a0:a1], instead, before, after, begins or ends))
+            alone = (len(before), len(after)) == (b0, len(new) - b1) == (a0, len(old) - a1)
+            replaced = Replaced(old[a0:a1], instead, before, after, begins or ends, alone)
+            found.append(replaced)
     return found
 
 
@@ -106,11 +125,11 @@ def _place(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     it does once."""
     alike: dict[str, list[int]] = {}
     for at, word in enumerate(old):
-        alike.setdefault(word[:LEAST_ALIKE], []).append(at)
+        alike.setdefault(word[:KEY], []).append(at)
     for at, word in enumerate(new):
         if word in FUNCTION_WORDS or is_cjk(word):
             continue
-        places = [n for n in alike.get(word[:LEAST_ALIKE], ()) if is_same_word(word, old[n])]
+        places = [n for n in alike.get(word[:KEY], ()) if is_same_word(word, old[n])]
         if len(places) == 1:
             yield at, places[0]
 
@@ -127,19 +146,14 @@ def _are_alike(old: Sequence[str], new: Sequence[str]) -> bool:
     return len(parts[0]) == len(parts[1]) and all(map(is_same_word, *parts))
 
 
-def is_same_word(one: str, other: str) -> bool:
-    """Whether two words are equal up to their endings."""
-    if one == other:
-        return True
-    shortest, longest = sorted((len(one), len(other)))
-    least = max(LEAST_ALIKE, longest - 2)
-    return least <= shortest and one[:least] == other[:least] and one[0].isalpha()
-
-
 def _find_swapped_parts(old: str, new: str) -> str:
     """The same where no spaces tell words apart."""
     if bool(_PASSIVE_JAPANESE.search(old)) != bool(_PASSIVE_JAPANESE.search(new)):
         return ""
+    for match in _GIVEN_TO.finditer(new):
+        one, _, other, by = match.groups()
+        if any(f"{other}{each}{one}{by}" in old for each in "はが"):
+            return match[0]
     for match in _RUN.finditer(_SPEAKER.sub("", new)):
         run = match[0]
         for at in range(1, len(run) - 1):

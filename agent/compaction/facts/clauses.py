@@ -5,17 +5,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
-from agent.compaction.facts.words import find_content_words, find_words, strip_elision
+from agent.compaction.facts.tables import DENIALS
+from agent.compaction.facts.words import (
+    IDEOGRAPH,
+    STOP_WORDS,
+    find_content_words,
+    find_words,
+    make_stem,
+    strip_elision,
+)
 
 ALIKE = 0.6  # share of a statement's content words that a sentence about the same thing has
 CLEARLY = 0.2  # by how much it is nearer than a sentence that says something else
 MOST_NEAR = 40  # sentences whose clauses are compared
 LONGEST_ASIDE = 3  # words of a clause that says only how its neighbour is meant: "I think, …"
 FIRST_WORDS, FIRST_CHARACTERS = 2, 4  # at which a clause begins
+SHORTEST_MEANING = 3  # letters
+MEANING_NOTHING = FUNCTION_WORDS | STOP_WORDS | DENIALS
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。！？；।؟\n]+")
 _CLAUSE = re.compile(
     r"[,;:،、，：—]|\s[–-]\s|\b(?:but|aber|sondern|mais|pero|mas|но|а|لكن|लेकिन)\b|但是?"
+    r"|\s(?=ول(?:ا|م|ن|يس)\s)|\s(?=(?:and|und|et|y|e|и) (?:not|nicht|kein\w*|pas|no|não|не) )"
+    r"|(?<=す)が"
 )
 
 
@@ -29,6 +42,20 @@ class Clause:
     @cached_property
     def words(self) -> set[str]:
         return find_content_words(self.text)
+
+    @cached_property
+    def meaning(self) -> frozenset[str]:
+        """Its words in a stemmed form, without those that only deny or name nothing, short ones too; of Chinese and
+        Japanese single characters."""
+        words = (
+            make_stem(word)
+            for word in find_words(self.text)
+            if word not in MEANING_NOTHING and "n't" not in word and "n’t" not in word
+        )
+        return frozenset(
+            [each for each in words if len(each) >= SHORTEST_MEANING and each not in FUNCTION_WORDS]
+            + IDEOGRAPH.findall(self.text)
+        )
 
     @cached_property
     def listed(self) -> Sequence[str]:

@@ -14,6 +14,13 @@ _BEFORE = 12  # characters before a number
 _AT = re.compile(
     r"(?<!\w)(?:at|by|until|till|from|um|bis|ab|gegen|à|dès|vers|a las?|às|в|к|до|الساعة) $", re.I
 )
+_LONGEST_DAY = 30  # characters before a number
+_ON_A_DAY = re.compile(
+    r"(?:(?<!\w)(?:today|tomorrow|yesterday|tonight|\w+day|heute|morgen|gestern|\w+tag|aujourd'hui|demain"
+    r"|hier|hoy|mañana|ayer|hoje|amanhã|ontem|сегодня|завтра|вчера) (?:at|um|à|a las?|a la|às|в)"
+    r"|الساعة) $",
+    re.I,
+)
 # What is added to the hour that follows, in minutes.
 _ADDED = {
     "half past": 30.0, "quarter past": 15.0, "quarter to": -15.0,
@@ -60,6 +67,11 @@ def read_hours(text: str, start: int, hours: Iterable[float]) -> frozenset[float
     whole = [hour * 60 for hour in hours if hour % 1 == 0 and hour <= 24]
     at = whole and _AT.search(text, max(0, start - _BEFORE), start)
     return _in_both_halves(whole) if at else frozenset()
+
+
+def is_clock(text: str, start: int) -> bool:
+    """Whether what stands before a number makes it an hour, whatever follows: "tomorrow at 10"."""
+    return _ON_A_DAY.search(text, max(0, start - _LONGEST_DAY), start) is not None
 
 
 def _read(numeral: str) -> float | None:

@@ -2,6 +2,8 @@
 languages with capitals and in Arabic and Hindi. One of them in the place of another one is no
 exchanged name."""
 
+from agent.compaction.facts.words import clean
+
 _WORDS = """
 the a an this that these those some any each every all both no not i we you he she it they who
 what which there here my our your his her its their me us him them one in on at of to for from by
@@ -36,9 +38,9 @@ segundo conforme
 في من إلى على عن مع هذا هذه ذلك تلك هو هي هم نحن أنا أنت كان كانت يكون قد لقد إن أن أو ثم بعد قبل
 عند لدى كل التي الذي حسب وفقا بحسب
 मेरा मेरी मेरे हमारा हमारी हमारे आपका आपकी आपके उसका उसकी उनके उनका उनकी इस उस यह वह ये वे मैं
-हम आप को का की के में से पर ने और या है हैं था थी थे हूँ तक लिए एक अनुसार
+हम आप को का की के में से पर ने और या है हैं था थी थे हूँ तक लिए एक अनुसार ज़्यादा अधिक कम أكثر أقل
 """
-FUNCTION_WORDS = frozenset(_WORDS.split())
+FUNCTION_WORDS = frozenset(clean(_WORDS).split())
 # Between two things these say the same in either order: "Ada and Ben", "the capital is Rome".
 _SYMMETRIC = """
 and or is are was were be with equals meets und oder ist sind war waren mit et ou est sont était

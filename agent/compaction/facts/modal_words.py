@@ -4,34 +4,37 @@ write no spaces, theirs are found anywhere in a clause."""
 import re
 
 from agent.compaction.facts.lexicon import Lexicon
+from agent.compaction.facts.words import clean
 
 HEDGES = Lexicon.parse("""
 might maybe perhaps possibly probably likely presumably apparently seem* allegedly supposedly
 reportedly rumour* rumor* i'm_told
+appear* i_suspect i_assume i_expect i_doubt
 i_think it's_possible it_is_possible i_believe i_guess i_suppose not_sure unsure it_may we_may
 i_may he_may she_may they_may
 vielleicht womöglich möglicherweise wahrscheinlich vermutlich eventuell wohl anscheinend angeblich
 scheinbar es_kann_sein kann_sein man_sagt es_heißt gerücht* voraussichtlich könnte dürfte dürften
-ich_glaube ich_denke
+ich_glaube ich_denke ich_vermute vermute_ich
 ich_meine glaube_ich
 denke_ich nicht_sicher unsicher
 peut_être il_est_possible paraît on_dit probablement éventuellement apparemment vraisemblablement
 semble semblent
 sans_doute
-pourrait pourraient pourrions je_crois je_pense je_suppose il_se_peut pas_sûr pas_sûre
+pourrait pourraient pourrions je_crois je_pense je_suppose je_soupçonne il_se_peut pas_sûr pas_sûre
 quizá quizás es_posible dicen_que acaso probablemente posiblemente seguramente tal_vez puede_que
 podría
 podrían
-a_lo_mejor creo_que supongo_que me_parece parece no_estoy_seguro no_estoy_segura
+a_lo_mejor creo_que supongo_que sospecho me_parece parece no_estoy_seguro no_estoy_segura
 talvez é_possível dizem_que provavelmente possivelmente aparentemente acho_que creio_que
-suponho_que poderia
+suponho_que suspeito poderia
 poderiam
 pode_ser se_calhar não_tenho_certeza
-возможно говорят наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
-может_быть скорее_всего я_думаю не_уверен не_уверена мог_бы могла_бы могли_бы
+может_стоить может_понадобиться может_потребоваться может_занять могут_понадобиться
+могут_потребоваться возможно говорят наверное наверно вероятно пожалуй кажется похоже видимо предположительно якобы
+может_быть скорее_всего я_думаю подозреваю предполагаю не_уверен не_уверена мог_бы могла_бы могли_бы
 ربما يقال لعل يحتمل محتمل أظن أعتقد يبدو من_المحتمل من_الممكن على_الأرجح لست_متأكدا لست_متأكدة
-शायद सुना_है संभवतः सम्भवतः संभवत संभव कदाचित हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
-可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我觉得 我认为 不确定 据说 听说 聽說
+सकते_हैं सकता_है सकती_है शायद सुना_है संभवतः सम्भवतः संभवत संभव कदाचित हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
+可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我怀疑 我猜 我觉得 我认为 不确定 据说 听说 聽說
 かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
 """)
 # In small letters, unlike the month, and not before a number; in Arabic before the present tense.
@@ -102,6 +105,12 @@ only solely exclusively nur lediglich ausschließlich seulement uniquement sólo
 しか
 """)
 
+EXCEPT = Lexicon.parse("""
+except excluding apart_from but_for außer ausgenommen bis_auf abgesehen sauf excepté hormis à_part
+excepto salvo menos exceto à_exceção кроме исключением عدا باستثناء إلا के_अलावा के_सिवा को_छोड़कर
+除了 以外 之外 を除
+""")
+
 # --- Whether yet ----------------------------------------------------------------------------------
 
 # What is planned, wanted, asked for or due.
@@ -144,23 +153,29 @@ precisa gostaria gostava pensar lembr* espera* promet* pede favor pendente
 考えて ましょう
 でしょう
 """)
+FUTURE_ENDINGS = tuple(clean("ेगा ेगी ेंगे ेंगी एगा एगी एँगे एंगे एँगी ूँगा ूँगी ऊँगा ऊँगी ओगे ोगे").split())
+FUTURE_VERB = re.compile(r"(?<!\w)[وف]?س(?!ياس|يد|تين|ينم|يار|نوات|تار)[ينتأ]\w{2,}(?<![ةه])(?!\w)")
+# After a denial: what is still to be done.
+NOT_YET = Lexicon.parse("""
+yet noch encore todavía aún ainda ещё еще пока بعد अभी अब_तक 还没 還沒 还未 尚未 まだ
+""")
 # What has come about.
 DONE = Lexicon.parse("""
 did done already finished completed bought sold sent paid made took got gave went came
 met built wrote began chose found left lost kept brought taught spoke drove flew grew saw spent won
 broke fell
 wurde wurden worden bereits schon erledigt fertig abgeschlossen
-été déjà terminé terminée fini finie fait
+a_été ont_été ai_été avons_été avait_été avaient_été déjà terminé terminée fini finie fait
 fue fueron hemos ha_sido han_sido ya terminado terminada
 foi foram já terminado concluído concluída
 уже готово сделан* был была было были
 تم تمت تمّ لقد سبق قام قامت قمنا اكتمل اكتملت انتهى انتهت
-गया गई गए गयी चुका चुकी चुके था थी थे दिया हुआ हुई हुए लिया हो_चुका
+गया गई गए गयी गईं गयीं चुकीं चुका चुकी चुके था थी थे दिया हुआ हुई हुए लिया हो_चुका
 了 已 完成 过了 ました 済み 完了 終えた
 """)
 # Endings of what has come about, in the languages that have them, and what ends alike.
 _DONE_ENDINGS = (
-    "ed aron ieron ió ó aram eram iram ou л ла ло ли лся лась лось лись ён ены ена ено ано аны"
+    "ed aron ieron ió ó aram eram iram ou л ла ло ли лся лась лось лись ён ены ена ено ано аны وا"
 )
 DONE_ENDINGS = tuple(_DONE_ENDINGS.split())
 SHORTEST_DONE = 5  # letters of such a word

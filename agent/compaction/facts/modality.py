@@ -5,6 +5,7 @@ None is a proof: who wrote the statement is asked again.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from agent.compaction.facts.clauses import Clause, Near
@@ -15,7 +16,10 @@ from agent.compaction.facts.modal_words import (
     ALL,
     DONE,
     DONE_ENDINGS,
+    EXCEPT,
     FEW,
+    FUTURE_ENDINGS,
+    FUTURE_VERB,
     HALF,
     HAVING,
     HEDGES,
@@ -30,10 +34,14 @@ from agent.compaction.facts.modal_words import (
     SOME,
     UNSURE,
 )
+from agent.compaction.facts.numerals import FIGURES
 from agent.compaction.facts.words import find_words, is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
+LEAST_CHARACTERS = 3  # of a Chinese or Japanese statement, for them to be compared alone
+LEAST_SHARED = 3  # words that only a hedged clause has
+MOST_HEDGED = 20  # clauses
 # In this order: "almost all" is most, and "a few" is some.
 _QUANTITIES = (HALF, MOST, ALL, MANY, SOME, FEW)
 _ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
@@ -48,10 +56,45 @@ def is_modal(word: str) -> bool:
 def find_shift(statement: Clause, sentences: Sequence[Clause]) -> str:
     """What messages say whose sentences are given, where a statement changes it: "say it with
     “might”"; "" for nothing."""
-    for part in statement.parts[1:] or [statement]:
+    parts = statement.parts[1:]
+    if not parts or any(len(part.words) < 2 for part in parts):
+        parts = [*parts, statement]
+    for part in parts:
         near = Near.find(part, sentences, ALIKE_PAIRS if is_cjk(part.text) else ALIKE)
+        near = near or _find_by_characters(part, sentences)
         if near and (found := _compare(part, statement, near)):
             return found
+    hedge = "" if _is_unsure(statement) else _find_only_hedged(statement, sentences)
+    return f"say it with “{hedge}”" if hedge else ""
+
+
+def _find_by_characters(part: Clause, sentences: Sequence[Clause]) -> Near | None:
+    """The sentence that has most characters of a Chinese or Japanese statement, wherever they
+    stand in it."""
+    said = part.meaning
+    if not is_cjk(part.text.strip()) or len(said) < LEAST_CHARACTERS:
+        return None
+    nearest = max(sentences, key=lambda each: len(said & each.meaning), default=None)
+    alike = nearest is not None and len(said & nearest.meaning) >= ALIKE * len(said)
+    return Near(nearest, ()) if nearest and alike else None
+
+
+def _find_only_hedged(statement: Clause, sentences: Sequence[Clause]) -> str:
+    """The hedge of a clause that alone has a number of the statement, or some of its words: of
+    several sentences that it joins not only the nearest counts."""
+    clauses = [part for each in sentences for part in each.parts[1:] or [each]]
+    hedged = [(each, hedge) for each in clauses if (hedge := _find_hedge(each))]
+    if not hedged or len(hedged) > MOST_HEDGED:
+        return ""
+    counted: Counter[str] = Counter()
+    for each in clauses:
+        counted.update(each.meaning | set(FIGURES.findall(each.text)))
+    numbers, words = set(FIGURES.findall(statement.text)), statement.meaning
+    for each, hedge in hedged:
+        own = [n for n in FIGURES.findall(each.text) if n in numbers and counted[n] == 1]
+        shared = [word for word in words & each.meaning if counted[word] == 1]
+        if (own and (shared or len(numbers) == 1)) or len(shared) >= LEAST_SHARED:
+            return hedge
     return ""
 
 
@@ -62,7 +105,7 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
         return f"say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
-    intended = said.find(INTENDED)
+    intended = "" if is_denied(said.text) else said.find(INTENDED) or _find_future(said)
     if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
         return f"say it as not done yet (“{intended}”)"
     return ""
@@ -81,6 +124,9 @@ def _is_unsure(clause: Clause) -> bool:
 def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     """All, most, some or only, where the nearest clause has another one of them."""
     claimed, given = (_find_quantity(each) for each in (part, said))
+    excepted = said.find(EXCEPT)
+    if claimed is ALL and excepted and not whole.find(EXCEPT):
+        return f"say it with “{excepted}”"
     only = said.find(ONLY)
     if claimed is SOME and not SOME.find(*part.beginning):
         claimed = None  # in the middle of a sentence it is often no more than an article
@@ -94,6 +140,14 @@ def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
     elif part.find(ONLY) and not only:
         return f"do not say “{part.find(ONLY)}”"
     return ""
+
+
+def _find_future(clause: Clause) -> str:
+    """A verb that its form shows to be in the future: of Hindi the ending, of Arabic the
+    beginning."""
+    hindi = next((word for word in clause.listed if word.endswith(FUTURE_ENDINGS)), "")
+    arabic = FUTURE_VERB.search(clause.text)
+    return hindi or (arabic[0] if arabic else "")
 
 
 def _find_quantity(clause: Clause) -> Lexicon | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent.compaction.facts.speakers import SPEAKERS
-from agent.compaction.facts.words import CJK, WORD, strip_article, strip_elision
+from agent.compaction.facts.words import CJK, WORD, is_caseless, strip_article, strip_elision
 
 SHORTEST = 2
 LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
@@ -25,9 +25,9 @@ _OTHER_WORDS = """
 # Of verbs, and of nouns that are made of them.
 _ENDINGS = """
 ed ing ly tion tions ment ments ness ance ence ung ungen heit keit schaft tät age ción ciones
-miento ção ções mento ние ния ция ции ость ство
+miento ção ções mento ible able ivel ível ние ния ция ции ость ство
 """
-_NAME_ENDINGS = ("fred", "hmed", "mmed")  # Winifred, Ahmed, Mohammed
+_NAME_ENDINGS = ("fred", "hmed", "mmed", "mence", "rence", "stance")  # Ahmed, Clémence
 _NO_NAME_ENDINGS = tuple(_ENDINGS.split())
 # The most common Chinese surnames, and characters with which names of places end.
 _SURNAMES = frozenset(
@@ -36,6 +36,20 @@ _SURNAMES = frozenset(
     "小老阿"
 )
 _PLACES = frozenset("州市省县縣区區国國路街镇鎮村港岛島山江河湖町京都府")
+LONGEST_CHINESE = 3  # characters
+_KANJI = "\u30a1-\u30fa\u3400-\u9fff"
+_TITLED = (
+    re.compile(rf"([{_KANJI}]{{1,4}})(?:さん|氏|様|くん|ちゃん)"),
+    re.compile(
+        rf"([{''.join(sorted(_SURNAMES))}][{_KANJI}]{{0,2}})(?:先生|女士|小姐|老师|老師|经理)"
+    ),
+    re.compile(
+        rf"(?<!\w)(?:ال(?:سيد|سيدة|أستاذ|أستاذة|دكتور|دكتورة|مهندس|مهندسة)) ({WORD.pattern})"
+    ),
+    re.compile(rf"(?<!\w)(?:श्री|श्रीमती|सुश्री) ({WORD.pattern})"),
+    re.compile(rf"({WORD.pattern}) जी(?![\w\u0900-\u0963])"),
+)
+_PEOPLE = "客皆母父兄姉奥嫁子娘孫屋者方様"  # with which words for people end before さん
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
 
@@ -69,11 +83,6 @@ def is_label(word: str, after: str) -> bool:
     return word.lower().endswith(_NO_NAME_ENDINGS) and not word.lower().endswith(_NAME_ENDINGS)
 
 
-def is_caseless(text: str) -> bool:
-    """Whether it is of a script without capitals."""
-    return text[:1] >= "\u0590"
-
-
 def is_hiragana(text: str) -> bool:
     """Whether it is of the characters in which Japanese writes its grammar."""
     return _HIRAGANA.fullmatch(text) is not None
@@ -84,6 +93,17 @@ def complete_cjk_name(before: Sequence[str], character: str, after: Sequence[str
     if before and before[-1] in _SURNAMES:
         return before[-1] + character
     return character + after[0] if after and after[0] in _PLACES else ""
+
+
+def find_titled(text: str) -> list[str]:
+    """Names in a script without capitals that a title shows: 郭先生, 近藤さん, السيد نزار."""
+    found = [match[1] for pattern in _TITLED for match in pattern.finditer(text)]
+    return [name for name in found if name[-1] not in _PEOPLE]
+
+
+def has_surname(name: str) -> bool:
+    """Whether it may be a Chinese name of a person."""
+    return 2 <= len(name) <= LONGEST_CHINESE and name[0] in _SURNAMES
 
 
 def find_caseless(text: str, other: str) -> list[str]:

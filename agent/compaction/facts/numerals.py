@@ -8,6 +8,7 @@ from agent.compaction.facts.tables import (
     ARTICLES,
     CJK_DIGITS,
     CJK_SCALES,
+    COLLECTIVE,
     CONNECTORS,
     NUMBERS,
     SCALES,
@@ -18,6 +19,7 @@ from agent.compaction.facts.words import WORD
 FIGURES = re.compile(r"(?<![\d.,])\d{1,3}(?:[ '’]\d{3})+(?![\d'’])(?:[.,٫]\d+)?|\d+(?:[.,٫٬]\d+)*")
 _CJK_NUMBER = re.compile(f"[{''.join(CJK_DIGITS)}{''.join(CJK_SCALES)}]+")
 _GROUPS = re.compile(r"\d{1,3}(?:[.,٬ '’]\d{2,3})*[.,٬ '’]\d{3}")
+_HALF = re.compile(r"(?:half an?|ein halbes|media|meia|une demi-?|demi-|نصف|आधा) ?$", re.I)
 LONGEST_FIGURES = 30  # digits; what is longer is data
 
 
@@ -64,7 +66,10 @@ def find_spelled(text: str) -> Iterator[Spelled]:
             amount = NUMBERS.get(word[1:])
         near = not run or text[run[-1][1] : match.start()].strip() in ("", "-")
         if amount is not None and near:
-            run.append((match.start(), match.end(), amount))
+            start = match.start()
+            if word in COLLECTIVE and (half := _HALF.search(text, max(0, start - 12), start)):
+                start, amount = half.start(), amount / 2
+            run.append((start, match.end(), amount))
             continue
         if word in CONNECTORS and run and near:
             run[-1] = (run[-1][0], match.end(), run[-1][2])
@@ -72,7 +77,9 @@ def find_spelled(text: str) -> Iterator[Spelled]:
         yield from _join(text, run)
         run = [(match.start(), match.end(), amount)] if amount is not None else []
         if word in ARTICLES:
-            yield Spelled(match.start(), match.end(), 1.0, True)
+            start = match.start()
+            half = text[max(0, start - 5) : start].lower() == "half "
+            yield Spelled(start - 5 * half, match.end(), 0.5 if half else 1.0, not half)
     yield from _join(text, run)
     for match in _CJK_NUMBER.finditer(text):
         if (amount := read_cjk(match[0])) is not None:

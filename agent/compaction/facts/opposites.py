@@ -102,4 +102,10 @@ _PAIRS = (
     ),
 )
 OPPOSITES = tuple((Lexicon.parse(one), Lexicon.parse(other)) for one, other in _PAIRS)
+_WITHOUT = """
+lack lacks lacking missing outside except apart too fehl* außer außerhalb zu manqu* hors sauf trop
+falta* carec* fuera salvo demasiado fora exceto demais отсутств* вне кроме слишком خارج عدا ينقص*
+बाहर छोड़कर 缺 以外 之外 除了 太 対象外 足り
+"""
+DENYING_WORDS = Lexicon.parse(" ".join([*(denying for _, denying in _PAIRS), _WITHOUT]))
 ANY_OF_THEM = Lexicon.parse(" ".join(table for pair in _PAIRS for table in pair))

@@ -19,15 +19,15 @@ SPEAKERS = _USER.words | _ASSISTANT.words | frozenset(_USER.parts + _ASSISTANT.p
 _FIRST_TOKENS = 6  # of a statement, among which its subject is
 _SAYING = Lexicon.parse("""
 said say* ask* want* wish* propos* suggest* recommend* advis* decid* prefer* agree* chose choose*
-offer*
+offer* suspect* assum* expect* doubt*
 request* thinks thought believe* plan* intend* told mention* explain* confirm* insist* reject*
 refus*
-sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf* riet rät
+vermut* sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf* riet rät
 entschied
 entschieden bevorzug* meint* plant bot erklär* bestätig* wünscht* beschloss*
-dit demand* veut voulait propos* sugg* recommand* conseill* décid* préfèr* préfér* pense confirm*
+soupçonn* dit demand* veut voulait propos* sugg* recommand* conseill* décid* préfèr* préfér* pense confirm*
 expliqu* choisi* souhait*
-dijo dice pide pidió quiere quería propone propuso sugir* sugier* recomend* aconsej* decid*
+sospech* dijo dice pide pidió quiere quería propone propuso sugir* sugier* recomend* aconsej* decid*
 prefier*
 prefir* piensa confirm* explic* eligió
 disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* prefer* acha escolheu

@@ -22,7 +22,7 @@ def _read(table: str) -> dict[str, str]:
 # An underscore stands for a space. ¥ may be yen or yuan; both are read.
 CURRENCIES = _read("""
 USD $ us$ dollar dollars dólares dólar us_dollar us_dollars доллар доллара
-USD долларов دولار دولارات डॉलर 美元 美金 ドル 米ドル
+USD долларов دولار دولارا دولارًا دولارات डॉलर 美元 美金 ドル 米ドル
 EUR € euro euros евро يورو यूरो 欧元 歐元 ユーロ
 GBP £ pound pounds sterling libra libras livre livres фунт фунта фунтов पाउंड 英镑 英鎊 ポンド
 CNY 元 块 块钱 人民币 rmb yuan 元人民币 人民元
@@ -85,8 +85,11 @@ m 1000 km kilometer kilometers kilometre kilometres kilomètres kilómetros quil
 m 1000 كيلومتر किलोमीटर किमी 公里 千米 キロメートル
 mile 1 mi mile miles meile meilen mille milles milla millas milha milhas миля мили миль ميل
 mile 1 أميال मील 英里 マイル
-g 0.001 mg
-g 1 g gram grams gramm grammes gramos gramas г грамм 克 グラム
+g 0.001 mg milligram milligrams milligramm milligrammes miligramos miligramas мг ملغ ملغم ملليغرام
+g 0.001 मिलीग्राम 毫克 ミリグラム
+g 1 g gram grams gramm gramme grammes gramo gramos grama gramas г грамм грамма граммов 克 グラム
+g 1 غ غم غرام غراما غرامًا غرامات جرام جراما جرامات ग्राम
+g 1000 كغ كغم كلغ كجم كيلو كيلوغراما كيلوغرامات كيلوجرام किग्रा किलोग्राम килограмма килограммов
 g 1000 kg kilo kilos kilogram kilograms kilogramm kilogrammes
 g 1000 kilogramos кг килограмм كيلوغرام किलो 公斤 千克 キロ
 g 1000000 t ton tons tonne tonnes tonnen toneladas тонн 吨 トン
@@ -112,7 +115,26 @@ g 28.3495 oz ounce ounces unze unzen once onces onza onzas унция унции
 l 3.78541 gallon gallons gallone gallonen galón galones galão galões галлон галлона галлонов
 l 3.78541 غالون गैलन 加仑 ガロン
 l 1 l liter litre liters litres litros литров 升 リットル
-l 0.001 ml
+l 0.1 dl
+l 0.01 cl
+l 0.001 ml milliliter millilitre millilitres millilitros мл مل मिली मिलीलीटर 毫升 ミリリットル
+l 1 لتر لترا لترًا लीटर 公升 литра
+w 0.001 mw milliwatt
+w 1 w watt watts vatios ватт واط वाट 瓦 瓦特 ワット
+w 1000 kw kilowatt kilowatts kilovatios квт киловатт كيلوواط किलोवाट 千瓦 キロワット
+w 1000000 megawatt megawatts мвт
+wh 1 wh
+wh 1000 kwh квтч
+bar 0.001 mbar millibar
+bar 1 bar bars бар
+hz 1 hz hertz гц
+hz 1000 khz кгц
+hz 1000000 mhz мгц
+hz 1000000000 ghz ггц
+v 1 v volt volts voltios вольт
+v 1000 kv
+kcal 1 kcal kilocalories ккал
+kcal 0.239 kj
 b 1 bytes byte
 b 1000 kb ko кб
 b 1000000 mb mo мб
@@ -192,12 +214,28 @@ for _line in clean(_TENS).strip().splitlines():
     NUMBERS.update({word: 10 * n for n, word in enumerate(_line.split(), 3)})
 for _line in ("двое трое четверо пятеро шестеро семеро", "двух трёх четырёх пяти шести семи"):
     NUMBERS.update({word: n for n, word in enumerate(_line.split(), 2)})
-NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20, "dozen": 12}
+NUMBERS |= {"duas": 2, "две": 2, "पांच": 5, "छः": 6, "عشرون": 20, "عشرين": 20}
 NUMBERS |= {"двести": 200, "триста": 300, "doscientos": 200, "trescientos": 300, "quinientos": 500}
 NUMBERS |= {"duzentos": 200, "trezentos": 300, "quinhentos": 500, "पच्चीस": 25, "пятьсот": 500}
 NUMBERS |= {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5}
 NUMBERS |= {"полтора": 1.5, "полторы": 1.5, clean("डेढ़"): 1.5, "ढाई": 2.5}
 NUMBERS |= {clean("साढ़े"): 0.5, "सवा": 0.25, "पौने": -0.25}  # before another number
+# Nouns for a number of things, of which there may be half.
+COLLECTIVE = {
+    word: amount
+    for amount, words in {
+        10.0: "dizaine decena dezena десяток десятка",
+        12.0: "dozen douzaine dutzend docena dúzia дюжина дюжину дюжины दर्जन",
+        15.0: "quinzaine quincena",
+        20.0: "vingtaine veintena",
+        30.0: "trentaine treintena",
+        40.0: "quarantaine",
+        50.0: "cinquantaine",
+        100.0: "centaine centenar centena сотня сотню",
+    }.items()
+    for word in words.split()
+}
+NUMBERS |= COLLECTIVE
 _ONES = _split("ein zwei drei vier fünf sechs sieben acht neun")
 _GERMAN_TENS = _split("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig")
 for _n, _word in enumerate(_ONES, 1):
@@ -251,12 +289,14 @@ ne pas jamais aucun aucune sans rien ni
 nunca jamás sin ningún ninguna ninguno nadie nada tampoco
 não jamais sem nenhum nenhuma ninguém nem
 не нет никогда без ни нельзя никто ничего
-لا لم لن ليس ليست ليسوا بدون بلا
+لا لم لن ليس ليست ليسوا بدون بلا ولا ولم ولن وليس وليست فلا
 नहीं मत बिना न
 """
 DENIALS = frozenset(_DENIALS.split())
 DENYING = re.compile(
     r"n['’]t\b"
+    r"|\b(?:deci\w+|chose|opted|voted) against\b|\bgegen\b[^.]{0,60}\bentschied\w*|\bentschied\w*"
+    r"[^.]{0,30}\bgegen\b|\bverzicht\w+|\brenonc\w+|\brenunci\w+"
     r"|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )

@@ -5,7 +5,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from agent.compaction.facts.alignment import is_same_word
 from agent.compaction.facts.dates import agree
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.values import Value, find_values
@@ -16,6 +15,7 @@ from agent.compaction.facts.words import (
     clean,
     find_content_words,
     is_cjk,
+    is_same_word,
     make_stem,
 )
 

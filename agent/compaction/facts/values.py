@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.compaction.facts.clock import find_times, read_hours
+from agent.compaction.facts.clock import find_times, is_clock, read_hours
 from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date, read_date_of
 from agent.compaction.facts.durations import (
     HOUR,
@@ -32,6 +32,7 @@ _UNIT = re.compile(
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
 _WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
+_CJK_NOUN = re.compile("[^\u3040-\u309f]{1,2}")
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
     (w for w in [*UNITS, *CURRENCIES, *SCALES] if re.match(rf"[{CJK}]", w)), key=len, reverse=True
@@ -210,7 +211,8 @@ def _with_unit(
         for unit, factor in units or [("", 1.0)]
     }
     noun = "" if units else _read_noun(text, end)
-    if units == [("s", HOUR)] or (not units and _is_hour(text, end)):
+    hour = not units and (_is_hour(text, end) or is_clock(text, start))
+    if units == [("s", HOUR)] or hour:
         readings |= {("time", n) for n in read_hours(text, start, (n + part for n in amounts))}
     return Value(
         text[begin:end], begin, end, frozenset(readings), frozenset(amounts), (), noun, loose
@@ -220,7 +222,7 @@ def _with_unit(
 def _is_hour(text: str, end: int) -> bool:
     """Whether a number counts nothing that comes after it."""
     after = _WORD_AT.match(text, end)
-    return after is None or after[1].lower() in FUNCTION_WORDS
+    return after is None or re.split("['’]", after[1].lower())[0] in FUNCTION_WORDS
 
 
 def _look_up(text: str, end: int) -> tuple[str, int]:
@@ -266,4 +268,6 @@ def _read_noun(text: str, end: int) -> str:
     """The beginning of the word after a number: what it counts."""
     after = _UNIT.match(text, end)
     word = after[1].lower() if after else ""
-    return word[:2] if is_cjk(word) else word[:NOUN]
+    if is_cjk(word):  # without the grammar after it
+        return (_CJK_NOUN.match(word) or [word[:2]])[0]
+    return word[:NOUN]

@@ -14,19 +14,28 @@ WORD = re.compile(rf"{_LETTERS}(?:['’]{_LETTERS})*")
 _ASCII_WORD = re.compile("[A-Za-z]+(?:'[A-Za-z]+)*")
 TOKEN = re.compile(rf"{WORD.pattern}|[{CJK}]|\d+")
 _CJK = re.compile(rf"[{CJK}]")
+# What a word of Chinese and Japanese is made of: no hiragana, pronouns or marks of grammar, nor
+# what denies, or says that something has come about.
+IDEOGRAPH = re.compile(
+    "(?![的了着过過在是把被和与也就都很会會我你他她它们們您私不没沒无無未已经經有])"
+    "[\u30a1-\u30fa\u3400-\u9fff]"
+)
 _OTHER_DIGITS = {
     start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0x9E6) for digit in range(10)
 }
 # An Arabic line that only makes words longer, and marks for short vowels that few write.
-_FOREIGN = _OTHER_DIGITS | dict.fromkeys([0x640, *range(0x64B, 0x653)])
+_FOREIGN = _OTHER_DIGITS | {0x66A: "%"} | dict.fromkeys([0x640, *range(0x64B, 0x653)])
 _IS_FOREIGN = re.compile(f"[{''.join(map(chr, _FOREIGN))}]")
 
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
 _GENITIVE = re.compile(r"['’]s?$")
+_ENDING = re.compile("(?<=[\u0430-\u0451]{3})[аеёийоуыьэюя]{1,2}$|(?<=[\u0620-\u06ff]{4})[تة]$")
+_CYRILLIC = re.compile("[\u0430-\u0451]{2,3}[аеиоуыюя]")  # a short word and its ending
 _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
 
 STEM = 6  # letters of a word that count
+LEAST_ALIKE = 3  # letters that two forms of a word share
 SHORTEST = 4  # letters of a content word; scripts without capitals have shorter ones
 _STOP_WORDS = """
 about after again against also because been before being between both could does done down
@@ -40,7 +49,7 @@ cela cette comme dans elle elles être leur mais même nous pour plus sont tout 
 con cual cuando desde donde ella ellos entre esta este esto hasta más muy para pero porque
 pela pelo quando são sobre también uma você было быть если есть или как который может надо
 нужно они она очень при так также только чтобы هذا هذه ذلك التي الذي إلى على كان كانت में है
-हैं और का की के को से पर यह वह था थी थे लिए गया
+हैं और का की के को से पर यह वह था थी थे लिए लिया गया गई गए
 nutzer nutzers nutzerin benutzer benutzerin anwender assistent assistentin utilisateur utilisatrice
 assistante usuario usuaria usuário usuária asistente assistente пользователь пользователя
 пользователю ассистент ассистента المستخدم المستخدمة المساعد उपयोगकर्ता यूज़र सहायक
@@ -66,6 +75,11 @@ def is_cjk(text: str) -> bool:
     return _CJK.match(text) is not None
 
 
+def is_caseless(text: str) -> bool:
+    """Whether it is of a script without capitals."""
+    return text[:1] >= "\u0590"
+
+
 @lru_cache(20_000)  # a text says the same words again and again
 def make_stem(word: str) -> str:
     """The beginning of a word in lower case, without an article that is written together with it,
@@ -73,9 +87,16 @@ def make_stem(word: str) -> str:
     word = strip_elision(word)
     if "'" in word or "’" in word:
         word = _GENITIVE.sub("", word) or word
+    if "\u0400" <= word[0] <= "\u052f":
+        return _strip_ending(word[:STEM])
     if word[0] < "\u0590":
         return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
-    return strip_article(word)[:STEM]
+    return _strip_ending(strip_article(word))[:STEM]
+
+
+def _strip_ending(word: str) -> str:
+    """A Russian word without the vowels that it ends with, an Arabic one without a feminine "t"."""
+    return _ENDING.sub("", word) if len(word) >= SHORTEST else word
 
 
 def strip_elision(word: str) -> str:
@@ -100,3 +121,14 @@ def find_content_words(text: str) -> set[str]:
     }
     characters = _CJK.findall(text)
     return words | {a + b for a, b in zip(characters, characters[1:], strict=False)}
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Whether two words are equal up to their endings."""
+    if one == other:
+        return True
+    if len(one) == len(other) and _CYRILLIC.fullmatch(one) and _CYRILLIC.fullmatch(other):
+        return one[:-1] == other[:-1]  # Зоя, Зою
+    shortest, longest = sorted((len(one), len(other)))
+    least = max(LEAST_ALIKE, longest - 2)
+    return least <= shortest and one[:least] == other[:least] and one[0].isalpha()

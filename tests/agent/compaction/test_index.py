@@ -1,7 +1,6 @@
 """Which of the user's values the index has where there is no room for all."""
 
 from agent.compaction.index import MORE, list_index_lines
-from agent.compaction.newer import Line, find_replacement
 from agent.messages import RawTokens
 from agent.search.values import IndexEntry, Weight
 from tests.agent.conversations import COUNTER
@@ -12,9 +11,7 @@ PLAIN = [IndexEntry(f"page-{n}.txt", 10 + n, "I read") for n in range(200)]
 
 
 def lines(*entries: IndexEntry, record: str = "", tokens: int = 300, said: str = "") -> list[str]:
-    found = find_replacement(Line.parse(said)) if said else None
-    replacements = [found] if found else []
-    return list_index_lines(entries, replacements, record, RawTokens(tokens), COUNTER)
+    return list_index_lines(entries, [said] if said else [], record, RawTokens(tokens), COUNTER)
 
 
 def test_where_there_is_room_all_are_there_with_their_words() -> None:

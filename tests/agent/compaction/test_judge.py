@@ -95,6 +95,22 @@ def test_certainty_quantity_tense_and_roles_are_compared(
     assert (wrong in verdict.wrong, verdict.supported) == (True, not wrong), verdict
 
 
+@pytest.mark.parametrize(
+    ("said", "statement", "wrong"),
+    [
+        ("Nobody looks after the choir archive.", "Who looks after the choir archive?", ""),
+        ("Niemand pflegt das Archiv des Chors.", "Wer pflegt das Archiv des Chors?", ""),
+        ("没有人管理合唱团的档案。", "谁管理合唱团的档案？", ""),
+        ("Perhaps Ada tunes the piano.", "Does Ada tune the piano?", ""),
+        ("Nobody looks after the choir archive.", "All look after the choir archive", "opposite"),
+        ("Ada does not tune the piano.", "Ada tunes the piano. Since when?", "opposite"),
+    ],
+)
+def test_an_open_question_contradicts_nothing(said: str, statement: str, wrong: str) -> None:
+    assert wrong in judge(statement, user(1, said)).wrong
+    assert judge(statement, user(1, said)).supported == (not wrong)
+
+
 USER = user(1, "How should we store the photos of the choir?")
 ASSISTANT = assistant(2, "I suggest storing the photos of the choir on a disk in the archive.")
 

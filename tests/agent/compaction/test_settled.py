@@ -102,6 +102,16 @@ def test_what_is_asked_or_only_thought_of_settles_nothing(said: str) -> None:
         ("門の番号は 4417 です。", "門の番号は 4417 ではなく 5528 です。", "4417 → 5528"),
         ("फाटक का कोड 4417 है।", "फाटक का कोड अब 5528 है, 4417 नहीं।", "4417 → 5528"),
         ("رمز البوابة هو 4417.", "رمز البوابة هو 5528 بدلا من 4417.", "4417 → 5528"),
+        ("The gate code is 4417.", "The new gate code 5528 replaces 4417.", "4417 → 5528"),
+        ("The gate code is 4417.", "The gate code was 4417, now it's 5528.", "4417 → 5528"),
+        ("Der Torcode ist 4417.", "Ändere bitte den Torcode von 4417 auf 5528.", "4417 → 5528"),
+        ("O código é 4417.", "O código não é mais 4417, é 5528.", "4417 → 5528"),
+        ("Le code est 4417.", "Le code n'est plus 4417 mais 5528.", "4417 → 5528"),
+        ("Код ворот: 4417.", "Измени код ворот с 4417 на 5528.", "4417 → 5528"),
+        ("大门密码是 4417。", "大门密码现在是 5528。", "4417 → 5528"),
+        ("門の番号は 4417 です。", "門の番号は 4417 から 5528 に変更しました。", "4417 → 5528"),
+        ("फाटक का कोड 4417 है।", "फाटक का कोड 4417 से बदलकर 5528 कर दो।", "4417 → 5528"),
+        ("رمز البوابة هو 4417.", "غيّر رمز البوابة من 4417 إلى 5528.", "4417 → 5528"),
     ],
 )
 def test_a_value_that_replaces_a_known_one_is_written_as_the_form_asks(
@@ -123,6 +133,54 @@ def test_a_value_that_replaces_a_known_one_is_written_as_the_form_asks(
         ("The gate code is 4417. The house code is 9917.", "It is 5528 now."),
         ("The port is 4417.", "The database port is 5528 now."),
         ("The winter gate code is 4417.", "The winter gate height is 5528 now."),
+        # Said of the value itself, with another number beside it.
+        ("The port is 8443.", "The port 8443 was blocked for 30 minutes."),
+        ("The gate code is 4417.", "The gate code 4417 was changed on 2024-05-03."),
+        ("The gate code is 4417.", "The gate code was 4417 in 2019."),
+        ("The limit is 100 users.", "The limit of 100 users was not reached in 2023."),
+        ("The host is web-01.", "The host web-01 now runs on port 8080."),
+        ("The exam is on 2025-06-01.", "The exam on 2025-06-01 now begins at 9:30."),
+        ("Der Torcode ist 4417.", "Mit dem Torcode 4417 waren wir um 10:15 drin."),
+        ("El código es 4417.", "El código 4417 no funciona en la puerta 12."),
+        ("Le code est 4417.", "Le code 4417 était donné à 12 personnes."),
+        ("Код ворот: 4417.", "Код ворот 4417 не подходит к дому 12."),
+        ("大门密码是 4417。", "大门密码 4417 不是给 12 号楼的。"),
+        ("門の番号は 4417 です。", "門の番号 4417 は 12 号棟ではない。"),
+        ("फाटक का कोड 4417 है।", "फाटक का कोड 4417 घर 12 के लिए नहीं है।"),
+        ("رمز البوابة هو 4417.", "رمز البوابة 4417 كان مع 12 شخصا."),
+        # It is the known value that holds.
+        ("The gate code is 4417.", "No, the gate code is 4417, not 5528."),
+        ("The gate code is 4417.", "The gate code was 5528, now it is 4417."),
+        ("Der Torcode ist 4417.", "Der Torcode ist immer noch 4417, nicht 5528."),
+        ("El código es 4417.", "El código es 4417, no 5528."),
+        ("Le code est 4417.", "Le code est 4417, pas 5528."),
+        ("O código é 4417.", "O código é 4417, não 5528."),
+        ("Код ворот: 4417.", "Код ворот 4417, а не 5528."),
+        ("大门密码是 4417。", "大门密码是 4417,不是 5528。"),
+        ("門の番号は 4417 です。", "門の番号は 4417 で、5528 ではない。"),
+        ("फाटक का कोड 4417 है।", "फाटक का कोड 4417 है, 5528 नहीं।"),
+        ("رمز البوابة هو 4417.", "رمز البوابة هو 4417 وليس 5528."),
+        # Somebody else's, another one's, or in somebody's words.
+        ("The fee is 250.", "The student fee is 125 instead of 250."),
+        ("The fee is 250.", "They told me the fee is 125 instead of 250."),
+        ("The door code is 4417.", "The back door code is now 5528."),
+        ("The meeting is at 10:00.", "The meeting after that is now at 11:00."),
+        ("Chapter 13 is done.", "Chapter 14 is now done."),
+        ("Die Gebühr ist 250.", "Bei Anna ist die Gebühr jetzt 125."),
+        ("La cuota es 250.", "La cuota infantil ahora es 125."),
+        ("Le tarif est 250.", "Chez Paul le tarif est 125 au lieu de 250."),
+        ("Тариф: 250.", "У Анны тариф 125 вместо 250."),
+        ("会费是 250。", "小王的会费是 125,不是 250。"),
+        ("会費は 250 です。", "田中さんの会費は 250 ではなく 125 です。"),
+        ("शुल्क 250 है।", "बच्चों का शुल्क अब 125 है।"),
+        ("الرسم هو 250.", "رسم أحمد 125 بدلا من 250."),
+        # It is to stay.
+        ("The fee is 250.", "Don't change the fee from 250 to 125."),
+        ("La cuota es 250.", "No cambies la cuota de 250 a 125."),
+        ("Die Gebühr ist 250.", "Ändere die Gebühr nicht von 250 auf 125."),
+        ("会費は 250 です。", "会費を 250 から 125 に変えないで。"),
+        ("शुल्क 250 है।", "शुल्क 250 से बदलकर 125 मत करो।"),
+        ("الرسم هو 250.", "لا تغير الرسم من 250 إلى 125."),
         ("We open at 10:15.", "We open from 10:15 to 11:45."),
         ("And here's my gate.py:", "Now I changed it and here's my shed.py: print"),
     ],
@@ -152,3 +210,9 @@ def test_a_settled_sentence_is_shown_without_its_markdown() -> None:
 
 def test_what_others_wrote_settles_nothing() -> None:
     assert not any(weights("> The gate code is 4417.\nWhat do they mean by that?").values())
+
+
+def test_what_was_changed_back_holds_again() -> None:
+    said = ["The gate code is 4417.", "The gate code is 5528 instead of 4417."]
+    back = "The gate code is 4417 again, not 5528."
+    assert changes(*said, back) == ["- Replaced: The gate code is 5528 → 4417 [#2 #3]"]

@@ -622,7 +622,10 @@ def test_what_is_not_certain_is_asked_about_and_the_divider_counts_it(
     chapter = Chapter("## Overview\nNone.", 1, 8, pins=pins)
     version = make_compaction(talk, chapters=[chapter.as_dict()])
     shown = words(browser.get(url("summary_instructions", talk, version)))
-    listed, _, others = shown.partition("Not sent")
+    listed, _, others = shown.partition("To decide")
+    assert "Not sent, unless you keep it." in others
+    others, _, removed = others.partition("Not sent<")
+    assert "Be kind." in removed
     assert 'You may have taken it back in message <a href="#message-5"' in listed
     assert "The summary names it in words that you did not type." in others
     assert "You typed it, but the summary does not name it." in others
@@ -636,6 +639,26 @@ def test_what_is_not_certain_is_asked_about_and_the_divider_counts_it(
     assert talk.compaction
     assert "to decide" not in render_divider(talk.compaction)
     assert sent(talk) == "- Write in Danish. [#1]\n- Never use tables. [#3]"
+
+
+def test_a_keyboard_goes_on_with_the_next_one(browser: Client, talk: Conversation) -> None:
+    pins = tuple(Pin(number, f"Use glue {number}.", PinState.UNNAMED) for number in (1, 3, 5))
+    chapter = Chapter("## Overview\nNone.", 1, 8, pins=(*pins, Pin(7, "Be brief.")))
+    version = make_compaction(talk, chapters=[chapter.as_dict()])
+
+    def find_focused(page: str) -> str:
+        before, _, after = page.partition(" autofocus")
+        assert "autofocus" not in after
+        return re.findall(r"Use glue \d|<p role=", before)[-1]
+
+    assert "autofocus" not in words(browser.get(url("summary_instructions", talk, version)))
+    assert find_focused(change(browser, version, remove="1", pin="0")) == "Use glue 3"
+    assert find_focused(change(browser, version, keep="1", pin="2")) == "Use glue 3"
+    kept = change(browser, version, keep="1", pin="1")
+    assert "To decide" not in kept
+    assert find_focused(kept) == "<p role="
+    saved = change(browser, version, save="1", pin="3", text="Be kind.")
+    assert saved.partition(" autofocus")[2].strip(" >").startswith("Be kind.")
 
 
 def test_without_any_the_dialog_says_how_to_add_one(browser: Client, talk: Conversation) -> None:
@@ -762,14 +785,16 @@ def shortened(talk: Conversation) -> Compaction:
 def test_what_left_the_summary_is_listed_and_put_back_by_a_click(
     browser: Client, talk: Conversation, shortened: Compaction
 ) -> None:
-    assert "Left out (2)" in render_divider(shortened)
+    assert "Left the summary (2)" in render_divider(shortened)
     where = url("summary_left", talk, shortened)
     shown = words(browser.get(where))
     assert "Left the summary (2)" in shown
-    assert "Tulips &lt;b&gt;too&lt;/b&gt; [#2]" in shown
+    assert "Tulips &lt;b&gt;too&lt;/b&gt; [<a " in shown
+    assert 'data-action="close-dialog" href="#message-2"' in shown
     gone = list_left(read_chapters(shortened))[0]
     after = words(browser.post(where, {"key": gone.key}))
     assert "Left the summary (1)" in after
+    assert after.count(" autofocus") == 1
     assert 'role="status"' in after
     talk.refresh_from_db()
     assert talk.compaction
