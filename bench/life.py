@@ -29,7 +29,7 @@ from agent.model.reply import Reply, fold_message
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
 from bench.replay.conversations import read_beam
-from bench.replay.summariser import find_entries, split_sentences
+from bench.replay.summariser import find_entries, previous_bullets, split_sentences
 from bench.replay.tally import RememberingCounter
 from bench.report import Report
 from demo.api import protocol
@@ -214,6 +214,10 @@ class CarelessWriter:
         return "\n".join(f"## {h}\n" + ("\n".join(s) or "None.") for h, s in sections.items())
 
     def _list_lines(self, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        if "replaces the previous" in str(body["messages"]):  # records of parts are merged
+            for said, cited in previous_bullets(body):
+                yield self.dice.choice([h for h in self.headings if h != GOALS]), f"- {said}{cited}"
+            return
         entries = list(find_entries(body))
         self.dice.shuffle(entries)
         for entry in entries:

@@ -5,6 +5,7 @@ values that only come up, and where a known value is replaced, as the bullet tha
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -38,6 +39,7 @@ LINK_WORDS = 3  # at most between a value and the words that say what it is
 MOST_VALUES = 2  # of a sentence that states or replaces one
 
 _CITED = re.compile(r"\[#[^\]]*\]")
+_MARKUP = re.compile(r"^[-*+>#][ \t]+|\*\*")
 _CONTRACTION = re.compile(r"\w+['’]\w+")
 _CLAUSE_ENDS = ".,;:!。，；：！।،؛—–\n"
 _KINDS = {
@@ -96,11 +98,15 @@ def _find_entries(message: Message, said: Sequence[str]) -> Iterator[IndexEntry]
     """Those of one message whose sentences are `said` by the user themselves."""
     entries = find_index_entries(message.number, read_typed_text(message))
     settled: dict[str, tuple[Weight, str]] = {}
-    for sentence in said:
-        weight = _weigh(sentence) if len(sentence) <= LONGEST else Weight.NONE
-        if weight == Weight.NONE:
+    short = (sentence for sentence in dict.fromkeys(said) if len(sentence) <= LONGEST)
+    weighed = {each: weight for each in short if (weight := _weigh(each))}
+    named = {sentence: find_identifiers(sentence) for sentence in weighed}
+    labels = Counter(_leave_out(sentence, values) for sentence, values in named.items())
+    for sentence, weight in weighed.items():
+        values = named[sentence]
+        # The same words with several values, as in a schedule: none is *the* value.
+        if weight < Weight.AGREED and labels[_leave_out(sentence, values)] > 1:
             continue
-        values = find_identifiers(sentence)
         settled |= {normalise(value): (weight, sentence) for value in values}
         if not values:
             yield IndexEntry(sentence, message.number, sentence, weight)
@@ -118,15 +124,17 @@ def _list_sentences(message: Message) -> Iterator[str]:
 
 
 def _read(text: TypedText, part: tuple[int, int]) -> str:
-    return " ".join(_CITED.sub(" ", text.text[slice(*part)]).split())
+    said = " ".join(_CITED.sub(" ", text.text[slice(*part)]).split())
+    return _MARKUP.sub("", said)
 
 
 def _weigh(sentence: str) -> Weight:
-    """How much a sentence settles."""
-    if QUESTION.search(sentence) or UNSURE.search(sentence):
+    """How much a sentence settles. One that ends with a colon settles what follows it: nothing by
+    itself. Signs and values without a word of content, as in a table, are no sentence."""
+    if QUESTION.search(sentence) or UNSURE.search(sentence) or sentence.endswith((":", "：")):
         return Weight.NONE
     values = find_identifiers(sentence)
-    if len(values) > MOST_VALUES:
+    if len(values) > MOST_VALUES or not find_content_words(_leave_out(sentence, values)):
         return Weight.NONE
     if DECIDED.search(sentence) or (values and CHOSEN.search(sentence)):
         return Weight.DECIDED if values else Weight.AGREED
@@ -145,12 +153,16 @@ def _is_linked(sentence: str, value: str) -> bool:
 
 
 def _is_short(sentence: str, values: Sequence[str]) -> bool:
-    for value in values:
-        sentence = sentence.replace(value, " ")
-    words = sentence.split()
+    words = _leave_out(sentence, values).split()
     if any(map(is_cjk, sentence)):
         return len("".join(words)) <= STATING_CHARACTERS
     return len(words) <= STATING_WORDS
+
+
+def _leave_out(sentence: str, values: Sequence[str]) -> str:
+    for value in values:
+        sentence = sentence.replace(value, " ")
+    return sentence
 
 
 # --- Changes --------------------------------------------------------------------------------------

@@ -45,9 +45,9 @@ _PATTERNS = (
     r"\b\d+(?:\.\d+)?[eE][-+]?\d{1,3}\b(?!-\w)",  # power of ten
     r"\bv?\d+\.\d+(?:\.\d+)+(?:(?:a|b|rc|dev|post)\d+\b|(?:[-+][\w.]*\w)*)\b",  # version
     _SERIAL,
-    r"[$€£¥] ?\d[\d,]*(?:\.\d+)?[kKmMbB]?\b",  # money
-    r"\b\d[\d,]*(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|second)s?|"
-    r"[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
+    r"[$€£¥] ?\d(?:[\d,]*\d)?(?:\.\d+)?[kKmMbB]?\b",  # money
+    r"\b\d(?:[\d,]*\d)?(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|"
+    r"second)s?|[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
     r"\b[A-Z]\w*(?:Error|Exception|Warning)\b",  # error name
     r"\b[A-Z]{1,5}-?\d{2,}\b",  # ticket or error code
     r"\b[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]{5,}\b",  # hash
@@ -56,7 +56,7 @@ _PATTERNS = (
     r"\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b",  # snake, CONSTANT
     r"\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b",  # camelCase
     r"\b(?:[A-Za-z]{2,}\d+|[A-Za-z]\d{2,}|\d+[A-Za-z]+\d)\w*\b",  # letters and digits: HTML5, 990v5
-    r"\b\d[\d,]*(?:\.\d+)?\b",  # number
+    r"\b\d(?:[\d,]*\d)?(?:\.\d+)?\b",  # number
 )
 _IDENTIFIER = re.compile("|".join(_PATTERNS))
 _OF_SEVERAL = re.compile("|".join(each for each in _PATTERNS if each is not _SERIAL))

@@ -59,7 +59,8 @@ def test_the_composer_takes_every_text_or_says_why_not(
     request = assemble(load_state(conversation.pk).context)
     assert find_violations(request.body()) == []
     [message] = request.messages
-    assert [block["text"] for block in message["content"]] == sent
+    told = [part for row in rows for part in (row.time_line, row.text) if part]
+    assert [block["text"] for block in message["content"]] == told
 
 
 def test_answers_of_every_text_are_stored_and_sent_back(hostile: Corpus) -> None:

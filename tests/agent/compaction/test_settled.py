@@ -65,6 +65,12 @@ def test_a_decision_without_a_value_is_kept_as_it_was_typed(said: str) -> None:
         "Perhaps we should go with oak for 2500 euros.",
         "I walked past 2291 trees on my way to the greenhouse and thought about the beds.",
         "Let me know what you think of it.",
+        "This is my current `beds.toml` file:",
+        "So sieht meine Liste für den 4. März aus:",
+        "这是我的 beds.toml 文件：",
+        "I'll go with the second one:",
+        "=> 12,N/A",
+        "| 4 | 12 EUR |",
     ],
 )
 def test_what_is_asked_or_only_thought_of_settles_nothing(said: str) -> None:
@@ -190,6 +196,16 @@ def test_entries_of_earlier_versions_still_load_and_the_new_ones_survive_storage
     (new,) = find_settled([user(1, "The gate code is 4417.")], [])[0]
     assert IndexEntry.from_list(new.as_list()) == new
     assert new.render() == "- 4417 [#1] The gate code is"
+
+
+def test_one_of_several_values_with_the_same_words_is_not_the_value() -> None:
+    schedule = "The week:\n- **Start**: 8:30\n- **Start**: 10:15\n- **Room**: B12"
+    assert weights(schedule) == {"8:30": 0, "10:15": 0, "B12": Weight.STATED}
+
+
+def test_a_settled_sentence_is_shown_without_its_markdown() -> None:
+    entries, _ = find_settled([user(1, "- **Room**: B12.")], [])
+    assert [entry.words for entry in entries] == ["Room: B12."]
 
 
 def test_what_others_wrote_settles_nothing() -> None:

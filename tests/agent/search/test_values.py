@@ -89,6 +89,19 @@ def test_what_only_looks_like_a_value_of_several_parts_is_cut_as_before(
     assert find_identifiers(text) == values
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("it took 12,and then 1,200,or so", ["12", "1,200"]),
+        ("row 7,N/A", []),
+        ("for $30,please", ["$30"]),
+        ("from 15,min to max", ["15"]),
+    ],
+)
+def test_a_comma_behind_a_number_is_no_part_of_it(text: str, values: list[str]) -> None:
+    assert find_identifiers(text) == values
+
+
 def test_does_not_take_provenance_or_single_digits_for_values() -> None:
     assert find_identifiers("- Two of 3 are done [#12 #15]") == []
 
