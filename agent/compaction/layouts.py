@@ -33,6 +33,8 @@ _QUOTED = re.compile(r"^[ \t]*>[ \t]?", re.M)
 _ROW = re.compile(r"^[ \t]*\|(?P<title>[^|\n]{1,100})\|(?P<body>[^\n]+?)\|?[ \t]*$", re.M)
 _BREAK = re.compile(r"[ \t]*<br[ \t]*/?>[ \t]*", re.I)
 _TILDES = re.compile(r"^(?P<title>[^\n~`]{3,80})\n~{3,}[ \t]*$", re.M)
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.S)
+_JSON_KEY = re.compile(r"\s*(?::|$)")
 _MARK = re.compile(r"[-*+•][ \t]+")
 LEAST_TAGS = 5  # of a list, from which on it is no Markdown
 
@@ -53,15 +55,31 @@ def list_layouts(text: str) -> Iterator[list[str]]:
 
 def _read_json(text: str) -> list[str] | None:
     bare = _FENCE_LINE.sub("", text).strip()
-    if not (bare.startswith("{") and bare.endswith("}")):
+    if not bare.startswith(("{\n", "{ ", '{"')):
         return None
     try:
-        record = json.loads(bare)
+        record = json.loads(bare if bare.endswith("}") else _close(bare), strict=False)
     except ValueError:
         return None
     while len(record) == 1 and isinstance(only := next(iter(record.values())), dict):
         record = only
     return [line for key, value in record.items() for line in _write_part(key, value)]
+
+
+def _close(text: str) -> str:
+    """JSON that was cut, without the value that it broke off in."""
+    whole, open_now, closed = 0, "", ""
+    for match in _JSON_TOKEN.finditer(text):
+        token = match[0]
+        if match.end() == len(text):
+            break
+        if token in "{[":
+            open_now = ("}" if token == "{" else "]") + open_now
+        elif token in "}]":
+            open_now = open_now[1:]
+        if token in "}]" or (token[0] == '"' and not _JSON_KEY.match(text, match.end())):
+            whole, closed = match.end(), open_now
+    return text[:whole] + closed or "{}"
 
 
 def _write_part(key: str, value: Any) -> Iterator[str]:
@@ -81,10 +99,12 @@ def _write_items(value: Any, indent: str) -> Iterator[str]:
                 yield from _write_items(each, indent + "  ")
             else:
                 yield f"{indent}- {key}: {each}"
+    elif isinstance(value, list) and any(isinstance(e, str) and _MARK.match(e) for e in value):
+        yield from map(str, value)  # they are the lines themselves
     elif isinstance(value, list):
         for each in value:
             yield from _write_items(each, indent)
-    elif value is not None:
+    elif value not in (None, ""):
         yield f"{indent}- {_MARK.sub('', str(value), count=1)}"
 
 
@@ -96,6 +116,8 @@ def _read_name(name: str) -> str:
 def _read_tags(text: str) -> str:
     if _FENCE_LINE.match(text.strip()):
         text = "\n".join(text.strip().splitlines()[1:-1])
+    for name in {match["title"] for match in _OWN_TAG.finditer(text)}:
+        text = text.replace(f"</{name}>", "\n")
     parts = _CODE.split(text)
     parts[::2] = map(_read_tags_of_text, parts[::2])
     return "\n".join(parts)
@@ -104,8 +126,6 @@ def _read_tags(text: str) -> str:
 def _read_tags_of_text(text: str) -> str:
     text = _HEADING_TAG.sub(lambda match: f"\n## {match['title'].strip(' :')}\n", text)
     text = _NAMED_TAG.sub(lambda match: f"\n## {_read_name(match['title'])}\n", text)
-    for name in {match["title"] for match in _OWN_TAG.finditer(text)}:
-        text = text.replace(f"</{name}>", "\n")
     text = _OWN_TAG.sub(lambda match: f"## {_read_name(match['title'])}\n", text)
     text = _LAYOUT_TAG.sub("\n", _LIST_TAG.sub("\n- ", text))
     return re.sub(r"\n[ \t]*(?=\n)", "", text)

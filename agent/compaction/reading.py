@@ -110,7 +110,8 @@ def _find_headings(
     """The lines of the record, and the headings in them: of all ways to take the fences, the first
     that shows most of the headings. One may stand around all of it, or never be closed."""
     text = dedent("\n".join(lines))
-    lines = find_structure(text) or text.splitlines()
+    structure = find_structure(text)
+    lines = text.splitlines() if structure is None else structure
     fences = sum(FENCE.match(line) is not None for line in lines)
     ways = [lines, _unwrap(lines)] if fences else [lines]
     if fences % 2:

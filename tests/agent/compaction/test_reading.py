@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.compaction.continuing import read_complete
 from agent.compaction.headings import _OTHER_NAMES, fold
 from agent.compaction.ladder import summarise
 from agent.compaction.notation import Covered
@@ -133,6 +134,16 @@ def test_a_record_in_two_parts_keeps_both() -> None:
     other = re.sub(r"- .*", lambda _: "- Cabins and bicycles are sold out [#30]", RECORD)
     assert read(f"{RECORD}\n{other}").count("sold out") == len(HEADINGS)
     assert "The ferry to Files" in read(f"{RECORD}\n{other}")
+
+
+@pytest.mark.parametrize("layout", ["JSON", "tags", "a quotation", "a table", "a channel"])
+def test_of_a_cut_reply_in_any_layout_only_whole_statements_are_read(layout: str) -> None:
+    written = LAYOUTS[layout]
+    for end in range(0, len(written), 7):
+        record, left = read_complete(written[:end], HEADINGS, COVERED)
+        said = [line for line in record.text.splitlines() if not line.startswith("## ")]
+        assert set(said) <= set(RECORD.splitlines()), end
+        assert left, end
 
 
 def test_tags_in_code_stay_when_a_record_in_tags_is_read() -> None:
