@@ -106,7 +106,8 @@ class Operands:
         if value.is_bare and not value.amounts.isdisjoint(self._list_parts_of_counts()):
             return True
         for unit, amount in value.readings:
-            if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
+            shares = (*self._shares, *(100 / n for n in self._parts))
+            if unit == PERCENT and any(abs(amount - n) <= exact for n in shares):
                 return True
             if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
                 continue
@@ -141,7 +142,7 @@ class Operands:
         counts = self._small.union(*(each.amounts for each in others if not each.days))
         few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
         named = _find_periods(statement)
-        ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
+        ratios = {max(a, b) / min(a, b) for a in self._periods | named for b in named if a != b}
         return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *self._parts]
 
 

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
-from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES
+from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES, WITHOUT
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
-from agent.compaction.facts.words import find_words, is_same_word
+from agent.compaction.facts.words import find_content_words, find_words, is_same_word
 
 _PORTUGUESE = re.compile(r"[ãõç]|\b(?:em|do|da|dos|das|para o|é)\b", re.I)
 _NO = re.compile(r"\bno\b", re.I)
@@ -36,14 +36,33 @@ def is_denied(text: str, around: str = "") -> bool:
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     """Whether a clause denies what the statement affirms, or the other way round."""
-    if find_denied(statement, sentences):
+    if find_denied(statement, sentences) or _has_opposite(statement, sentences):
         return True
     near = Near.find(statement, sentences)
     if near and (_is_due(statement, near.nearest) or near.nearest.find(EXCEPT)):
         return False
+    if near and statement.find(WITHOUT) and is_denied(near.nearest.text):
+        return False
     if near is None or _agree(statement, near.nearest) or _is_mixed(statement, near.nearest):
         return False
     return not any(_agree(statement, each) for each in near.others)
+
+
+def _has_opposite(statement: Clause, sentences: Sequence[Clause]) -> bool:
+    """Whether it has all words of a sentence but for one, which says the opposite: "allowed" where
+    that one says "forbidden"."""
+    if not statement.find(ANY_OF_THEM):
+        return False
+    near = [each for each in sentences if not statement.words.isdisjoint(each.words)]
+    for affirming, denying in OPPOSITES:
+        for one, other in ((affirming, denying), (denying, affirming)):
+            if not (word := statement.find(one)) or statement.find(other):
+                continue
+            rest = statement.words - find_content_words(word)
+            for each in near:
+                if rest and rest <= each.words and each.find(other) and not each.find(one):
+                    return is_denied(statement.text) == is_denied(each.text)
+    return False
 
 
 def _is_due(statement: Clause, said: Clause) -> bool:

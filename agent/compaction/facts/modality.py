@@ -111,7 +111,8 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
 
 
 def _find_hedge(clause: Clause) -> str:
-    may = MAY.search(clause.text)
+    # "Nobody may" forbids.
+    may = None if is_denied(clause.text) else MAY.search(clause.text)
     return clause.find(HEDGES) or (may[0] if may else "")
 
 
