@@ -21,6 +21,7 @@ from agent.model.reply import Reply
 from bench.report import Report
 
 FILE = Path(__file__).with_name("restatements.txt")
+LONGER = Path(__file__).with_name("restatements_longer.txt")
 CERTAIN = ("number", "unit", "currency", "name", "negation")
 LESS_CERTAIN = ("hedge", "tense", "quantity", "speaker", "role")
 # Values in other words than code may read: an honest model says them as the message does.
@@ -45,12 +46,12 @@ class Restatement:
     half: int
 
 
-def read_restatements() -> list[Restatement]:
-    """All of the file."""
+def read_restatements(file: Path = FILE) -> list[Restatement]:
+    """All of a file."""
     found: list[Restatement] = []
     language, messages = "", list[Message]()
     counted: Counter[str] = Counter()
-    for line in FILE.read_text("utf-8").splitlines():
+    for line in file.read_text("utf-8").splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "=":
             language, messages = rest, []

@@ -12,7 +12,7 @@ from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.spans import YEARS
 from agent.compaction.facts.tables import CURRENCIES
 from agent.compaction.facts.values import NOUN, Value, find_values
-from agent.compaction.facts.words import find_words
+from agent.compaction.facts.words import find_words, is_cjk
 
 MOST_OPERANDS = 5  # numbers of one unit
 # Of them, where two are taken; of times fewer, as most are multiples of five minutes.
@@ -73,6 +73,8 @@ class Operands:
                     self._numbers.setdefault(unit, set()).add(amount)
         # Of two numbers only one may have its unit beside it: "40 hours before, 30 now".
         self._plain = {n for value in values if not value.loose for n in _read_plain(value)}
+        plain_units = [v.is_bare for v in values if not v.loose and _read_plain(v)]
+        self._is_one_bare = sorted(plain_units) == [False, True]
         own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
         self._shares = [n for each in (*own, self._plain) for n in _list_shares(each)]
         self._nouns = {value.noun for value in values if value.noun} - _NO_NOUNS
@@ -104,7 +106,8 @@ class Operands:
         if value.is_bare and not value.amounts.isdisjoint(self._list_parts_of_counts()):
             return True
         for unit, amount in value.readings:
-            if unit == PERCENT and any(abs(amount - n) <= exact for n in self._shares):
+            shares = (*self._shares, *(100 / n for n in self._parts))
+            if unit == PERCENT and any(abs(amount - n) <= exact for n in shares):
                 return True
             if unit == "time" or not (own := sorted(numbers.get(unit, ()))):
                 continue
@@ -121,7 +124,7 @@ class Operands:
             if any(abs(amount - each) <= exact * scale for each in found):
                 return True
             # Of two numbers the other one may be without the unit: "82 kg now, 91 before".
-            if len(self._plain) == 2 and not self._nouns:
+            if self._is_one_bare and len(self._plain) == 2 and not self._nouns:
                 sums = tuple(_list_sums(sorted(self._plain), most))
                 if any(abs(n - each) <= exact for n in value.amounts for each in sums):
                     return True
@@ -139,7 +142,7 @@ class Operands:
         counts = self._small.union(*(each.amounts for each in others if not each.days))
         few = [n for n in counts if 1 < n <= LARGEST_FACTOR and n % 1 == 0]
         named = _find_periods(statement)
-        ratios = {max(a, b) / min(a, b) for a in self._periods for b in named if a != b}
+        ratios = {max(a, b) / min(a, b) for a in self._periods | named for b in named if a != b}
         return [*(few if len(few) <= MOST_FACTORS else []), *ratios, *self._parts]
 
 
@@ -153,7 +156,8 @@ def _find_pairs(text: str, values: Sequence[Value]) -> Iterator[frozenset[float]
             sentences.setdefault(bisect_left(ends, value.end), []).append(value)
     for each in sentences.values():
         units = {unit for value in each for unit, _ in value.readings if unit}
-        nouns = {value.noun for value in each if value.noun} - _NO_NOUNS
+        # The word after a Chinese or Japanese number is a measure word first.
+        nouns = {v.noun[:1] if is_cjk(v.noun) else v.noun for v in each if v.noun} - _NO_NOUNS
         if len(each) == 2 and len(nouns) + len(units) < 2:
             yield frozenset(n for value in each for n in _read_plain(value))
 

@@ -18,6 +18,7 @@ from agent.compaction.facts.names import (
     is_hiragana,
     is_label,
 )
+from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.values import find_values
 from agent.compaction.facts.words import (
@@ -32,6 +33,8 @@ from agent.compaction.facts.words import (
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
+_LABEL = re.compile(r"^\s*[^\W\d]+\s?[:：]\s*")  # "Plan: …"
+_WEAK = re.compile("[اأإآءىيوةتنسم]")  # Arabic letters that forms of one root have or have not
 _NEGATION = re.compile("n['’]t$")
 _PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
 _AFTER_NAME = frozenset("はがをにへと")
@@ -46,7 +49,7 @@ def find_foreign_names(
     """Those that are absent or took the place of something else of the nearest sentence, as they
     are written."""
     values = [value for value in find_values(body) if not value.loose]
-    replaced = find_replaced(body, nearest.text) if nearest else []
+    replaced = find_replaced(_LABEL.sub("", body), nearest.text) if nearest else []
     for value in reversed(values):
         body = f"{body[: value.start]} # {body[value.end :]}"
     words = find_content_words(body)
@@ -80,7 +83,9 @@ def _find_with_capitals(
     for word, begins in find_names(body):
         lowered = _NEGATION.sub("", word.lower())
         absent = not (said.names(word) or (german and said.has_parts(word)))
-        if begins and (lowered in FUNCTION_WORDS or is_modal(lowered)):
+        if begins and (
+            lowered in FUNCTION_WORDS or is_modal(lowered) or _denies_or_affirms(lowered)
+        ):
             continue
         if begins:  # its capital says nothing
             after = body[body.find(word) + len(word) :]
@@ -127,17 +132,21 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
                 replaced.before, name, replaced.after
             ) or _complete_in_japanese(replaced)
         least = 2 * BESIDE_END
-        likely = 1 < len(name) <= MOST_CHARACTERS and not is_hiragana(name)
+        likely = 0 < len(name) <= MOST_CHARACTERS and not is_hiragana(name)
     else:
         name, least = " ".join(new), BESIDE_END
         likely = len(new) <= MOST_WORDS and all(len(word) > 1 for word in new)
-    if not likely or name in said.text:
+    if not likely or name in said.text or _denies_or_affirms(name):
         return ""
     beside = len(replaced.before) + len(replaced.after)
     # A Chinese surname shows a person's name in the place of another one.
     person = has_surname(name) and has_surname("".join(replaced.old))
     fixed = not replaced.ends or beside >= least or person or (replaced.alone and beside >= BESIDE)
     return name if fixed or source.is_rare(name) else ""
+
+
+def _denies_or_affirms(word: str) -> bool:
+    return DENYING_WORDS.has(word) or ANY_OF_THEM.has(word)
 
 
 def _complete_in_japanese(replaced: Replaced) -> str:
@@ -149,7 +158,7 @@ def _complete_in_japanese(replaced: Replaced) -> str:
     after = [*takewhile(_is_kanji, replaced.after)]
     follows = "".join(replaced.after[len(after) :][:1])
     name = "".join([*before, replaced.text, *after])
-    return name if 1 < len(name) <= MOST_CHARACTERS and follows in _AFTER_NAME else ""
+    return name if 0 < len(name) <= MOST_CHARACTERS and follows in _AFTER_NAME else ""
 
 
 def _is_kanji(character: str) -> bool:
@@ -160,4 +169,7 @@ def _is_inflected(one: str, other: str) -> bool:
     """Whether two words are forms of one."""
     one, other = strip_article(one), strip_article(other)
     holds = one in other or other in one
+    if "\u0620" <= one[0] <= "\u06ff":
+        roots = _WEAK.sub("", one), _WEAK.sub("", other)
+        holds = holds or (roots[0] == roots[1] and len(roots[0]) > 1)
     return is_same_word(one, other) or (holds and min(len(one), len(other)) > 2)

@@ -219,8 +219,8 @@ def _read_marks(index: int, line: str, below: str) -> Iterator[Mark]:
         yield Mark(index, 1, html[1].lower(), 0, html["title"])
     elif bold := _BOLD.fullmatch(line):
         title, rest = bold["title"].strip(), bold["rest"].strip()
-        colon = title.endswith((":", "：")) or rest.startswith((":", "："))
-        rest = rest.lstrip(":： \t") if colon else rest
+        colon = title.endswith((":", "：")) or rest.startswith((":", "：", "– ", "— ", "- "))
+        rest = rest.lstrip(":：–—- \t") if colon else rest
         item = bool(bold["item"])
         if not rest:
             yield Mark(index, 1, "" if item else "bold", 2 if item else 1, title)

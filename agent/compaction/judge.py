@@ -29,6 +29,7 @@ from agent.search.values import find_identifiers, is_serial
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 # What no longer holds, and may only have stood in an earlier chapter, is said before the arrow.
 REPLACED = re.compile(r"\s*[-*+] Replaced: .*?(?:→|->|=>)")
+_TIMES = re.compile(r"\b(?:once|twice|times|thrice) $", re.I)
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 LONGEST = 4_000  # characters of one statement: what is longer is none
 OPPOSITE = "the messages that it cites say the opposite"
@@ -134,7 +135,8 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     values = [
         value
         for value in found
-        if not (value.loose and (value.is_bare or value.start in ends or _is_period(value, found)))
+        if not (value.loose and (value.is_bare or value.start in ends))
+        if not (value.loose and _is_period(value, found, body))
     ]
     exact = [
         each
@@ -144,11 +146,13 @@ def find_claims(body: str) -> tuple[Sequence[Value], Sequence[str]]:
     return [value for value in values if not any(value.text in each for each in exact)], exact
 
 
-def _is_period(value: Value, others: Sequence[Value]) -> bool:
-    """Whether "a year" beside an amount of money only says for how long it is."""
+def _is_period(value: Value, others: Sequence[Value], body: str) -> bool:
+    """Whether "a year" beside an amount of money, or after "twice", only says for how long it
+    is."""
     units = {unit for unit, _ in value.readings}
-    return units <= {"s", "month"} and any(
-        unit in PRICES for other in others for unit, _ in other.readings
+    return units <= {"s", "month"} and (
+        any(unit in PRICES for other in others for unit, _ in other.readings)
+        or _TIMES.search(body, 0, value.start) is not None
     )
 
 

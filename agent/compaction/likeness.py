@@ -260,14 +260,14 @@ _LIGHT = frozenset(
 a an the please kindly and also so then just me my your you i im ive am are is be to of for in into
 on at it that this will do
 bitte und auch dann nur mir mich mein meine der die das den dem ein eine einen du sie dein deine ihr
-ihre zu im in auf an es ist bin
-por favor y también me mi tu su el la los las un una en de a es soy
-e também meu minha seu sua o os as um uma em no na do da é sou
-et aussi moi mon ma ton ta votre le les une des du à est suis s il te vous plait
-пожалуйста и также мне мой моя на в с это я
+ihre zu im in auf an es ist bin danke
+por favor y también me mi tu su el la los las un una en de a es soy gracias
+e também meu minha seu sua o os as um uma em no na do da é sou obrigado obrigada
+et aussi moi mon ma ton ta votre le les une des du à est suis s il te vous plait merci
+пожалуйста и также мне мой моя на в с это я спасибо
 من فضلك و لي في هذا انا
 कृपया और मुझे मेरा मेरी में का की के है हूं
-请 請 您 你 我 的 地 得 了 着 著 都 要 把 也 还 還 就 吧 呢 啊 嘛 来 來
+请 請 您 你 我 的 地 得 了 着 著 都 要 把 也 还 還 就 吧 呢 啊 嘛 来 來 使 谢 謝
 は が を に で へ と も ね よ
 """
     ).split()

@@ -18,8 +18,22 @@ _END = re.compile(r"[ \t]*(?:[.。．!！?？;；,，、]|→|->|=>|by:|$)")
 _HEADER = re.compile(r"#(\d{1,9})[ \t]+(?:user|assistant)\b.*")  # of a message in the request
 _MESSAGE = re.compile(
     r"(?:messages?|msgs?|mensajes?|mensage(?:m|ns)|nachricht(?:en)?|сообщени[ейя]|消息|訊息|讯息"
-    r"|メッセージ|संदेश|(?:ال)?رسالة|(?:ال)?رسائل|sources?|see|refs?|no|nr|№)\.?[:：]?",
+    r"|メッセージ|संदेश|(?:ال)?رسالة|(?:ال)?رسائل|sources?|see|refs?|no|nr|№|from|in|user|assistant|quelle|fuente|fonte)\.?[:：]?",
     re.I,
+)
+# Marks around a citation at a statement's end: **[#12]**, `[#12]`, [[#12]], [#12](#m12).
+_CITED = r"\[[#＃][^\[\]()`*_<>]{1,80}\]"
+_WRAPPED = re.compile(
+    rf"(?P<mark>\*{{1,3}}|_{{1,3}}|`)(?P<a>{_CITED})(?P=mark)|\[(?P<b>{_CITED})\]"
+    rf"|(?P<c>{_CITED})\(#[^()\s]{{0,40}}\)"
+)
+_ESCAPED = re.compile(r"\\?\[\\?#([\d #,–-]{1,80})\\?\]")
+_OTHER_BRACKETS = re.compile(r"(?:<sup>|\{)[ \t]*(#\d[^<>{}]{0,80}?)[ \t]*(?:</sup>|\})")
+_BARE = re.compile(
+    r"[ \t]+(?:[—–-][ \t]*)?(#\d{1,9}(?:[ \t]*[,;–-]?[ \t]*#\d{1,9}){0,20})(?=[.。]?[ \t]*$)"
+)
+_BARE_FIRST = re.compile(
+    r"^([ \t]*- )(#\d{1,9}(?:,? #\d{1,9}){0,20})[ \t]*[:：—–-][ \t]+(.+?)[ \t]*$"
 )
 _NUMBER = re.compile(r"\^?[#＃]?[ \t]*(\d{1,9})(?:[ \t]*[-–—~][ \t]*[#＃]?(\d{1,9}))?")
 _BETWEEN = re.compile(r"[\s,，、;；&+/]+|(?:and|und|et|y|e|и|和|と|और|و)\b")
@@ -78,6 +92,27 @@ def is_none(body: str) -> bool:
 def write_bullet(line: str) -> str:
     """A line with a hyphen for its bullet, if it has one."""
     return line if is_rule(line) else _BULLET.sub(r"\1- ", line, count=1)
+
+
+def unwrap_citations(lines: Sequence[str], covered: Covered) -> list[str]:
+    """The lines of a record with their citations in square brackets, and in nothing else. A number
+    without brackets is one where at least two bullets, and half of them, end or begin with one."""
+    lines = [_ESCAPED.sub(r"[#\1]", line) for line in lines]
+    lines = [_OTHER_BRACKETS.sub(r"[\1]", _WRAPPED.sub(_unwrap, line)) for line in lines]
+    bare = [_cite_bare(line, covered) for line in lines]
+    changed = sum(a != b for a, b in zip(lines, bare, strict=True))
+    bullets = sum("- " in line[:40] for line in lines)
+    return bare if changed >= 2 and 2 * changed >= bullets else lines
+
+
+def _unwrap(match: re.Match[str]) -> str:
+    return match["a"] or match["b"] or match["c"]
+
+
+def _cite_bare(line: str, covered: Covered) -> str:
+    cited = _BARE_FIRST.sub(r"\1\3 [\2]", line) if _BARE_FIRST.match(line) else line
+    cited = _BARE.sub(r" [\1]", cited)
+    return cited if _find_groups(cited, covered) and not _find_groups(line, covered) else line
 
 
 def cites_in_round_brackets(lines: Sequence[str], covered: Covered) -> bool:

@@ -11,41 +11,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
+from agent.compaction.around import drop_epilogue, drop_thoughts, mark_code
 from agent.compaction.evidence import FENCE
-from agent.compaction.headings import Place, find_headings
+from agent.compaction.headings import Place, find_headings, split_words
+from agent.compaction.layouts import find_structure, list_layouts
 from agent.compaction.notation import (
     Covered,
     cites_in_round_brackets,
     is_none,
     is_rule,
+    unwrap_citations,
     write_bullet,
     write_citations,
 )
 
-# Names of tags: those of thinking, and those that a model may write around its answer.
-_THOUGHT = "think|thinking|thoughts?|analysis|reasoning|reflection|scratchpad|planning|monologue"
-_AROUND = "summary|record|conversation_record|chapter|output|answer|final|result|response"
-# A tag of thinking begins a line; it may be closed anywhere.
-_THINKING = re.compile(rf"[ \t]*<({_THOUGHT})\b[^<>]{{0,80}}>", re.I)
-_THOUGHT_ENDS = re.compile(rf"</({_THOUGHT})>", re.I)
-_LONE_END = re.compile(rf"[ \t]*(?:[^\s•*+-].*)?</(?:{_THOUGHT})>[ \t]*$", re.I)
-_CLOSING = re.compile(rf"(?:</(?:{_AROUND})>[ \t]*)+$", re.I)
 _BARE_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 _BULLET = re.compile(r"[ \t]*- ")
+_EDGE = re.compile(r"[ \t]*(?:</?(?:section|details|div|article|p|ul|ol)>|={3,}|~{4,})[ \t]*")
 _OWN_HEADING = re.compile(r"^##?[ \t]+")  # of the model's own: it stands under one of the form's
-_CITED = re.compile(r"\d[\])）］】][*_.。]{0,3}[ \t]*$")
-LONGEST_EPILOGUE = 1_000  # characters: what is longer is no leave-taking, and may not go unseen
-# How a model takes leave of its reader, in the ten most written languages.
-_EPILOGUE = re.compile(
-    r"[\W_]*(?:let me know|feel free|i hope|hope (?:this|that)|is there anything|would you like"
-    r"|please (?:let|tell)|(?:this is the )?end of (?:the )?(?:record|summary)"
-    r"|this (?:record|summary)"
-    r"|lass(?:en sie)? (?:es )?mich|sag(?:en sie)? mir|avísame|házmelo|dime si|me avise|avise-me"
-    r"|diga-me|faites-moi|dites-moi|dis-moi|n['’]hésite|дайте знать|сообщите|если (?:вам|нужно|что)"
-    r"|如有|如果您|如果你|如需|请告诉|ご不明|ご質問|何か|必要で|他に|यदि आप|अगर आप|मुझे बता|أخبرني"
-    r"|إذا كن|هل تريد)",
-    re.I,
-)
+SAID_AGAIN = 0.7  # of a draft's words, in what was made of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +77,7 @@ def read_record(text: str, headings: Sequence[str], covered: Covered) -> Record:
     `headings` are those of the form, `covered` the messages that it may cite.
     """
     lines, places = _find_record(text.splitlines(), headings)
-    sections = _write_sections(list(_split_sections(lines, places)), covered)
+    sections = _write_sections(_drop_draft(list(_split_sections(lines, places))), covered)
     return Record(tuple(sections), tuple(headings))
 
 
@@ -107,39 +91,14 @@ def read_rest(text: str, headings: Sequence[str], covered: Covered, begun: str) 
     return Record.of(_write_sections(sections, covered), headings)
 
 
-# --- What stands around the record ----------------------------------------------------------------
-
-
-def _drop_thoughts(lines: Sequence[str]) -> list[str]:
-    """The lines without thinking in tags that is no code. Where only its end is marked, all before
-    that goes; where only its beginning is, the record begins with its first heading."""
-    ends = {
-        end[1].lower(): n for n, line in enumerate(lines) for end in _THOUGHT_ENDS.finditer(line)
-    }
-    kept: list[str] = []
-    thought, code = "", False
-    for number, line in enumerate(lines):
-        opening = None if thought or code else _THINKING.match(line)
-        if opening and ends.get(opening[1].lower(), -1) >= number:
-            thought = opening[1].lower()
-        if thought:
-            closing = [end for end in _THOUGHT_ENDS.finditer(line) if end[1].lower() == thought]
-            if closing:
-                thought = ""
-                kept.append(line[closing[-1].end() :])
-            continue
-        code ^= FENCE.match(line) is not None
-        kept.append(line)
-    code_lines = mark_code(kept)
-    ends_at = (n for n, line in enumerate(kept) if not code_lines[n] and _LONE_END.match(line))
-    return kept[next(ends_at, -1) + 1 :]
+# --- Where it is ----------------------------------------------------------------------------------
 
 
 def _find_record(
     lines: Sequence[str], headings: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[Place]]:
     """The lines of the record, and the headings in them."""
-    read = _find_headings(_drop_thoughts(lines), headings)
+    read = _find_headings(drop_thoughts(lines), headings)
     if 2 * _count(read[1]) < len(headings):  # what looked like thinking was none
         return max(read, _find_headings(lines, headings), key=lambda each: _count(each[1]))
     return read
@@ -150,7 +109,9 @@ def _find_headings(
 ) -> tuple[Sequence[str], Sequence[Place]]:
     """The lines of the record, and the headings in them: of all ways to take the fences, the first
     that shows most of the headings. One may stand around all of it, or never be closed."""
-    lines = dedent("\n".join(lines)).splitlines()
+    text = dedent("\n".join(lines))
+    structure = find_structure(text)
+    lines = text.splitlines() if structure is None else structure
     fences = sum(FENCE.match(line) is not None for line in lines)
     ways = [lines, _unwrap(lines)] if fences else [lines]
     if fences % 2:
@@ -160,21 +121,16 @@ def _find_headings(
         places = find_headings(way, mark_code(way), headings, by_place=number < 2)
         if _count(places) > _count(best[1]):
             best = way, places
+    if _count(best[1]) + 1 < len(headings):  # not all that it needs
+        for way in list_layouts(text):
+            places = find_headings(way, mark_code(way), headings, by_place=False)
+            if _count(places) > _count(best[1]):
+                best = way, places
     return best
 
 
 def _count(places: Sequence[Place]) -> int:
     return len({place.heading for place in places})
-
-
-def mark_code(lines: Sequence[str]) -> list[bool]:
-    """Which lines are code or its fence."""
-    code, inside = [], False
-    for line in lines:
-        fence = FENCE.match(line) is not None
-        code.append(inside or fence)
-        inside ^= fence
-    return code
 
 
 def _unwrap(lines: Sequence[str]) -> list[str]:
@@ -212,44 +168,6 @@ def _drop_open_fences(lines: Sequence[str], headings: Sequence[str]) -> list[str
     return kept
 
 
-def _drop_epilogue(lines: Sequence[str]) -> list[str]:
-    """The last section without what a model says when it is done: paragraphs that cite nothing
-    behind a bullet that is complete, "None." or a line across, or that speak to a reader; and what
-    closes a tag around the record."""
-    kept = _cut_at_closing_tag(lines)
-    code = mark_code(kept)
-    end = begin = len(kept)
-    ruled = False
-    while begin and not code[begin - 1] and not _is_statement(kept[begin - 1]):
-        begin -= 1
-        spoken = _EPILOGUE.match(kept[begin]) and (not begin or not kept[begin - 1].strip())
-        if (ruled := ruled or is_rule(kept[begin])) or spoken:
-            end = begin
-    before = kept[begin - 1] if begin else ""
-    listed = _BULLET.match(write_bullet(before)) and _CITED.search(before)
-    end = begin if listed or is_none(before) else end
-    return kept[:end] if sum(map(len, kept[end:])) <= LONGEST_EPILOGUE else kept
-
-
-def _is_statement(line: str) -> bool:
-    """Whether a line belongs to a list or a table, cites a message or says "None."."""
-    if is_rule(line) or not line.strip():
-        return False
-    listed = line[0] in " \t|" or _BULLET.match(write_bullet(line))
-    return bool(listed or _CITED.search(line) or is_none(line))
-
-
-def _cut_at_closing_tag(lines: Sequence[str]) -> list[str]:
-    code = mark_code(lines)
-    for index, line in enumerate(lines):
-        if not code[index] and _THINKING.match(line):
-            return list(lines[:index])
-        if not code[index] and (tag := _CLOSING.search(line)):
-            before = line[: tag.start()].rstrip()
-            return [*lines[:index], *([before] if before else [])]
-    return list(lines)
-
-
 # --- The record itself ----------------------------------------------------------------------------
 
 
@@ -258,9 +176,39 @@ def _split_sections(lines: Sequence[str], places: Sequence[Place]) -> Iterator[S
     for place, end in zip(places, ends, strict=False):
         mark = place.mark
         body = [*([mark.rest] if mark.rest else []), *_outdent(lines[mark.line + mark.lines : end])]
-        while len(body) > 1 and (is_rule(body[-1]) or not (body[-1].strip() or body[-2].strip())):
-            body.pop()
-        yield Section(place.heading, tuple(body))
+        yield Section(place.heading, tuple(_strip_edges(body)))
+
+
+def _strip_edges(body: list[str]) -> list[str]:
+    """The lines of a section without what only divides it from others: lines across, tags that hold
+    a section, fences with nothing in them, blank lines but one."""
+    end = len(body)
+    while end and (not body[end - 1].strip() or _is_edge(body[end - 1])):
+        end -= 1
+    fences = [n for n, line in enumerate(body[:end]) if FENCE.match(line)]
+    if len(fences) > 1 and fences[-1] == end - 1 and not "".join(body[fences[-2] + 1 : end - 1]):
+        return _strip_edges(body[: fences[-2]])
+    tail = body[end:]
+    begin = next((n for n, line in enumerate(body[:end]) if not _is_edge(line)), 0)
+    return [*body[begin:end], *([""] if tail and not tail[-1].strip() else [])]
+
+
+def _drop_draft(sections: list[Section]) -> list[Section]:
+    """The sections without a draft of them all that stands before them. Of a record in two parts,
+    which say different things, both stay."""
+    begin = [n for n, section in enumerate(sections) if section.heading == sections[0].heading]
+    if len(begin) < 2:
+        return sections
+    draft, last = sections[: begin[-1]], sections[begin[-1] :]
+    said, said_again = (
+        {word for section in part for word in split_words(section.body)} for part in (draft, last)
+    )
+    whole = {section.heading for section in draft} <= {section.heading for section in last}
+    return last if whole and len(said & said_again) >= SAID_AGAIN * len(said) else sections
+
+
+def _is_edge(line: str) -> bool:
+    return is_rule(line) or _EDGE.fullmatch(line) is not None
 
 
 def _outdent(lines: Sequence[str]) -> list[str]:
@@ -275,7 +223,7 @@ def _write_sections(sections: Sequence[Section], covered: Covered) -> list[Secti
     last."""
     if sections:
         *before, last = sections
-        lines = _drop_epilogue(last.lines)
+        lines = drop_epilogue(last.lines)
         if sum(FENCE.match(line) is not None for line in lines) % 2:
             lines.append("```")
         sections = [*before, Section(last.heading, tuple(lines))]
@@ -288,6 +236,7 @@ def _write_sections(sections: Sequence[Section], covered: Covered) -> list[Secti
                 for line, inside in zip(section.lines, code, strict=True)
             ]
         )
+    texts = _unwrap_all(texts, covered)
     said = [line for lines in texts for line in _without_code(lines)]
     in_round = cites_in_round_brackets(said, covered)
     written = []
@@ -303,6 +252,20 @@ def _write_sections(sections: Sequence[Section], covered: Covered) -> list[Secti
             cited = ["None.", *cited[end:]]
         written.append(Section(section.heading, tuple(cited)))
     return written
+
+
+def _unwrap_all(texts: Sequence[Sequence[str]], covered: Covered) -> list[list[str]]:
+    """The lines of all sections with plain citations."""
+    said = iter(
+        unwrap_citations([line for lines in texts for line in _without_code(lines)], covered)
+    )
+    return [
+        [
+            line if inside else next(said)
+            for line, inside in zip(lines, mark_code(lines), strict=True)
+        ]
+        for lines in texts
+    ]
 
 
 def _without_code(lines: Sequence[str]) -> Iterator[str]:

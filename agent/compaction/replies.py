@@ -11,6 +11,7 @@ from agent.errors import gettext_noop
 from agent.messages import Message, plain_text
 from agent.model.reply import Reply
 
+LEAST_FOUND = 0.4  # of a form's headings in a record that was not cut
 SMALLEST_LIMIT = 2_000  # characters that a record may have, however little it replaces
 MISSING = {  # whole sentences, so that they can be translated
     "Overview": gettext_noop("the heading “Overview” is missing"),
@@ -51,12 +52,13 @@ def read_whole(reply: Reply, headings: Sequence[str], covered: Covered) -> Recor
 
 
 def list_needed(record: Record) -> Sequence[str]:
-    """The headings that a record lacks, none where it may do so: of those that may have nothing
-    under them one may be missing, and that of the instructions."""
+    """The headings that a record lacks, none where it may do so: where it has the first and the
+    last, and some of the others, its writer left those out that have nothing under them."""
     missing = [heading for heading in record.missing if heading != INSTRUCTIONS]
     found = {section.heading for section in record.sections}
     ends = {record.headings[0], record.headings[-1]}
-    return [] if len(missing) <= 1 and ends <= found else missing
+    enough = len(found) >= LEAST_FOUND * len(record.headings)
+    return [] if enough and ends <= found else missing
 
 
 def read_text(reply: Reply) -> str:

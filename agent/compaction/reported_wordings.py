@@ -141,6 +141,9 @@ FOLLOWED_OTHERS = [
         r"(?:[说說](?![明法])|讲道|[写寫][道着著]|发来|發來|发消息|发短信|留言|告[诉訴]|通知|表示"
         r"|要求|[规規]定|吩咐"
         r"|命令|[让讓]|叫(?!做)|要(?=我)|提醒|建[议議])(?:我[们們]?|大家)?了?",
+        r"我[们們]?的?(?:老板|老闆|妈|媽|爸|母|父|老师|老師|同事|同学|同學|朋友|男友|女友|房东|房東|医生|醫生|经理|經理"
+        r"|上司|领导|領導|主管|客户|客戶|老婆|老公|妻子|丈夫|女儿|女兒|儿子|兒子|哥|姐|弟|妹|邻居|鄰居|导师|導師|教练|教練"
+        r"|律师|律師|室友|奶奶|爷爷|爺爺)[^，。！？；：:、\s我]{0,8}(?:[说說写寫]|发来|發來|发消息|發消息|要求|让|讓)",
         r"[据據听聽][^，。\n]{0,8}[说說称]",
         r"[^，。！？\n我]{1,10}的(?:消息|[邮郵]件|短信|来信|原[话話]|要求|通知"
         r"|便条)[^，。\n：:]{0,4}(?=[：:])",
@@ -154,6 +157,7 @@ FOLLOWED_OTHERS = [
         r"(?:कहा|बोला|बोली|लिखा|बताया|भेजा)",
         r"(?:^|(?<=[\s।,]))(?!मैं\s|हम\s)\S{1,20}(?:\s\S{1,20}){0,4}?\s"
         r"(?:कहत|लिखत|चाहत)[ेीा]\s(?:हैं|है|थे|था|थी)",
+        r"\sपर\s(?:यह\s|ये\s)?लिखा\s(?:है|था|हुआ\sहै)(?=:)",
         r"(?:मुझे|मुझसे|हमें)\s(?:बताया|कहा)\sगया",
         r"[^\s।]{1,20}\s(?:का|की)\s(?:संदेश|मैसेज|ईमेल|पत्र|मेल)[^:।\n]{0,20}(?=:)",
         r"[^\s।]{1,20}(?:\s[^\s।]{1,20}){0,3}\sके\s(?:अनुसार|मुताबिक)",
@@ -174,21 +178,25 @@ FOLLOWED = [
         r"(?<!\w)bat(?:en)?\s(?:mich|uns)(?!\w)",
         # A thing that says it.
         r"(?<!\w)(?:e-?mails?|mails?|texts?|sms|messages?|letters?|memos?|notices?|signs?|posters?"
-        rf"|posts?|tweets?|voicemails?|notes?|rules?|polic(?:y|ies))\s(?:from|by|of|on|at"
+        rf"|posts?|tweets?|voicemails?|quotes?|excerpts?|slack|whatsapp|telegram|dms?|notes?|rules?|polic(?:y|ies))\s(?:from|by|of|on|at"
         rf"|in)\s{_NOT_ME}[^:.!?\n]{{1,60}}(?=:)",
         r"(?<!\w)(?:got|received|saw|found|read)\s(?:\w{1,20}\s){0,3}?"
         r"(?:e-?mail|mail|text|sms|message|letter|memo|notice|sign|note)(?!\w)[^:.!?\n]{0,60}(?=:)",
         r"(?<!\w)(?:he|she|they)(?:['’]s|\s(?:was|were|is|are))?\s(?:all\s|just\s)?(?:like|goes"
-        r"|went)(?=,|:)",
+        r"|went)(?:\slike)?(?=,|:)",
+        r"(?<!\w)(?!ich\b|wir\b)\w{1,30}\sso(?=:)",
+        # A conversation that is copied: somebody, and then the user.
+        r"(?:^|(?<=\n))(?!(?:me|ich|yo|eu|moi|я|我|私|मैं|أنا|user|human)\b)[^\W\d_]{2,20}(?=[:：]"
+        r"[^\n]{1,400}(?:\s|。)(?:me|ich|yo|eu|moi|я|我|私|मैं|أنا)[:：])",
         r"(?<!\w)(?:his|her|their|my\s\w{1,20}['’]s)\s(?:\w{1,20}\s)?(?:e-?mail|text|message|answer"
         r"|reply|letter|note|words|request|instructions?|rules?)[^:.!?\n]{0,40}(?=:)",
-        rf"(?<!\w)(?:e-?mail|mail|nachricht|brief|sms|zettel|schild|aushang|ansage"
+        rf"(?<!\w)(?:e-?mail|mail|slack|whatsapp|zitat|nachricht|brief|sms|zettel|schild|aushang|ansage"
         rf"|anweisung)\s{_NOT_ME}"
         r"(?:von|vom|meiner|meines|des|der|am|an|im)\s[^:.!?\n]{1,60}(?=:)",
         r"(?<!\w)(?:von|vom)\s[^:.!?\n]{1,40}\skam\s[^:.!?\n]{1,40}(?=:)",
-        r"(?<!\w)(?:message|mail|courriel|sms|mot|lettre|note|panneau|consigne)\s(?:de|du|d['’])\s?"
+        r"(?<!\w)(?:message|mail|courriel|sms|whatsapp|slack|citation|mot|lettre|note|panneau|consigne)\s(?:de|du|d['’])\s?"
         rf"{_NOT_ME}[^:.!?\n]{{1,60}}(?=:)",
-        r"(?<!\w)(?:mensaje|correo|nota|carta|cartel|mensagem|e-?mail|bilhete|recado)\s"
+        r"(?<!\w)(?:mensaje|correo|whatsapp|slack|cita|citação|nota|carta|cartel|mensagem|e-?mail|bilhete|recado)\s"
         rf"(?:de|del|do|da)\s{_NOT_ME}[^:.!?\n]{{1,60}}(?=:)",
         r"(?<!\w)(?:сообщение|письмо|смс|записка"
         r"|объявление)\s(?:от\s)?(?!меня)[^:.!?\n]{1,60}(?=:)",

@@ -33,13 +33,14 @@ _REVOKING = re.compile(
     r"|finalement)\b"
     r"|\b(?:n['’]|ne )\w{1,20}(?: \w{1,20})? plus\b"
     r"|\b(?:vergiss|vergessen sie|nicht mehr|zurück zu|hör(?:e|en sie)? auf|doch lieber|lass das"
+    r"|(?:darfst|dürfen|kannst|können)(?: \w{1,20}){0,3} (?:doch|wieder)"
     r"|musst (?:du )?nicht|brauchst nicht|streich|ignoriere?|geht auch)\b"
     r"|\bkeine?\b[^.]{1,40}\bmehr\b"
     r"|\b(?:забудь(?:те)?|больше не|вернись|верн[её]мся|хватит|перестань(?:те)?|отмени(?:ть)?"
     r"|можно и|не нужно|не надо)\b"
-    r"|忘[了掉记]|别管|不用再?|不必|不再|别再|不要再|又可以|可以了|也可以|也行|改回|[换換]回|改用"
+    r"|忘[了掉记]|别管|不用再?|不必|不再|别再|不要再|又可以|可以[用说說写寫]?了|也可以|也行|改回|[换換]回|改用"
     r"|恢[复復]|取消|算了|[还還]是"
-    r"|忘れて|なくて(?:も)?(?:いい|大丈夫|結構)|やめて|戻し|に戻|やっぱり|[てで]も(?:いい|大丈夫"
+    r"|忘れて|なくて(?:も)?(?:いい|大丈夫|結構)|やめて|戻し|に戻|いらない|いりません|やっぱり|[てで]も(?:いい|大丈夫"
     r"|構いません|かまいません)"
     r"|必要は?(?:ない|ありません)|取り消"
     r"|भूल जा|अब नहीं|वापस|बंद कर|ज़रूरत नहीं|जरूरत नहीं|रद्द|छोड़ द"
@@ -60,6 +61,25 @@ _ALLOWING = re.compile(
     r"|pued\w+"
     r"|bien|pode\w*|peux|pouvez|pla[iî]t|va|можно|пожалуйста|можешь|можете)\b"
     r"|いい|大丈夫|ください|ठीक|कृपया|सकते|يمكنك|جيدة?|فضلك|لا ب[أا]س",
+    re.I,
+)
+# That a thing is, does or has something no longer, which says nothing to the assistant.
+_OF_A_THING = re.compile(
+    r"^(?:the|this|that|these|those|my|our|der|die|das|diese[rs]?|mein\w*|unser\w*|el|la|los|las"
+    r"|est[eao]s?|esos?|mis?|nuestr[oa]s?|o|a|os|as|ess[ea]s?|meus?|minhas?|les?|l['’]|ces?"
+    r"|cette|mes|nos|эт\w{1,2}|мо\w{1,2}|наш\w*)\W?\s*\w[^.,;:]*"
+    r"\b(?:no longer|any ?more|nicht mehr|ya no|já não|mais|plus|больше не)\b"
+    r"|^(?:这|這|那|我的|我们的)[^，。、]{1,20}不再"
+    r"|^(?:この|その|あの|私の)[^、。]{1,20}もう|^(?:यह|वह|ये|वे|मेर[ाीे])\s[^।]{1,40}अब नहीं"
+    r"|^(?:هذ[اه]|تلك|ذلك)\s[^.،]{1,40}لم يعد",
+    re.I,
+)
+_TO_SOMEBODY = re.compile(
+    r"\b(?:you|your|i|me|please|need\w*|apply|applies|holds?|valid|necessary|rule|du|dir|dich|ihr"
+    r"|sie|ich|bitte|gilt|gelten|nötig|regel|tú|te|usted|yo|por favor|vale[n]?|aplica"
+    r"|necesari[oa]s?|regla|você|eu|precisa|regra|tu|vous|je|j['’]|valables?|nécessaires?|règle|ты|вы|тебе|я|нужн\w*"
+    r"|действу\w+|правило|пожалуйста)\b|你|您|我(?!的|们的)|需要|适用|適用|有效|规则|いらない|必要|ルール"
+    r"|तुम|आप|मुझे|ज़रूरत|जरूरत|नियम|أنت|حاجة|قاعدة",
     re.I,
 )
 _QUESTION = re.compile(r"[?？؟]\s*$")
@@ -107,6 +127,8 @@ _GENERIC = find_content_words(
 def revokes(sentence: str) -> bool:
     """Whether a sentence on one line is worded like one that takes something back."""
     if len(sentence) > LONGEST or _QUESTION.search(sentence):
+        return False
+    if _OF_A_THING.search(sentence) and not _TO_SOMEBODY.search(sentence):
         return False
     again = _AGAIN.search(sentence) and _ALLOWING.search(sentence)
     return bool(again or _REVOKING.search(sentence))

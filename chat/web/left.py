@@ -1,5 +1,6 @@
 """HTTP: what left the summary of a conversation, listed and put back."""
 
+from functools import partial
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -28,7 +29,8 @@ def summary_left(request: HttpRequest, pk: UUID, version: int) -> HttpResponse:
     many; POST puts the one of a `key` back. The dialog then shows the new version."""
     row = find_version(request, pk, version)
     if request.method == "GET":
-        return _dialog(request, row, of=request.GET.get("of", ""))
+        of = request.GET.get("of", "")
+        return _dialog(request, row, of=of, place=0 if of else None)
     of, key = request.POST.get("of", ""), request.POST.get("key", "")
     try:
         made = put_back_statement(row.pk, key)
@@ -47,8 +49,8 @@ def _dialog(
     done: bool = False,
     place: int | None = None,
 ) -> HttpResponse:
-    """`place`: that of what was put back among the statements that were shown. What follows it has
-    the focus."""
+    """`place`: that of the statement that gets the focus, among those that are shown; what was put
+    back leaves its own to the next one."""
     left = list_left(read_chapters(row))
     ranges = group_by_range(left, of)
     keys = _list_keys(ranges)
@@ -78,7 +80,7 @@ def group_by_range(left: list[Left], of: str) -> list[dict[str, Any]]:
         statements = [
             {
                 "key": each.key,
-                "html": render_statement(each.text),
+                "html": partial(render_statement, each.text),  # where the template shows it
                 "heading": each.statement.heading.lstrip("# "),
             }
             for each in group

@@ -23,6 +23,18 @@ WRITTEN = WRITTEN.replace(f"## {INSTRUCTIONS}\nNone.", f"## {INSTRUCTIONS}\n{NAM
 # Both are doubted, and given back.
 ANSWERED = '1. #1: "the move of the shop"\n2. Cats sleep [#2]'
 ANSWER = "The answer has some words. " * 60
+# What stands over another one below a divider, or has its words in several lines.
+CROWDED = """() => {
+    const [divider] = [...document.querySelectorAll(".divider")].slice(-1);
+    const shown = [...divider.querySelectorAll(".summary > summary, .divider-actions .button")];
+    const boxes = shown.map((node) => node.getBoundingClientRect());
+    const meet = (a, b) =>
+        a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    return shown.filter((node, at) =>
+        boxes.some((box, other) => other !== at && meet(box, boxes[at])) ||
+        boxes[at].height > 48
+    ).map((node) => node.textContent.trim());
+}"""
 
 pytestmark = pytest.mark.e2e
 
@@ -186,7 +198,9 @@ def test_what_left_the_summary_is_put_back_by_keyboard_on_a_phone(
     chat.click("#compact-form button[type=submit]")
     expect(chat.locator(".divider")).to_have_count(2)
     expect(composer(chat)).to_be_editable()
-    chat.set_viewport_size({"width": 360, "height": 640})
+    for width in (1280, 1024, 700, 360):
+        chat.set_viewport_size({"width": width, "height": 640})
+        assert chat.evaluate(CROWDED) == [], width
     chat.get_by_role("button", name="Left the summary (1)").click()
     dialog = chat.locator("#dialog")
     expect(dialog).to_contain_text("word for word")

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
+from agent.compaction.facts.numerals import FIGURES
 from agent.compaction.facts.tables import DENIALS
 from agent.compaction.facts.words import (
     IDEOGRAPH,
@@ -45,8 +46,8 @@ class Clause:
 
     @cached_property
     def meaning(self) -> frozenset[str]:
-        """Its words in a stemmed form, without those that only deny or name nothing, short ones too; of Chinese and
-        Japanese single characters."""
+        """Its words in a stemmed form, short ones too, without those that only deny or name
+        nothing; of Chinese and Japanese single characters."""
         words = (
             make_stem(word)
             for word in find_words(self.text)
@@ -56,6 +57,10 @@ class Clause:
             [each for each in words if len(each) >= SHORTEST_MEANING and each not in FUNCTION_WORDS]
             + IDEOGRAPH.findall(self.text)
         )
+
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        return frozenset(FIGURES.findall(self.text))
 
     @cached_property
     def listed(self) -> Sequence[str]:

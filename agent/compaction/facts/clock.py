@@ -64,7 +64,7 @@ def find_times(text: str) -> Iterator[Time]:
 
 def read_hours(text: str, start: int, hours: Iterable[float]) -> frozenset[float]:
     """The times that a number of hours at a place may be, as "at six"; none after other words."""
-    whole = [hour * 60 for hour in hours if hour % 1 == 0 and hour <= 24]
+    whole = [hour * 60 for hour in hours if hour * 4 % 1 == 0 and hour <= 24]
     at = whole and _AT.search(text, max(0, start - _BEFORE), start)
     return _in_both_halves(whole) if at else frozenset()
 

@@ -1,16 +1,17 @@
 """Whether a sentence affirms or denies what another one says."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
-from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES
+from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES, WITHOUT
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
-from agent.compaction.facts.words import find_words, is_same_word
+from agent.compaction.facts.words import find_content_words, find_words, is_same_word
 
 _PORTUGUESE = re.compile(r"[ãõç]|\b(?:em|do|da|dos|das|para o|é)\b", re.I)
+_NO = re.compile(r"\bno\b", re.I)
 _ADVICE = re.compile(r"\b(?:would|should|must|may|can|do)(?:n['’]t| not)\b", re.I)
 AROUND = 0.6  # share of a statement's words that a denied clause and what is around it have
 
@@ -19,59 +20,91 @@ AROUND = 0.6  # share of a statement's words that a denied clause and what is ar
 def is_denied(text: str, around: str = "") -> bool:
     """Whether something in it is denied, in any of the languages; `around` shows which one it is
     in, where it is short."""
-    if DENYING.search(NOT_DENYING.sub("", text)):
+    if around:
+        return is_denied(text) and not (
+            _PORTUGUESE.search(around) and not is_denied(_NO.sub("", text))
+        )
+    if not DENYING.search(text) and DENIALS.isdisjoint(find_words(text)):
+        return False  # most texts, seen at once
+    text = NOT_DENYING.sub("", text)
+    if DENYING.search(text):
         return True
     denials = DENIALS.intersection(find_words(text))
     # In Portuguese "no" is "in the".
-    return bool(denials - {"no"}) or (
-        bool(denials) and not _PORTUGUESE.search(text) and not _PORTUGUESE.search(around)
-    )
+    return bool(denials - {"no"}) or (bool(denials) and not _PORTUGUESE.search(text))
 
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     """Whether a clause denies what the statement affirms, or the other way round."""
-    if find_denied(statement, sentences):
+    if find_denied(statement, sentences) or _has_opposite(statement, sentences):
         return True
     near = Near.find(statement, sentences)
     if near and (_is_due(statement, near.nearest) or near.nearest.find(EXCEPT)):
+        return False
+    if near and statement.find(WITHOUT) and is_denied(near.nearest.text):
         return False
     if near is None or _agree(statement, near.nearest) or _is_mixed(statement, near.nearest):
         return False
     return not any(_agree(statement, each) for each in near.others)
 
 
+def _has_opposite(statement: Clause, sentences: Sequence[Clause]) -> bool:
+    """Whether it has all words of a sentence but for one, which says the opposite: "allowed" where
+    that one says "forbidden"."""
+    if not statement.find(ANY_OF_THEM):
+        return False
+    near = [each for each in sentences if not statement.words.isdisjoint(each.words)]
+    for affirming, denying in OPPOSITES:
+        for one, other in ((affirming, denying), (denying, affirming)):
+            if not (word := statement.find(one)) or statement.find(other):
+                continue
+            rest = statement.words - find_content_words(word)
+            for each in near:
+                if rest and rest <= each.words and each.find(other) and not each.find(one):
+                    return is_denied(statement.text) == is_denied(each.text)
+    return False
+
+
 def _is_due(statement: Clause, said: Clause) -> bool:
-    """Whether it says as a task what has not been done yet: "not yet checked", "must be checked"."""
+    """Whether it says as a task what has not been done yet: "must be checked"."""
     return bool(said.find(NOT_YET) and statement.find(INTENDED) and not _ADVICE.search(said.text))
 
 
-def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Sequence[str]:
+def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Collection[str]:
     """The words that only a denied clause has, where a statement without a denial has them all:
     "covers theft" of "covers accidents, but not theft". Its other words may be those of the
     sentence around the clause, or of the one before, which a pronoun stands for."""
-    if statement.find(DENYING_WORDS):
-        return []
-    said = statement.meaning
     for index, sentence in enumerate(sentences):
-        if not is_denied(sentence.text) or is_denied(statement.text, sentence.text):
+        if statement.words.isdisjoint(sentence.words) or not is_denied(sentence.text):
             continue
-        parts = sentence.parts[1:] or [sentence]
-        denied = [is_denied(part.text, sentence.text) for part in parts]
-        affirmed = [part for part, no in zip(parts, denied, strict=True) if not no]
-        before = [sentences[index - 1]] if index else []
-        for part in (part for part, no in zip(parts, denied, strict=True) if no):
-            own = [each for each in part.meaning if not _has_any(affirmed, each)]
-            if not own or not all(has_form(said, each) for each in own):
-                continue
-            if _is_due(statement, part):
-                continue
-            shared = sum(_has_any([sentence, *before], each) for each in said)
-            elsewhere = (each for each in sentences if not is_denied(each.text))
-            if shared >= AROUND * len(said) and not any(
-                all(has_form(each.meaning, word) for word in own) for each in elsewhere
-            ):
+        if is_denied(statement.text, sentence.text) or statement.find(DENYING_WORDS):
+            continue
+        around = [sentence, *sentences[max(0, index - 1) : index]]
+        shared = sum(_has_any(around, each) for each in statement.meaning)
+        if shared < AROUND * len(statement.meaning):
+            continue
+        for own in _list_denied(statement, sentence):
+            affirmed = (each for each in sentences if not is_denied(each.text))
+            if not any(_has_all(each, own) for each in affirmed):
                 return own
-    return []
+    return ()
+
+
+def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str]]:
+    """The words of each denied clause of a sentence that its other clauses have not, where a
+    statement has them."""
+    parts = sentence.parts[1:] or [sentence]
+    affirmed = [part for part in parts if not is_denied(part.text, sentence.text)]
+    for part in parts:
+        if part in affirmed or _is_due(statement, part):
+            continue
+        own = [each for each in part.meaning if not _has_any(affirmed, each)]
+        if own and _has_all(statement, own):
+            yield own
+
+
+def _has_all(clause: Clause, words: Iterable[str]) -> bool:
+    return all(has_form(clause.meaning, each) for each in words)
 
 
 def _has_any(clauses: Iterable[Clause], word: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.compaction.facts.words import clean, is_cjk
+from agent.compaction.facts.words import clean, has_cjk, is_cjk
 
 _ARABIC_AND = ("و", "ف")  # written together with the word that follows
 
@@ -16,6 +16,7 @@ class Lexicon:
     stems: tuple[str, ...]
     phrases: tuple[str, ...]
     parts: tuple[str, ...]
+    beginnings: frozenset[str]  # the first words of the phrases
 
     @classmethod
     def parse(cls, table: str) -> "Lexicon":
@@ -28,6 +29,7 @@ class Lexicon:
             tuple(entry[:-1] for entry in spaced if entry.endswith("*")),
             tuple(f" {entry.replace('_', ' ')} " for entry in spaced if "_" in entry),
             tuple(entry for entry in entries if is_cjk(entry)),
+            frozenset(entry.split("_")[0] for entry in spaced if "_" in entry),
         )
 
     def find(self, words: Sequence[str], text: str) -> str:
@@ -38,10 +40,14 @@ class Lexicon:
         for word in words:
             if word.startswith(self.stems) or (word[0] in _ARABIC_AND and self.has(word[1:])):
                 return word
-        spaced = f" {' '.join(words)} "
-        found = next((phrase for phrase in self.phrases if phrase in spaced), "")
-        if found or text.isascii():
+        found = ""
+        if not self.beginnings.isdisjoint(words):
+            spaced = f" {' '.join(words)} "
+            found = next((phrase for phrase in self.phrases if phrase in spaced), "")
+        if found:
             return found.strip()
+        if not has_cjk(text):
+            return ""
         return next((part for part in self.parts if part in text), "")
 
     def has(self, word: str) -> bool:

@@ -5,7 +5,6 @@ None is a proof: who wrote the statement is asked again.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from agent.compaction.facts.clauses import Clause, Near
@@ -41,7 +40,7 @@ ALIKE = 0.5  # share of content words: a changed verb takes a few of them
 ALIKE_PAIRS = 0.3  # where no spaces tell words apart: each changed character breaks two pairs
 LEAST_CHARACTERS = 3  # of a Chinese or Japanese statement, for them to be compared alone
 LEAST_SHARED = 3  # words that only a hedged clause has
-MOST_HEDGED = 20  # clauses
+MOST_NEAR = 20  # clauses
 # In this order: "almost all" is most, and "a few" is some.
 _QUANTITIES = (HALF, MOST, ALL, MANY, SOME, FEW)
 _ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
@@ -82,18 +81,18 @@ def _find_by_characters(part: Clause, sentences: Sequence[Clause]) -> Near | Non
 def _find_only_hedged(statement: Clause, sentences: Sequence[Clause]) -> str:
     """The hedge of a clause that alone has a number of the statement, or some of its words: of
     several sentences that it joins not only the nearest counts."""
-    clauses = [part for each in sentences for part in each.parts[1:] or [each]]
-    hedged = [(each, hedge) for each in clauses if (hedge := _find_hedge(each))]
-    if not hedged or len(hedged) > MOST_HEDGED:
-        return ""
-    counted: Counter[str] = Counter()
-    for each in clauses:
-        counted.update(each.meaning | set(FIGURES.findall(each.text)))
     numbers, words = set(FIGURES.findall(statement.text)), statement.meaning
-    for each, hedge in hedged:
-        own = [n for n in FIGURES.findall(each.text) if n in numbers and counted[n] == 1]
-        shared = [word for word in words & each.meaning if counted[word] == 1]
-        if (own and (shared or len(numbers) == 1)) or len(shared) >= LEAST_SHARED:
+    near = [each for each in sentences if not statement.words.isdisjoint(each.words)]
+    if numbers:
+        shown = [each for each in sentences if not numbers.isdisjoint(each.figures)]
+        near += [each for each in shown if each not in near]
+    clauses = [part for each in near for part in each.parts[1:] or [each]]
+    for clause in clauses if len(clauses) <= MOST_NEAR else ():
+        others = [each for each in clauses if each is not clause]
+        own = words & clause.meaning - {word for each in others for word in each.meaning}
+        counted = numbers & clause.figures - {n for each in others for n in each.figures}
+        alone = counted and (own or len(numbers) == 1)
+        if (alone or len(own) >= LEAST_SHARED) and (hedge := _find_hedge(clause)):
             return hedge
     return ""
 
@@ -112,7 +111,8 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
 
 
 def _find_hedge(clause: Clause) -> str:
-    may = MAY.search(clause.text)
+    # "Nobody may" forbids.
+    may = None if is_denied(clause.text) else MAY.search(clause.text)
     return clause.find(HEDGES) or (may[0] if may else "")
 
 

@@ -78,8 +78,9 @@ def find_spelled(text: str) -> Iterator[Spelled]:
         run = [(match.start(), match.end(), amount)] if amount is not None else []
         if word in ARTICLES:
             start = match.start()
-            half = text[max(0, start - 5) : start].lower() == "half "
-            yield Spelled(start - 5 * half, match.end(), 0.5 if half else 1.0, not half)
+            halved = text[max(0, start - 5) : start].lower() == "half "
+            amount = 0.5 if halved else 1.0
+            yield Spelled(start - 5 * halved, match.end(), amount, not halved)
     yield from _join(text, run)
     for match in _CJK_NUMBER.finditer(text):
         if (amount := read_cjk(match[0])) is not None:

@@ -39,7 +39,7 @@ _PAIRS = (
         refus* reject* declin* forb* abgelehnt ablehn* lehnt* verweiger* untersagt verboten
         zurückgewiesen
         refusé* rejet* interdi* rechaz* neg* deneg* prohib* recus* rejeit* proib* отказ* отклон*
-        запрет*
+        запрет* запрещ*
         رفض* يرفض ترفض مرفوض منع* अस्वीकार* नामंज़ूर* नामंजूर* इनकार* इंकार* ठुकरा* मना 拒绝 拒絕
         否决 驳回 禁止 拒否 却下 断り 断っ
         """,
@@ -102,10 +102,14 @@ _PAIRS = (
     ),
 )
 OPPOSITES = tuple((Lexicon.parse(one), Lexicon.parse(other)) for one, other in _PAIRS)
+# What denies in other words.
 _WITHOUT = """
-lack lacks lacking missing outside except apart too fehl* außer außerhalb zu manqu* hors sauf trop
-falta* carec* fuera salvo demasiado fora exceto demais отсутств* вне кроме слишком خارج عدا ينقص*
+lack lacks lacking missing outside except apart fehl* außer außerhalb manqu* hors sauf falta* carec*
+too_big too_large too_small too_tall too_wide too_narrow too_heavy too_old too_late too_young
+zu_groß zu_klein zu_hoch zu_breit zu_eng zu_schwer zu_alt zu_spät zu_jung trop_grand trop_grande
+trop_petit trop_petite trop_large trop_étroit trop_étroite trop_lourd trop_lourde trop_tard fuera salvo demasiado fora exceto demais отсутств* вне кроме слишком خارج عدا ينقص*
 बाहर छोड़कर 缺 以外 之外 除了 太 対象外 足り
 """
+WITHOUT = Lexicon.parse(_WITHOUT)
 DENYING_WORDS = Lexicon.parse(" ".join([*(denying for _, denying in _PAIRS), _WITHOUT]))
 ANY_OF_THEM = Lexicon.parse(" ".join(table for pair in _PAIRS for table in pair))

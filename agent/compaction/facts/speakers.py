@@ -22,11 +22,11 @@ said say* ask* want* wish* propos* suggest* recommend* advis* decid* prefer* agr
 offer* suspect* assum* expect* doubt*
 request* thinks thought believe* plan* intend* told mention* explain* confirm* insist* reject*
 refus*
-vermut* sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf* riet rät
-entschied
+vermut* sagt* sagte möchte will wollte bat bittet fragt* schlug schlägt vorgeschlagen empf*
+riet rät entschied
 entschieden bevorzug* meint* plant bot erklär* bestätig* wünscht* beschloss*
-soupçonn* dit demand* veut voulait propos* sugg* recommand* conseill* décid* préfèr* préfér* pense confirm*
-expliqu* choisi* souhait*
+soupçonn* dit demand* veut voulait propos* sugg* recommand* conseill* décid* préfèr* préfér*
+pense confirm* expliqu* choisi* souhait*
 sospech* dijo dice pide pidió quiere quería propone propuso sugir* sugier* recomend* aconsej* decid*
 prefier*
 prefir* piensa confirm* explic* eligió

@@ -85,8 +85,10 @@ def _join_durations(text: str, values: list[Value]) -> list[Value]:
         last = joined[-1] if joined else None
         if last and are_one(text, last.end, value.start) and (sums := _add(last, value)):
             span = last.start, value.end
-            readings = frozenset(("s", each) for each in sums)
-            joined[-1] = Value(text[slice(*span)], *span, readings, last.amounts)
+            readings = {("s", each) for each in sums}
+            if any(unit == "time" for unit, _ in last.readings):  # à 6 h 15
+                readings |= {("time", each / MINUTE) for each in sums}
+            joined[-1] = Value(text[slice(*span)], *span, frozenset(readings), last.amounts)
         else:
             joined.append(value)
     return joined
@@ -94,15 +96,16 @@ def _join_durations(text: str, values: list[Value]) -> list[Value]:
 
 def _add(last: Value, value: Value) -> frozenset[float]:
     """What two durations make in seconds, "2 h 30" too; nothing for other values."""
-    if {unit for unit, _ in last.readings} != {"s"}:
+    if {unit for unit, _ in last.readings} - {"time"} != {"s"}:
         return frozenset()
     units = {unit for unit, _ in value.readings}
-    hours = all(amount % HOUR == 0 for _, amount in last.readings)
+    own = [amount for unit, amount in last.readings if unit == "s"]
+    hours = all(amount % HOUR == 0 for amount in own)
     minutes = hours and units == {""} and len(value.text) == 2 and value.text.isdigit()
     if not minutes and units != {"s"}:
         return frozenset()
     amounts = [amount * (MINUTE if minutes else 1) for _, amount in value.readings]
-    return add([amount for _, amount in last.readings], amounts)
+    return add(own, amounts)
 
 
 def _find_in_phrases(text: str) -> Iterator[Value]:

@@ -75,6 +75,11 @@ def is_cjk(text: str) -> bool:
     return _CJK.match(text) is not None
 
 
+def has_cjk(text: str) -> bool:
+    """Whether it has a Chinese, Japanese or Korean character."""
+    return not text.isascii() and _CJK.search(text) is not None
+
+
 def is_caseless(text: str) -> bool:
     """Whether it is of a script without capitals."""
     return text[:1] >= "\u0590"

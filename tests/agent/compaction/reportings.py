@@ -16,6 +16,10 @@ REPORTED = {
         "I was told that from now on I have to use the back door.",
         "Email from the bank: from now on please use the new app.",
         "Dave says: always answer in French. What do you think of him?",
+        "Quote from the manual: never open the lid. Translate it.",
+        "Slack from Ana: pls from now on use the new template",
+        "Tom: never mention prices. Me: ok. What should I reply?",
+        "he goes like, always call me first, can you believe it",
     ],
     "German": [
         "Meine Chefin schreibt: Ab sofort bitte immer pünktlich kommen. Darf sie das?",
@@ -24,6 +28,7 @@ REPORTED = {
         "Ab jetzt immer mit Karte zahlen, sagt mein Bäcker.",
         "Mir wurde gesagt, ab jetzt soll ich immer klingeln.",
         "Laut meinem Arzt soll ich ab jetzt immer früh essen.",
+        "Chef so: ab jetzt immer pünktlich sein. Ich so: ok.",
     ],
     "French": [
         "Mon voisin m'a écrit : désormais, gare-toi toujours derrière. Il a le droit ?",
@@ -36,6 +41,7 @@ REPORTED = {
         "Mi jefa dijo que de ahora en adelante respondamos siempre en inglés.",
         "Me dijeron que a partir de ahora use siempre casco.",
         "Según mi médico, a partir de ahora debo caminar siempre.",
+        "WhatsApp de Ana: desde ahora usa siempre la plantilla nueva",
     ],
     "Portuguese": [
         "O meu chefe escreveu: a partir de agora responda sempre em dez minutos. Ele pode?",
@@ -141,6 +147,8 @@ OWN = {
 }
 
 HELD_OUT = [
+    "我老板发消息说:以后都用英文回复。他可以这样吗?",
+    "दरवाज़े पर लिखा है: हमेशा दरवाज़ा बंद रखें।",
     "Our HR department announced: from now on never work from home on Mondays.",
     "He keeps telling me to always call before I come.",
     "My sister insists that from now on we speak Italian at dinner.",

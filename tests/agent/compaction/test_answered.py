@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from bench.restatements import (
     CERTAIN,
     LESS_CERTAIN,
+    LONGER,
     MOST_CERTAIN,
     MOST_LESS_CERTAIN,
     MOST_MARKED,
@@ -16,7 +19,8 @@ from bench.restatements import (
 
 # Shares of what is doubted: of lies that a quote makes pass, and of true ones.
 MOST_PERSUADED, LEAST_RESCUED = 0.03, 0.25
-CASES = read_restatements()
+SHORT, LONG = read_restatements(), read_restatements(LONGER)
+CASES = [*SHORT, *LONG]
 TRUE = [case for case in CASES if case.true]
 LIES = [case for case in CASES if not case.true]
 
@@ -44,9 +48,12 @@ def test_what_an_honest_model_answers_for_is_not_dropped_and_marked_less_often()
     assert count_share("passed", doubted) >= LEAST_RESCUED
 
 
-def test_the_goals_are_reached() -> None:
-    assert count_share("marked", TRUE) <= MOST_MARKED
-    certain = [case for case in LIES if case.kind in CERTAIN]
+@pytest.mark.parametrize("cases", [SHORT, LONG], ids=["short", "long"])
+def test_the_goals_are_reached(cases: Sequence[Restatement]) -> None:
+    true = [case for case in cases if case.true]
+    assert count_share("marked", true) <= MOST_MARKED
+    lies = [case for case in cases if not case.true]
+    certain = [case for case in lies if case.kind in CERTAIN]
     assert count_share("passed", certain) <= MOST_CERTAIN
-    less_certain = [case for case in LIES if case.kind in LESS_CERTAIN]
+    less_certain = [case for case in lies if case.kind in LESS_CERTAIN]
     assert count_share("passed", less_certain) <= MOST_LESS_CERTAIN

@@ -410,13 +410,13 @@ def test_the_price_of_a_transcript_is_in_tokens_of_the_model_that_reads_it(clien
 async def test_one_corrective_retry_names_what_was_wrong(
     client: Client, server: DemoServer
 ) -> None:
-    server.script.reply(chapter(missing=["Decisions", "Progress"]))
+    server.script.reply(chapter(missing=["Overview", "Progress"]))
     server.script.reply(GOOD)
     written = await summarise(job(client))
     assert (written.engine, written.failures) == ("serialised", [])
     first, second = map(prompt, server.script.requests)
-    assert "“Decisions” is missing" in second
-    assert "not found in it: “## Decisions”, “## Progress”." in second
+    assert "“Overview” is missing" in second
+    assert "not found in it: “## Overview”, “## Progress”." in second
     assert "in this order: “## Overview”, " in second
     assert "not found" not in first
 

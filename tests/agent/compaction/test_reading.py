@@ -1,5 +1,6 @@
 """A summary is recognised by what it says, however a model writes it."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.compaction.continuing import read_complete
 from agent.compaction.headings import _OTHER_NAMES, fold
 from agent.compaction.ladder import summarise
 from agent.compaction.notation import Covered
@@ -68,6 +70,13 @@ FORMS: dict[str, Callable[[int, str], str]] = {
     "a numbered list": lambda number, heading: f"{number}. **{heading}**",
     "a plain numbered list": lambda number, heading: f"{number}) {heading}:",
     "a bullet": lambda _, heading: f"- **{heading}:**",
+    "underlined with tildes": lambda _, heading: f"{heading}\n{'~' * len(heading)}",
+    "lines on both sides": lambda _, heading: f"{'=' * len(heading)}\n{heading}\n{'=' * 20}",
+    "bold above a line": lambda _, heading: f"**{heading}**\n----",
+    "HTML with an attribute": lambda _, heading: f'<h3 id="x">{heading}</h3>',
+    "HTML in bold": lambda _, heading: f"<p><strong>{heading}</strong></p>",
+    "LaTeX": lambda _, heading: f"\\section*{{{heading}}}",
+    "a quotation": lambda _, heading: f"> ## {heading}",
 }
 
 
@@ -80,6 +89,67 @@ def test_what_stands_behind_a_heading_in_its_line_is_under_it() -> None:
     written = with_headings(FORMS["bold with a colon"]).replace(":**\n- ", ":** ")
     assert read(written) == RECORD.replace("\n- ", "\n")
     assert read(RECORD.replace("## Overview\n- ", "## Overview: ")) == RECORD.replace("- ", "", 1)
+
+
+SECTIONS = [
+    (heading, said)
+    for part in RECORD.removeprefix("## ").split("\n## ")
+    for heading, _, said in [part.partition("\n")]
+]
+
+
+def _name(heading: str, sign: str = "_") -> str:
+    return heading.lower().replace(" ", sign)
+
+
+LAYOUTS = {
+    "JSON": json.dumps({heading: [said[2:]] for heading, said in SECTIONS}, indent=1),
+    "JSON of strings": json.dumps(dict(SECTIONS)),
+    "JSON in a fence": "```json\n"
+    + json.dumps({"record": {_name(heading): [said] for heading, said in SECTIONS}})
+    + "\n```",
+    "tags": "\n".join(f"<{_name(h)}>\n{said}\n</{_name(h)}>" for h, said in SECTIONS),
+    "tags in a fence": "```xml\n<record>\n"
+    + "\n".join(f"<{_name(h, '-')}>\n{said}\n</{_name(h, '-')}>" for h, said in SECTIONS)
+    + "\n</record>\n```",
+    "named tags": "\n".join(f'<part name="{h}">\n{said}\n</part>' for h, said in SECTIONS).replace(
+        "part", "section"
+    ),
+    "a page": "".join(f"<h2>{h}</h2><ul><li>{said[2:]}</li></ul>" for h, said in SECTIONS),
+    "a table": "| Part | Record |\n|---|---|\n"
+    + "\n".join(f"| **{heading}** | {said[2:]} |" for heading, said in SECTIONS),
+    "a quotation": "\n".join(f"> {line}" for line in RECORD.splitlines()),
+    "a fence each": "\n\n".join(f"```\n## {h}\n{said}\n```" for h, said in SECTIONS),
+    "a channel": "<|channel|>analysis<|message|>Well.<|end|><|channel|>final<|message|>" + RECORD,
+    "a draft before": f"Draft:\n{RECORD.replace(':30', ':31')}\n\nFinal version:\n{RECORD}",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_record_in_any_layout_is_read(layout: str) -> None:
+    assert read(LAYOUTS[layout]) == RECORD
+
+
+def test_a_record_in_two_parts_keeps_both() -> None:
+    other = re.sub(r"- .*", lambda _: "- Cabins and bicycles are sold out [#30]", RECORD)
+    assert read(f"{RECORD}\n{other}").count("sold out") == len(HEADINGS)
+    assert "The ferry to Files" in read(f"{RECORD}\n{other}")
+
+
+@pytest.mark.parametrize("layout", ["JSON", "tags", "a quotation", "a table", "a channel"])
+def test_of_a_cut_reply_in_any_layout_only_whole_statements_are_read(layout: str) -> None:
+    written = LAYOUTS[layout]
+    for end in range(0, len(written), 7):
+        record, left = read_complete(written[:end], HEADINGS, COVERED)
+        said = [line for line in record.text.splitlines() if not line.startswith("## ")]
+        assert set(said) <= set(RECORD.splitlines()), end
+        assert left, end
+
+
+def test_tags_in_code_stay_when_a_record_in_tags_is_read() -> None:
+    code = "```html\n<ul>\n<li>One</li>\n</ul>\n```"
+    written = LAYOUTS["tags"].replace("</decisions>", f"{code}\n</decisions>")
+    assert code in read(written)
 
 
 def test_every_name_belongs_to_one_heading_of_a_form() -> None:
@@ -174,6 +244,8 @@ CITATIONS = [
     *("[{}]", "(#{})", "({})", "【#{}】", "［#{}］", "[^{}]", "[№ {}]", "(see #{})", "[msg #{}]"),
     *("(message {})", "[message #{}]", "(Nachricht {})", "[消息 {}]", "[#{} user]"),
     "[#{} assistant · Tue 24 Nov 2026 14:05]",
+    *("**[#{}]**", "`[#{}]`", "[[#{}]]", "[#{}](#m{})", "<sup>#{}</sup>", "{#{}}", "\\[#{}\\]"),
+    *("#{}", "— #{}", "(from #{})", "[user #{}]"),
 ]
 
 
@@ -309,6 +381,7 @@ def test_reading_never_fails_and_a_record_that_was_read_stays_as_it_is(written: 
         lambda text: f"<think>\nPort 8443? No.\n</think>\n{text}",
         lambda text: text.replace("[#2]", "(message 2)").replace("- ", "• "),
         lambda text: text.replace(f"## {INSTRUCTIONS}\nNone.\n", ""),
+        lambda text: re.sub(r"## (?!Goal|Open)[^\n]+\nNone\.\n", "", text),
     ],
 )
 async def test_a_good_summary_costs_one_request_and_is_stored_alone(

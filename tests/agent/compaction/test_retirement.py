@@ -103,6 +103,10 @@ def test_what_the_user_kept_on_the_page_stands_and_is_asked_about() -> None:
         ("必ず英語で答えてください。", "もう英語でなくていいです。"),
         ("हमेशा अंग्रेज़ी में जवाब दें।", "अंग्रेज़ी छोड़ दो।"),
         ("أجب دائمًا بالإنجليزية.", "لا داعي للإنجليزية."),
+        ("Bitte duze mich nie.", "Du darfst mich jetzt doch duzen."),
+        ("不要用表格。", "表格现在可以用了。"),
+        ("必ず敬語で話してください。", "敬語はもういらないです。"),
+        ("Never use tables.", "The rule about tables no longer applies."),
     ],
 )
 def test_by_rule_a_sentence_that_takes_back_is_known_in_ten_languages(old: str, new: str) -> None:
@@ -120,6 +124,11 @@ def test_by_rule_a_sentence_that_takes_back_is_known_in_ten_languages(old: str, 
         ("Reply in Polish only.", "How do I say that in Polish again?"),
         ("Antworte immer auf Deutsch.", "Der Deutschkurs fällt wieder aus."),
         ("请始终用中文回答。", "这本中文书他没看。"),
+        ("Never use tables.", "The tables are no longer in the database."),
+        ("Antworte immer auf Deutsch.", "Der Text ist auf Deutsch nicht mehr lesbar."),
+        ("Nunca uses tablas.", "Las tablas ya no cargan."),
+        ("N'utilise jamais de listes.", "Les listes ne marchent plus."),
+        ("不要用表格。", "这个表格不再更新。"),
     ],
 )
 def test_what_only_sounds_like_it_takes_nothing_back(old: str, new: str) -> None:

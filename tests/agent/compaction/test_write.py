@@ -366,7 +366,7 @@ def reply(*blocks: Any, stop_reason: str = "end_turn") -> Reply:
         (reply(text("They met and talked.")), "“Overview”"),
         (reply(text(record(headings=HEADINGS[:-1]))), f"“{HEADINGS[-1]}”"),
         (reply(text(record(headings=HEADINGS[1:]))), "“Overview”"),
-        (reply(text(record(headings=[*HEADINGS[:4], *HEADINGS[6:]]))), "“Facts and values”"),
+        (reply(text(record(headings=[*HEADINGS[:2], HEADINGS[-1]]))), "“Decisions”"),
         (reply(text(record("x" * 3_000))), "longer"),
     ],
 )

@@ -828,6 +828,8 @@ def test_of_many_that_left_only_those_of_one_range_are_shown(
     )
     version = make_compaction(talk, chapters=[Chapter("- A [#1]", 1, 4, parts=parts).as_dict()])
     where = url("summary_left", talk, version)
+    assert "autofocus" not in words(browser.get(where))
+    assert words(browser.get(where, {"of": "1"})).count(" autofocus") == 1
     shown = words(browser.get(where))
     assert "Messages #1 to #2 (30)" in shown
     assert "Bulb" not in shown
