@@ -248,6 +248,10 @@ class Source:
     def __contains__(self, number: int) -> bool:
         return number in self._texts
 
+    def is_before(self, number: int) -> bool:
+        """Whether a message is older than all of these."""
+        return 0 < number < min(self._texts, default=0)
+
     def is_exchange(self, number: int, after: int) -> bool:
         """Whether one message is a person's, and the other the reply to it."""
         prompt, reply = self._messages.get(number), self._messages.get(after)

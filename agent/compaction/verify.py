@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agent.compaction.borne_out import NO_QUOTES, SENTENCE_END, Found, GivenQuotes, Quote
 from agent.compaction.citations import judge_with_mended_citations
 from agent.compaction.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
-from agent.compaction.judge import BULLET, Verdict, judge_sentence, may_tell
+from agent.compaction.judge import BULLET, REPLACED, Verdict, judge_sentence, may_tell
 from agent.compaction.skills import SKILLS
 from agent.messages import Message
 
@@ -198,7 +198,10 @@ def _rewrite(
     if not (verdict.supported or verdict.held or line.strip() in given):
         findings.dropped.append(line.strip())
         return []
-    cited = [number for number in find_citations(line) if number in source]
+    # What was replaced may stand in an earlier chapter, which the form asks to name too.
+    replaced = REPLACED.match(line) is not None
+    numbers = find_citations(line)
+    cited = [n for n in numbers if n in source or (replaced and source.is_before(n))]
     cited = list(dict.fromkeys([*cited, *(each.message.number for each in found)]))
     suffix = f" [{' '.join(f'#{number}' for number in cited)}]" if cited else ""
     if not verdict.supported:

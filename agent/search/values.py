@@ -47,7 +47,8 @@ _PATTERNS = (
     _SERIAL,
     r"[$€£¥] ?\d(?:[\d,]*\d)?(?:\.\d+)?[kKmMbB]?\b",  # money
     r"\b\d(?:[\d,]*\d)?(?:\.\d+)? ?(?:%|°[CF]|(?:ms|min|(?:hour|day|week|month|year|minute|"
-    r"second)s?|[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|USD|EUR|s|h|m|g)\b)",  # with a unit
+    r"second)s?|[kKMGT]i?[Bb]|px|km|cm|mm|kg|mph|tokens|rows|users|points|"
+    r"USD|EUR|s|h|m|g)\b)",  # with a unit
     r"\b[A-Z]\w*(?:Error|Exception|Warning)\b",  # error name
     r"\b[A-Z]{1,5}-?\d{2,}\b",  # ticket or error code
     r"\b[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]{5,}\b",  # hash

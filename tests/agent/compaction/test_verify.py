@@ -306,3 +306,10 @@ def test_a_model_of_a_series_may_be_named_in_a_compound() -> None:
     source = Source([user(1, "We bought an RX-7900-based machine for the lab.")])
     text, _ = audit("## Facts and values\n- The machine for the lab has an RX-7900 [#1]", source)
     assert UNVERIFIED not in text
+
+
+def test_what_was_replaced_may_cite_an_earlier_chapter() -> None:
+    later = Source([user(8, "The limit is 400 ms now."), user(9, "Thanks.")])
+    line = "- Replaced: the limit 250 ms → 400 ms [#3 #8]"
+    text, _ = audit(f"## Decisions\n{line}\n- The limit is 400 ms [#3 #8 #12]", later)
+    assert text.splitlines()[1:] == [line, "- The limit is 400 ms [#8]"]
