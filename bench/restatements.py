@@ -1,8 +1,9 @@
 """True restatements and lies in ten languages, and two models that answer for them.
 
-What `bench/restatements.txt` says is given to the audit; what that doubts, once to a model: an
-*honest* one, which gives the words that bear a true statement out or uses them itself, or a
-*careless* one, which repeats its lie with the sentence of the message that is most like it.
+What `bench/restatements.txt` or another such file says is given to the audit; what that doubts,
+once to a model: an *honest* one, which gives the words that bear a true statement out or uses them
+itself, or a *careless* one, which repeats its lie with the sentence of the message that is most
+like it.
 """
 
 import re

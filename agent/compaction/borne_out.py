@@ -50,6 +50,7 @@ MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
+_DENYING_PREFIX = re.compile("(?:dis|un|in|im|ir|il|mis|miss|dés|des|не|ना)(.{3,})")
 
 
 class Given(NamedTuple):
@@ -250,9 +251,16 @@ def _denies_in_its_words(said: str, quoted: str, cited: str) -> bool:
     words = (part for word in find_words(body) for part in re.split("['’]", word))
     others = (word for word in words if len(word) >= STEM_PART and not _is_grammar(word))
     return any(each not in text for each in IDEOGRAPH.findall(body)) or any(
-        not any(part in text for part in _split_stems(word)) and not has_form(there, word)
+        _has_prefix(word, there)
+        or (not any(part in text for part in _split_stems(word)) and not has_form(there, word))
         for word in others
     )
+
+
+def _has_prefix(word: str, there: Sequence[str]) -> bool:
+    """Whether it denies by its beginning a word that stands there: "dislikes" of "not like"."""
+    match = _DENYING_PREFIX.match(word)
+    return match is not None and has_form(there, match[1])
 
 
 def _is_grammar(word: str) -> bool:

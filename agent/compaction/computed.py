@@ -19,6 +19,7 @@ MOST_OPERANDS = 5  # numbers of one unit
 MOST_OF_TWO, MOST_TIMES = 3, 2
 MOST_FACTORS = 5  # small numbers that a value may be multiplied by
 LARGEST_FACTOR = 100
+LEAST_NOUN = 4  # letters that two forms of a noun share
 COUNTED = 12  # up to which a number may be a numerator, as in "three quarters"
 PERCENT = "%"
 _NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
@@ -55,6 +56,10 @@ _PARTS = {
     (3.0, 1.5): "third thirds drittel tiers tercio* terço* трет* ثلث ثلثي तिहाई 三分之",
     (4.0, 4 / 3): "quarter quarters viertel quart quarts cuarto* quarto* четверт* ربع चौथाई 四分之",
 }
+EACH = Lexicon.parse("""
+each apiece per person je jeder jede jeweils pro chacun chacune par cada por каждый каждому каждая
+по لكل प्रति हर 每 各 ずつ あたり 当たり
+""")
 PARTS = tuple((divisors, Lexicon.parse(table)) for divisors, table in _PARTS.items())
 PERIODS = tuple((times, Lexicon.parse(table)) for times, table in _PERIODS.items())
 
@@ -79,6 +84,8 @@ class Operands:
         self._shares = [n for each in (*own, self._plain) for n in _list_shares(each)]
         self._nouns = {value.noun for value in values if value.noun} - _NO_NOUNS
         bare = (value.amounts for value in values if value.is_bare)
+        counted = ((v.amounts, v.noun) for v in values if v.is_bare and v.noun not in _NO_NOUNS)
+        self._counted = {n: noun for amounts, noun in counted for n in amounts if noun}
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
         words = find_words(text)
@@ -118,6 +125,7 @@ class Operands:
             found = (
                 *_list_sums(own, most),
                 *_list_multiples(own, factors),
+                *(n / factor for n in own for factor in self._list_divisors(factors, statement)),
                 *_list_parts(own, numbers),
             )
             scale = min([1.0, *(amount / n for n in value.amounts if n)])
@@ -129,6 +137,15 @@ class Operands:
                 if any(abs(n - each) <= exact for n in value.amounts for each in sums):
                     return True
         return False
+
+    def _list_divisors(self, factors: Sequence[float], statement: str) -> Sequence[float]:
+        """Those of some factors by which a number may be divided: counts of what the statement is
+        about, as the sessions of "a session costs £26"."""
+        lowered = statement.lower()
+        if EACH.find(find_words(statement), statement):
+            return factors
+        others = {n for n, noun in self._counted.items() if noun[:LEAST_NOUN] not in lowered}
+        return [n for n in factors if n not in others]
 
     def _list_parts_of_counts(self) -> Sequence[float]:
         """So large a part of a count as the text names, as in "1,200 of which a third"."""
@@ -183,10 +200,10 @@ def _list_sums(own: Sequence[float], most: int) -> Iterator[float]:
 
 
 def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[float]:
-    """So many times, and one of so many equal parts."""
+    """So many times."""
     for amount in own[:MOST_OPERANDS]:
         for factor in factors:
-            yield from (amount * factor, amount / factor)
+            yield amount * factor
 
 
 def _read_plain(value: Value) -> Collection[float]:

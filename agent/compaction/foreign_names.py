@@ -33,6 +33,8 @@ from agent.compaction.facts.words import (
 
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
+_HINDI = re.compile("[\u0900-\u097f]")
+_POSTPOSITIONS = frozenset(["को", "से", "ने", "के", "का", "की"])
 _LABEL = re.compile(r"^\s*[^\W\d]+\s?[:：]\s*")  # "Plan: …"
 _WEAK = re.compile("[اأإآءىيوةتنسم]")  # Arabic letters that forms of one root have or have not
 _NEGATION = re.compile("n['’]t$")
@@ -141,7 +143,10 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     beside = len(replaced.before) + len(replaced.after)
     # A Chinese surname shows a person's name in the place of another one.
     person = has_surname(name) and has_surname("".join(replaced.old))
-    fixed = not replaced.ends or beside >= least or person or (replaced.alone and beside >= BESIDE)
+    alone = replaced.alone and beside >= BESIDE
+    if alone and _HINDI.match(name):  # a name has a postposition
+        alone = _POSTPOSITIONS.issuperset(replaced.after[:1]) and bool(replaced.after)
+    fixed = not replaced.ends or beside >= least or person or alone
     return name if fixed or source.is_rare(name) else ""
 
 

@@ -165,8 +165,19 @@ def _is_name(exact: str) -> bool:
 
 def _find_missing(body: str, said: Evidence) -> Iterable[str]:
     values, exact = find_claims(body)
-    yield from (value.text for value in values if not said.backs(value, body))
+    for value in values:
+        if not said.backs(value, body) and not _is_multiplier(value, values, said, body):
+            yield value.text
     yield from (each for each in exact if not said.holds(each))
+
+
+def _is_multiplier(period: Value, values: Sequence[Value], said: Evidence, body: str) -> bool:
+    """Whether an amount of money of the statement follows from a period that it names itself, as
+    in "half a year costs 5,400" of 900 a month."""
+    if not {unit for unit, _ in period.readings} <= {"s", "month"}:
+        return False
+    prices = [v for v in values if any(unit in PRICES for unit, _ in v.readings)]
+    return any(said.backs(each, body) and not said.backs(each) for each in prices)
 
 
 def _is_held(body: str, missing: list[str], said: Evidence, source: Source) -> bool:

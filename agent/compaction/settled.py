@@ -76,7 +76,7 @@ def find_settled(
     """The index entries of the user's messages, and the values that they replace, of those that are
     `known` from earlier ones or are stated in them. Entries are values, those that are settled with
     their whole sentence, and decisions that name none."""
-    before: dict[str, IndexEntry] = {normalise(each.value): each for each in known}
+    before = _Known(known)
     entries: list[IndexEntry] = []
     changes: dict[tuple[str, str], Change] = {}
     for message in messages:
@@ -89,7 +89,7 @@ def find_settled(
                 value = normalise(change.new)
                 found[value] = IndexEntry(change.new, message.number, sentence, Weight.CHANGED)
                 found.pop(normalise(change.old), None)
-        before |= found
+        before.add(found.values())
         entries += found.values()
     return entries, list(changes.values())
 
@@ -168,7 +168,46 @@ def _leave_out(sentence: str, values: Sequence[str]) -> str:
 # --- Changes --------------------------------------------------------------------------------------
 
 
-def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -> Change | None:
+class _Known:
+    """The entries that are known, by their value, and by what they state it of."""
+
+    def __init__(self, entries: Iterable[IndexEntry]) -> None:
+        self._entries: dict[str, IndexEntry] = {}
+        self._stated: dict[tuple[str, frozenset[str]], dict[str, IndexEntry]] = {}
+        self.add(entries)
+
+    def add(self, entries: Iterable[IndexEntry]) -> None:
+        for entry in entries:
+            key = normalise(entry.value)
+            if old := self._entries.get(key):
+                self._stated.get(self._find_key(old.words, old.value), {}).pop(key, None)
+            self._entries[key] = entry
+            if entry.weight < Weight.STATED:
+                continue
+            words, changed = entry.words, entry.weight == Weight.CHANGED
+            if changed:  # it names what it took the place of
+                others = (v for v in find_identifiers(words) if normalise(v) != key)
+                for value in filter(lambda v: normalise(v) in self._entries, others):
+                    words = words.replace(value, " ")
+            same = self._stated.setdefault(self._find_key(words, entry.value), {})
+            if changed:
+                same.clear()
+            same[key] = entry
+
+    def get(self, key: str) -> IndexEntry | None:
+        return self._entries.get(key)
+
+    def list_of_same(self, sentence: str, value: str) -> list[IndexEntry]:
+        """Those that state another value of the kind of the very thing that a sentence names."""
+        key = self._find_key(sentence, value)
+        return [*self._stated.get(key, {}).values()] if key[1] else []
+
+    @staticmethod
+    def _find_key(sentence: str, value: str) -> tuple[str, frozenset[str]]:
+        return _find_kind(value), _find_subject(sentence, value)
+
+
+def _find_change(sentence: str, number: int, before: "_Known") -> Change | None:
     """The change that a sentence says, of what it speaks of and nothing else."""
     if len(sentence) > LONGEST or any(p.search(sentence) for p in (QUESTION, UNSURE, ANOTHER)):
         return None
@@ -189,21 +228,12 @@ def _find_change(sentence: str, number: int, before: Mapping[str, IndexEntry]) -
     return Change(subject, old, value, (known.number, number))
 
 
-def _find_stated_anew(
-    sentence: str, value: str, before: Mapping[str, IndexEntry]
-) -> tuple[IndexEntry, str] | None:
+def _find_stated_anew(sentence: str, value: str, before: "_Known") -> tuple[IndexEntry, str] | None:
     """The entry of which a sentence states another value, and that: both say that the very same
     thing is the value."""
-    if normalise(value) in before or not _is_changed(sentence, value):
+    if before.get(normalise(value)) or not _is_changed(sentence, value):
         return None
-    said = _find_subject(sentence, value)
-    same = [
-        each
-        for each in before.values()
-        if each.weight >= Weight.STATED
-        and _find_kind(each.value) == _find_kind(value)
-        and said == _find_subject(each.words, each.value) != frozenset()
-    ]
+    same = before.list_of_same(sentence, value)
     return (same[0], value) if len(same) == 1 else None
 
 
@@ -220,7 +250,7 @@ def _is_changed(sentence: str, value: str) -> bool:
 
 
 def _find_replaced(
-    sentence: str, values: Mapping[str, str], before: Mapping[str, IndexEntry]
+    sentence: str, values: Mapping[str, str], before: "_Known"
 ) -> tuple[IndexEntry, str] | None:
     """The entry whose value a sentence with two of them says to hold no longer, and the other
     value: a new one, or one that was replaced by it before."""

@@ -92,8 +92,8 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
         # In Hindi a postposition follows a name at once.
         between = is_caseless(new[b0]) and len(before) > BESIDE and bool(after)
         enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends or named or between
-        if instead and all(enough) and (before or after):
-            alone = (len(before), len(after)) == (b0, len(new) - b1) == (a0, len(old) - a1)
+        alone = (len(before), len(after)) == (b0, len(new) - b1) == (a0, len(old) - a1)
+        if instead and (all(enough) or alone) and (before or after):
             replaced = Replaced(old[a0:a1], instead, before, after, begins or ends, alone)
             found.append(replaced)
     return found

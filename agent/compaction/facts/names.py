@@ -41,7 +41,7 @@ _KANJI = "\u30a1-\u30fa\u3400-\u9fff"
 _TITLED = (
     re.compile(rf"([{_KANJI}]{{1,4}})(?:さん|氏|様|くん|ちゃん)"),
     re.compile(
-        rf"([{''.join(sorted(_SURNAMES))}][{_KANJI}]{{0,2}})(?:先生|女士|小姐|老师|老師|经理)"
+        rf"([{''.join(sorted(_SURNAMES))}][{_KANJI}]{{0,2}})(?:先生|女士|小姐|老师|老師|经理|医生|大夫|教授|律师)"
     ),
     re.compile(
         rf"(?<!\w)(?:ال(?:سيد|سيدة|أستاذ|أستاذة|دكتور|دكتورة|مهندس|مهندسة)) ({WORD.pattern})"

@@ -107,7 +107,9 @@ _WITHOUT = """
 lack lacks lacking missing outside except apart fehl* außer außerhalb manqu* hors sauf falta* carec*
 too_big too_large too_small too_tall too_wide too_narrow too_heavy too_old too_late too_young
 zu_groß zu_klein zu_hoch zu_breit zu_eng zu_schwer zu_alt zu_spät zu_jung trop_grand trop_grande
-trop_petit trop_petite trop_large trop_étroit trop_étroite trop_lourd trop_lourde trop_tard fuera salvo demasiado fora exceto demais отсутств* вне кроме слишком خارج عدا ينقص*
+trop_petit trop_petite trop_large trop_étroit trop_étroite trop_lourd trop_lourde trop_tard
+fuera salvo
+demasiado fora exceto demais отсутств* вне кроме слишком خارج عدا ينقص*
 बाहर छोड़कर 缺 以外 之外 除了 太 対象外 足り
 """
 WITHOUT = Lexicon.parse(_WITHOUT)

@@ -32,6 +32,12 @@ _UNIT = re.compile(
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
 _WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
+_HALF_YEAR = re.compile(
+    r"(?<!\w)(?:полгода|halbe[sn] jahr|halbjahr|half a year|medio año|meio ano|نصف سنة)(?!\w)"
+    r"|(?<![个個一二三四五六七八九\d])半年",
+    re.I,
+)
+_ORDINAL = "第周週期拜月"  # after which one character is no number of days
 _CJK_NOUN = re.compile("[^\u3040-\u309f]{1,2}")
 _CURRENCY_BEFORE = re.compile(r"(US\$|R\$|[$€£¥₹₽₩₺]|Rs\.?|\b[A-Z]{3}|[a-zäé]+) ?$")
 _CJK_UNITS = sorted(
@@ -130,7 +136,15 @@ def _find_in_words(text: str) -> Iterator[Value]:
         if dated := read_date_of(text, each.start, each.end, each.amount):
             yield _make_date(text, dated)
         else:
-            yield _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
+            value = _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
+            counts = not value.is_bare and each.amount >= 2
+            ordinal = text[max(0, each.start - 1) : each.start] in (*_ORDINAL, "")
+            if each.loose and counts and not ordinal:  # 二日, but not 第二天
+                value = replace(value, loose=False)
+            yield value
+    for match in _HALF_YEAR.finditer(text):
+        span, six = match.span(), frozenset({6.0})
+        yield Value(match[0], *span, frozenset({("month", 6.0)}), six)
     for word in DUALS:
         for match in re.finditer(rf"(?<!\w){word}(?!\w)", text) if word in text else ():
             unit, factor = UNITS[DUALS[word]]

@@ -212,6 +212,18 @@ def test_what_others_wrote_settles_nothing() -> None:
     assert not any(weights("> The gate code is 4417.\nWhat do they mean by that?").values())
 
 
+@pytest.mark.parametrize(
+    "second", ["The gate code is 5528 now.", "The gate code is 5528 instead of 4417."]
+)
+def test_what_was_changed_is_changed_again(second: str) -> None:
+    said = ["The gate code is 4417.", second, "The gate code is now 6639."]
+    found = changes(*said)
+    assert [line.partition("→ ")[2] for line in found] == ["5528 [#1 #2]", "6639 [#2 #3]"]
+    entries, _ = find_settled([user(n, text) for n, text in enumerate(said[:2], 1)], [])
+    (later,) = find_settled([user(3, said[2])], entries)[1]  # in the next chapter
+    assert (later.old, later.new) == ("5528", "6639")
+
+
 def test_what_was_changed_back_holds_again() -> None:
     said = ["The gate code is 4417.", "The gate code is 5528 instead of 4417."]
     back = "The gate code is 4417 again, not 5528."

@@ -211,7 +211,7 @@ def test_deleting_the_pictures_message_deletes_the_picture() -> None:
 
 @pytest.mark.usefixtures("worker")
 async def test_after_a_compaction_the_model_looks_at_a_picture_again(chat: Chat) -> None:
-    await chat.start(["Good evening", "Hello."])
+    await chat.start(["Lorem ipsum?", "Lorem ipsum."])  # of which the summary tells
     data = picture((60, 40), color="navy")
     file = await in_db(attachments.store, chat.user, "ship.png", data)
     chat.script.reply("A ship.", when=is_chat).reply(SUMMARY, when=is_summary)
