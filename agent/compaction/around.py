@@ -37,8 +37,10 @@ def drop_thoughts(lines: Sequence[str]) -> list[str]:
     """The lines without thinking that is no code, in tags or in a channel of its own. Where only
     the end is marked, all before that goes; where only the beginning is, the record begins with its
     first heading."""
-    channel = max((n for n, line in enumerate(lines) if _CHANNEL in line), default=0)
-    lines = [_SPECIAL.sub("", line.rpartition(_CHANNEL)[2]) for line in lines[channel:]]
+    marked = (n for n, line in enumerate(lines) if _CHANNEL in line and line.startswith("<|"))
+    if (channel := max(marked, default=-1)) >= 0:
+        answer = lines[channel].rpartition(_CHANNEL)[2]
+        lines = [_SPECIAL.sub("", line) for line in (answer, *lines[channel + 1 :])]
     ends = {
         end[1].lower(): n for n, line in enumerate(lines) for end in _THOUGHT_ENDS.finditer(line)
     }
