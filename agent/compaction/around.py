@@ -14,7 +14,7 @@ _THINKING = re.compile(rf"[ \t]*<({_THOUGHT})\b[^<>]{{0,80}}>", re.I)
 _THOUGHT_ENDS = re.compile(rf"</({_THOUGHT})>", re.I)
 _LONE_END = re.compile(rf"[ \t]*(?:[^\s•*+-].*)?</(?:{_THOUGHT})>[ \t]*$", re.I)
 # How some models mark the parts of a reply; the last one is the answer.
-_CHANNEL = re.compile(r".*<\|message\|>")
+_CHANNEL = "<|message|>"
 _SPECIAL = re.compile(r"<\|[a-z_/]{2,20}\|>")
 _CLOSING = re.compile(rf"(?:</(?:{_AROUND})>[ \t]*)+$", re.I)
 _BULLET = re.compile(r"[ \t]*- ")
@@ -37,8 +37,10 @@ def drop_thoughts(lines: Sequence[str]) -> list[str]:
     """The lines without thinking that is no code, in tags or in a channel of its own. Where only
     the end is marked, all before that goes; where only the beginning is, the record begins with its
     first heading."""
-    channel = max((n for n, line in enumerate(lines) if _CHANNEL.search(line)), default=0)
-    lines = [_SPECIAL.sub("", _CHANNEL.sub("", line)) for line in lines[channel:]]
+    marked = (n for n, line in enumerate(lines) if _CHANNEL in line and line.startswith("<|"))
+    if (channel := max(marked, default=-1)) >= 0:
+        answer = lines[channel].rpartition(_CHANNEL)[2]
+        lines = [_SPECIAL.sub("", line) for line in (answer, *lines[channel + 1 :])]
     ends = {
         end[1].lower(): n for n, line in enumerate(lines) for end in _THOUGHT_ENDS.finditer(line)
     }

@@ -306,6 +306,7 @@ def test_real_lines_of_the_record_stay() -> None:
         "1. First buy the ticket [#9]\n"
         "```md\n## Overview\n# A comment (7)\n• a bullet\n<think>\n</think>\n```\n"
         "- What the model thinks ends with </think>\n"
+        "- The template has <|message|> before the text and <|end|> behind it [#9]\n"
         "| # | ferry |\n|---|---|\n| 1 | Night [7] |\n"
         "<details>\n#12 is late."
     )
