@@ -82,7 +82,10 @@ class Evidence:
 
     @cached_property
     def _days(self) -> set[Day]:
-        return {day for value in self._values for day in value.days}
+        days = {day for value in self._values for day in value.days}
+        # “2026-05-04, not as May 4”: the year of one is that of the other.
+        whole = {day[1:] for day in days if day[0]}
+        return {day for day in days if day[0] or day[1:] not in whole}
 
     @cached_property
     def _meant(self) -> set[Day]:

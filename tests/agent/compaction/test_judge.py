@@ -95,6 +95,14 @@ def test_certainty_quantity_tense_and_roles_are_compared(
     assert (wrong in verdict.wrong, verdict.supported) == (True, not wrong), verdict
 
 
+@pytest.mark.parametrize(("year", "supported"), [("2026", True), ("2038", False)])
+def test_a_day_without_a_year_beside_one_with_it_is_of_that_year(
+    year: str, supported: bool
+) -> None:
+    said = user(1, "Write dates as 2026-05-04 and not as May 4.")
+    assert judge(f"Dates are written as {year}-05-04", said).supported == supported
+
+
 @pytest.mark.parametrize(
     ("said", "statement", "wrong"),
     [
