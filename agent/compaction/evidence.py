@@ -140,7 +140,7 @@ class Evidence:
     def backs(self, value: Value, statement: str = "") -> bool:
         """Whether a number, a date or a time is said here or follows from what is said, and from
         other numbers and periods of the statement that it stands in."""
-        if any(map(self._says_day, value.days)):
+        if any(agree(day, other) for day in value.days for other in self._days):
             return True
         if any(is_meant(day, self._meant) for day in value.days):
             return True
@@ -148,17 +148,6 @@ class Evidence:
             return False
         counted = self._counts.get(value.noun, ())
         return self._says(value) or self._operands.yield_value(value, statement, counted)
-
-    def _says_day(self, day: Day) -> bool:
-        """Whether a date is said. One without its year may be it, unless the same day of another
-        year is said too."""
-        alike = [other for other in self._days if agree(day, other)]
-        year, *rest = day
-        if year and not any(other[0] for other in alike):
-            return bool(alike) and not any(
-                other[0] and [*other[1:]] == rest for other in self._days
-            )
-        return bool(alike)
 
     def _says(self, value: Value) -> bool:
         if value.readings & self._readings:

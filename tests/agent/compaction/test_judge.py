@@ -155,10 +155,3 @@ def test_a_computed_value_of_other_words_is_marked_and_not_dropped() -> None:
     """A formula that the rules do not know may still be right."""
     verdict = judge("Custo no trimestre: R$ 5.000", user(1, "O aluguel é R$ 1.650 por mês."))
     assert (verdict.supported, verdict.held) == (False, True)
-
-
-def test_a_day_without_its_year_bears_out_no_other_year_than_the_one_that_is_said() -> None:
-    said = user(1, "Write the date as 2027-06-09, and never as June 9.")
-    assert judge("Dates are written as 2027-06-09, never as June 9", said).supported
-    assert not judge("Dates are written as 3127-06-09, never as June 9", said).supported
-    assert judge("The fair is on 2027-06-09", user(1, "The fair is on June 9.")).supported
