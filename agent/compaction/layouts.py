@@ -1,5 +1,5 @@
-"""Records that are laid out otherwise than in Markdown: as JSON, in tags, in a table, quoted or in
-LaTeX. Each is written as lines of Markdown, which `agent.compaction.reading` then reads."""
+"""Records that are laid out otherwise than in Markdown: as JSON, in tags, in a table or quoted.
+Each is written as lines of Markdown, which `agent.compaction.reading` then reads."""
 
 import json
 import re
@@ -26,13 +26,9 @@ _LAYOUT_TAG = re.compile(
     re.I,
 )
 _CODE = re.compile(r"(^[ \t]*(?:`{3,}|~{3,})[^\n]*\n.*?^[ \t]*(?:`{3,}|~{3,})[ \t]*$)", re.M | re.S)
-_LATEX = re.compile(r"\\(?:sub){0,2}section\*?\{([^{}\n]{1,200})\}")
-_LATEX_ITEM = re.compile(r"^[ \t]*\\item\b[ \t]*", re.M)
-_LATEX_REST = re.compile(r"^[ \t]*\\(?:begin|end|documentclass|usepackage)\b.*$", re.M)
 _QUOTED = re.compile(r"^[ \t]*>[ \t]?", re.M)
 _ROW = re.compile(r"^[ \t]*\|(?P<title>[^|\n]{1,100})\|(?P<body>[^\n]+?)\|?[ \t]*$", re.M)
 _BREAK = re.compile(r"[ \t]*<br[ \t]*/?>[ \t]*", re.I)
-_TILDES = re.compile(r"^(?P<title>[^\n~`]{3,80})\n~{3,}[ \t]*$", re.M)
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.S)
 _JSON_KEY = re.compile(r"\s*(?::|$)")
 _MARK = re.compile(r"[-*+•][ \t]+")
@@ -59,11 +55,11 @@ def _read_json(text: str) -> list[str] | None:
         return None
     try:
         record = json.loads(bare if bare.endswith("}") else _close(bare), strict=False)
-    except ValueError:
+        while len(record) == 1 and isinstance(only := next(iter(record.values())), dict):
+            record = only
+        return [line for key, value in record.items() for line in _write_part(key, value)]
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than a record is
         return None
-    while len(record) == 1 and isinstance(only := next(iter(record.values())), dict):
-        record = only
-    return [line for key, value in record.items() for line in _write_part(key, value)]
 
 
 def _close(text: str) -> str:
@@ -140,24 +136,13 @@ def _read_table(text: str) -> str:
     return _ROW.sub(write, text)
 
 
-def _read_latex(text: str) -> str:
-    text = _LATEX.sub(r"## \1", _LATEX_REST.sub("", text))
-    return _LATEX_ITEM.sub("- ", text)
-
-
 def _read_quotation(text: str) -> str:
     return _QUOTED.sub("", text)
-
-
-def _read_tildes(text: str) -> str:
-    return _TILDES.sub(lambda match: f"## {match['title']}", text)
 
 
 # By what a text of the layout has in it.
 _LAYOUTS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("</", _read_tags),
     ("|", _read_table),
-    ("\\section", _read_latex),
     (">", _read_quotation),
-    ("~~~", _read_tildes),
 )

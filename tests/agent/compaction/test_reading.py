@@ -70,12 +70,10 @@ FORMS: dict[str, Callable[[int, str], str]] = {
     "a numbered list": lambda number, heading: f"{number}. **{heading}**",
     "a plain numbered list": lambda number, heading: f"{number}) {heading}:",
     "a bullet": lambda _, heading: f"- **{heading}:**",
-    "underlined with tildes": lambda _, heading: f"{heading}\n{'~' * len(heading)}",
     "lines on both sides": lambda _, heading: f"{'=' * len(heading)}\n{heading}\n{'=' * 20}",
     "bold above a line": lambda _, heading: f"**{heading}**\n----",
     "HTML with an attribute": lambda _, heading: f'<h3 id="x">{heading}</h3>',
     "HTML in bold": lambda _, heading: f"<p><strong>{heading}</strong></p>",
-    "LaTeX": lambda _, heading: f"\\section*{{{heading}}}",
     "a quotation": lambda _, heading: f"> ## {heading}",
 }
 
@@ -412,3 +410,9 @@ async def test_a_good_summary_costs_one_request_and_is_stored_alone(
 def test_what_is_verified_is_the_record_alone() -> None:
     reply = Reply([text(f"Here:\n\n{RECORD}\n\nBye, and take care!")], "end_turn", complete=True)
     assert verify(reply, [user(5, "x" * 3_000), user(40)]) == RECORD
+
+
+@pytest.mark.parametrize("depth", [800, 5_000])
+def test_json_that_is_nested_too_deep_is_no_record_and_no_error(depth: int) -> None:
+    text = '{"a": ' * depth + "1" + "}" * depth
+    assert read_record(text, HEADINGS, Covered(1, 9)).sections == ()
