@@ -30,11 +30,10 @@ _WRAPPED = re.compile(
 _ESCAPED = re.compile(r"\\?\[\\?#([\d #,–-]{1,80})\\?\]")
 _OTHER_BRACKETS = re.compile(r"(?:<sup>|\{)[ \t]*(#\d[^<>{}]{0,80}?)[ \t]*(?:</sup>|\})")
 _BARE = re.compile(
-    r"[ \t]+(?:[—–-][ \t]*)?(#\d{1,9}(?:[ \t]*[,;–-]?[ \t]*#\d{1,9}){0,20})(?=[.。]?[ \t]*$)"
+    r"(?<![ \t])[ \t]{1,80}(?:[—–-][ \t]{0,9})?"
+    r"(#\d{1,9}(?:[ \t]{0,9}[,;–-]?[ \t]{0,9}#\d{1,9}){0,20})(?=[.。]?$)"
 )
-_BARE_FIRST = re.compile(
-    r"^([ \t]*- )(#\d{1,9}(?:,? #\d{1,9}){0,20})[ \t]*[:：—–-][ \t]+(.+?)[ \t]*$"
-)
+_BARE_FIRST = re.compile(r"^([ \t]*- )(#\d{1,9}(?:,? #\d{1,9}){0,20})[ \t]*[:：—–-][ \t]+(.+)$")
 _NUMBER = re.compile(r"\^?[#＃]?[ \t]*(\d{1,9})(?:[ \t]*[-–—~][ \t]*[#＃]?(\d{1,9}))?")
 _BETWEEN = re.compile(r"[\s,，、;；&+/]+|(?:and|und|et|y|e|и|和|と|और|و)\b")
 _NAME = re.compile(r"[A-Za-z0-9_)\]]")  # before an index or the arguments of a call
@@ -110,8 +109,7 @@ def _unwrap(match: re.Match[str]) -> str:
 
 
 def _cite_bare(line: str, covered: Covered) -> str:
-    cited = _BARE_FIRST.sub(r"\1\3 [\2]", line) if _BARE_FIRST.match(line) else line
-    cited = _BARE.sub(r" [\1]", cited)
+    cited = _BARE.sub(r" [\1]", _BARE_FIRST.sub(r"\1\3 [\2]", line.rstrip()))
     return cited if _find_groups(cited, covered) and not _find_groups(line, covered) else line
 
 

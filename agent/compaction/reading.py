@@ -182,15 +182,21 @@ def _split_sections(lines: Sequence[str], places: Sequence[Place]) -> Iterator[S
 def _strip_edges(body: list[str]) -> list[str]:
     """The lines of a section without what only divides it from others: lines across, tags that hold
     a section, fences with nothing in them, blank lines but one."""
-    end = len(body)
-    while end and (not body[end - 1].strip() or _is_edge(body[end - 1])):
-        end -= 1
-    fences = [n for n, line in enumerate(body[:end]) if FENCE.match(line)]
-    if len(fences) > 1 and fences[-1] == end - 1 and not "".join(body[fences[-2] + 1 : end - 1]):
-        return _strip_edges(body[: fences[-2]])
+    fences = [n for n, line in enumerate(body) if FENCE.match(line)]
+    end = _find_end(body, len(body))
+    while len(fences) > 1 and fences[-1] == end - 1 and not "".join(body[fences[-2] + 1 : end - 1]):
+        *fences, opening, _ = fences
+        end = _find_end(body, opening)
     tail = body[end:]
     begin = next((n for n, line in enumerate(body[:end]) if not _is_edge(line)), 0)
     return [*body[begin:end], *([""] if tail and not tail[-1].strip() else [])]
+
+
+def _find_end(body: Sequence[str], end: int) -> int:
+    """Where lines before `end` end but for blank ones and edges."""
+    while end and (not body[end - 1].strip() or _is_edge(body[end - 1])):
+        end -= 1
+    return end
 
 
 def _drop_draft(sections: list[Section]) -> list[Section]:
