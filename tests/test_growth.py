@@ -233,7 +233,7 @@ def typed(text: str) -> None:
     """What a user says, in which their own and what others said are looked for."""
     find_reported(text)
     said = [message(f"Write in Dutch, please. {text}")]
-    lines = ["Write in Dutch, please, but not now", "Be kind", text[:400]]
+    lines = ["Write in Dutch, please, but not now", "Be kind", text[:200]]
     named = Named()
     named.add([f"{line} [#1]" for line in lines], said)
     named.add_unnamed(said, [pins.Pin(0, "Write in Danish.")])
@@ -352,7 +352,8 @@ def blocks(text: str) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_time_grows_with_the_text_and_not_with_its_square(function: str, shape: str) -> None:
-    sizes = LONG_SIZES if shape in PARAGRAPHS else SIZES
+    # In a short text an instruction is soon found, or is all of it.
+    sizes = LONG_SIZES if shape in PARAGRAPHS or function == "typed" else SIZES
     compare(FUNCTIONS[function], SHAPES[shape], sizes)
 
 

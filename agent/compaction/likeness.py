@@ -6,7 +6,7 @@ negation, a number or another word of content is none: “answer in French” is
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -119,7 +119,7 @@ def find_like(copy: Words, said: Words) -> Likeness | None:
     telling = find_telling(wanted)
     if not telling or len(telling - {word.text for word in words}) > 1 + len(telling) // 2:
         return None
-    matched = _align([word.text for word in wanted], [word.text for word in words])
+    matched = _align(tuple(word.text for word in wanted), tuple(word.text for word in words))
     missing = [word.text for place, word in enumerate(wanted) if place not in matched]
     carrying = [each for each in missing if each not in _LIGHT]
     if not matched or len(missing) * 2 > len(wanted):
@@ -141,7 +141,8 @@ def _read_clause(text: str, place: Range) -> str:
     return before + text[start:end] + _CLAUSE_END.split(text[end:])[0]
 
 
-def _align(copy: Sequence[str], words: Sequence[str]) -> dict[int, int]:
+@lru_cache(maxsize=1 << 10)  # people repeat themselves
+def _align(copy: tuple[str, ...], words: tuple[str, ...]) -> Mapping[int, int]:
     """Places of the longest common sequence, typos included: those in the copy and in the words."""
     rows = [[0] * (len(words) + 1) for _ in range(len(copy) + 1)]
     for i in range(len(copy) - 1, -1, -1):

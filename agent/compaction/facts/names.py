@@ -8,6 +8,7 @@ from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import CJK, WORD, is_caseless, strip_article, strip_elision
 
 SHORTEST = 2
+MANY = 500  # characters of a statement, whose pairs would each be looked for
 LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
 LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
 # Marks after which a capital begins a sentence and shows no name.
@@ -47,7 +48,7 @@ _TITLED = (
         rf"(?<!\w)(?:ال(?:سيد|سيدة|أستاذ|أستاذة|دكتور|دكتورة|مهندس|مهندسة)) ({WORD.pattern})"
     ),
     re.compile(rf"(?<!\w)(?:श्री|श्रीमती|सुश्री) ({WORD.pattern})"),
-    re.compile(rf"({WORD.pattern}) जी(?![\w\u0900-\u0963])"),
+    re.compile(rf"(?<![\w\u0900-\u0963])({WORD.pattern}) जी(?![\w\u0900-\u0963])"),
 )
 _PEOPLE = "客皆母父兄姉奥嫁子娘孫屋者方様"  # with which words for people end before さん
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
@@ -111,8 +112,10 @@ def find_caseless(text: str, other: str) -> list[str]:
     are not told apart, runs of characters that no pair of the other has."""
     words = [word for word in WORD.findall(text) if is_caseless(word) and len(word) > SHORTEST]
     runs = []
+    # To look for each pair is quicker than to list all of a long text, unless there are many.
+    known = set(_parts(other)) if len(text) > MANY else other
     for run in re.findall(rf"[{CJK}]+", text):
-        new = [a + b not in other for a, b in pairwise(run)]
+        new = [pair not in known for pair in _parts(run)]
         for match in re.finditer(r"1{1,5}", "".join("01"[each] for each in new)):
             runs.append(run[match.start() : match.end() + 1])
     return [word for word in words if strip_article(word) not in other] + [
@@ -121,7 +124,7 @@ def find_caseless(text: str, other: str) -> list[str]:
 
 
 def _parts(run: str) -> list[str]:
-    """The pairs of characters in a run: a name has two or three, and the run one more on a side."""
+    """The pairs of characters: a name has two or three, a run of new ones one more on a side."""
     return [a + b for a, b in pairwise(run)]
 
 
