@@ -95,7 +95,8 @@ def _find_change(
     clauses = statement.parts[1:] or [statement]
     if any(contradicts(each, said.sentences) for each in clauses):
         return OPPOSITE
-    if nearest and (swapped := find_swapped(statement.text, nearest.text)):
+    beside = nearest or find_nearest(statement, said.sentences, least=1)  # short names are no words
+    if beside and (swapped := find_swapped(statement.text, beside.text)):
         return f"the messages that it cites say it the other way round: {swapped}"
     speaker, writer = find_speaker(statement.text), source.find_writer(line)
     if speaker and writer and speaker != writer:

@@ -59,10 +59,10 @@ class Replaced:
         return ("" if is_cjk(self.new[0]) else " ").join(self.new)
 
 
-def find_nearest(statement: Clause, sentences: Sequence[Clause]) -> Clause | None:
-    """The sentence that shares most content words, two at least."""
+def find_nearest(statement: Clause, sentences: Sequence[Clause], least: int = 2) -> Clause | None:
+    """The sentence that shares most content words, so many at `least`."""
     nearest = max(sentences, key=lambda each: len(statement.words & each.words), default=None)
-    return nearest if nearest and len(statement.words & nearest.words) >= 2 else None
+    return nearest if nearest and len(statement.words & nearest.words) >= least else None
 
 
 def find_replaced(statement: str, nearest: str) -> list[Replaced]:

@@ -155,3 +155,9 @@ def test_a_computed_value_of_other_words_is_marked_and_not_dropped() -> None:
     """A formula that the rules do not know may still be right."""
     verdict = judge("Custo no trimestre: R$ 5.000", user(1, "O aluguel é R$ 1.650 por mês."))
     assert (verdict.supported, verdict.held) == (False, True)
+
+
+def test_two_who_change_places_in_a_short_sentence_are_noticed() -> None:
+    said = user(1, "Kim owes Ida a cake.")
+    assert "other way round" in judge("Ida owes Kim a cake", said).wrong
+    assert judge("Kim owes Ida a cake", said) == Verdict(True)
