@@ -103,6 +103,7 @@ def test_no_page_and_no_dialog_breaks_a_rule(
     check_dialog(tab, check, "rename a conversation")
     tab.click("#gauge")
     tab.locator("#gauge-panel .plot").wait_for()
+    expect(tab.locator("#budget")).to_have_css("border-radius", "8px")  # its styles came with it
     check("context panel")
     tab.click("#compact-now")
     tab.locator("#dialog[open]").wait_for()
