@@ -69,6 +69,12 @@ def what_is_kept_of_conversations_is_true(request: pytest.FixtureRequest) -> Ite
 
 
 @pytest.fixture
+def endless_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted in one minute stays in it, however late the test gets to it."""
+    monkeypatch.setattr("chat.services.rate_limit.MINUTE", 10**11)
+
+
+@pytest.fixture
 def user(transactional_db: None) -> "User":
     from tests.chat.factories import make_user
 

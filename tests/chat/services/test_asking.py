@@ -287,6 +287,7 @@ def test_above_the_limit_a_change_is_made_and_paid_for_after_the_next_turn(
     assert gaps.has_gap(load_state(talk.pk)), "so the end of the next turn asks again"
 
 
+@pytest.mark.usefixtures("endless_minute")
 def test_a_rebuild_counts_for_its_user_like_an_answer(
     talk: Conversation, model_server: DemoServer, settings: Any
 ) -> None:

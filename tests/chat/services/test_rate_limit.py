@@ -240,6 +240,7 @@ def test_only_so_many_answers_are_written_at_once(user: User, settings: Any) -> 
 
 @pytest.mark.on_both
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("endless_minute")
 def test_an_administrator_is_counted_for_what_they_have_written_again(
     user: User, settings: Any
 ) -> None:
