@@ -36,7 +36,9 @@ MESSAGE_CHARACTERS = 100_000
 NOTES_CHARACTERS = 300  # of what is capped: header, and note of what was left out
 
 # Tags that fence the material, and the line that begins a message in it.
-_FENCE = re.compile(r"<(\s*/\s*(?:transcript|previous_summary|focus|outline|written)\b)", re.I)
+_FENCE = re.compile(
+    r"<(\s*/\s*(?:transcript|previous_summary|focus|outline|written|statements)\b)", re.I
+)
 _HEADER = re.compile(r"^\[#\d+ (?:user|assistant)(?=\]| ·)", re.M)
 _ESCAPED = r"\\\g<0>"
 
