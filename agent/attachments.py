@@ -28,11 +28,11 @@ def find_reference(block: Block) -> dict[str, Any] | None:
     return None
 
 
-def list_references(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """The sources of all files that blocks refer to, those in results of tools too."""
+def list_references(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks that refer to a file, those in results of tools too."""
     for block in blocks:
-        if source := find_reference(block):
-            yield source
+        if find_reference(block):
+            yield block
         elif parts := _list_parts(block):
             yield from list_references(parts)
 
@@ -94,7 +94,7 @@ def limit_files(messages: Sequence[Message], limit: int = REQUEST_BYTES) -> list
 
 def count_sent_bytes(blocks: Iterable[Block]) -> int:
     """Bytes that the files of blocks take in a request's body."""
-    return sum(-(-source["bytes"] // 3) * 4 for source in list_references(blocks))
+    return sum(-(-each["source"]["bytes"] // 3) * 4 for each in list_references(blocks))
 
 
 def _placeholder(block: Block) -> Block:
@@ -149,9 +149,10 @@ def _filled(block: Block, files: Mapping[str, bytes]) -> Block:
 
 def list_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of the files that blocks refer to."""
-    return [source["id"] for source in list_references(blocks)]
+    return [each["source"]["id"] for each in list_references(blocks)]
 
 
 def list_text_file_ids(blocks: Iterable[Block]) -> list[str]:
     """The ids of those that are text, code too."""
-    return [source["id"] for source in list_references(blocks) if source["media_type"] == TEXT]
+    sources = (each["source"] for each in list_references(blocks))
+    return [source["id"] for source in sources if source["media_type"] == TEXT]

@@ -46,9 +46,9 @@ class Chapter:
     count now. `left_out`: numbers of messages whose pins and values do not count, and which take
     no pin back, for as long as their user leaves them out of the context. `own`: the statements
     that a person wrote or corrected; `withheld`: those of them that may tell of messages which are
-    left out. `parts`: what it was merged from, none where its text is still all that was written.
-    `quotes`: what bears statements of its text or of its parts out; no request holds them. `days`
-    on which its messages were said; None: unknown.
+    left out. `parts`: the whole of what was written, where its text is a selection of that by now;
+    none where its text is all of it. `quotes`: what bears statements of its text or of its parts
+    out; no request holds them. `days` on which its messages were said; None: unknown.
     """
 
     text: str

@@ -49,6 +49,7 @@ class Named:
     retired: list[Retirement] = field(default_factory=list)
     doubted: list[Retirement] = field(default_factory=list)
     not_pinned: list[str] = field(default_factory=list)
+    _typed: TypedMessages | None = None
 
     def add(
         self,
@@ -60,7 +61,7 @@ class Named:
         `earlier`: the pins of the chapters before; None where they are not known."""
         for line in lines[MOST_NAMED:]:
             self.tell(line)
-        for named, pins in look_up(lines, covered, earlier):
+        for named, pins in _look_up(lines, self._read(covered), earlier):
             if named.old:
                 by = next((pin.number for pin in pins if pin.state == PinState.STANDING), 0)
                 self._retire(named, by, covered)
@@ -72,6 +73,16 @@ class Named:
                 cited = next(iter(named.numbers), 0)
                 words = shorten_text(named.words, LONGEST)
                 self._keep(Pin(cited, words, PinState.RESTATED), self.offers)
+
+    def list_unfound(
+        self, lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin]
+    ) -> list[str]:
+        """The lines of which no message has the words: the model may say them once more."""
+        return [
+            named.written
+            for named, pins in _look_up(lines, self._read(covered), earlier)
+            if not pins or (named.old and pins[0].state != PinState.STANDING)
+        ]
 
     def add_by_rule(self, prompts: Sequence[Message], earlier: Sequence[Pin]) -> None:
         """Pin what is worded like an instruction in the user's messages, and retire what is worded
@@ -104,6 +115,12 @@ class Named:
             for taking, meant in find_revocations(message, standing):
                 self.doubted += [Retirement(pin.key, taking.number) for pin in meant]
 
+    def _read(self, covered: Sequence[Message]) -> TypedMessages:
+        """What the user typed in some messages, read once for all that is looked for in them."""
+        if self._typed is None or self._typed.covered is not covered:
+            self._typed = TypedMessages(covered)
+        return self._typed
+
     def _retire(self, named: NamedLine, by: int, covered: Sequence[Message]) -> None:
         """Where the user's words for it are not found, that it may be taken back is told."""
         if not by:
@@ -133,14 +150,13 @@ class Named:
         return tuple(sorted((*self.pins, *self.offers), key=lambda pin: pin.number))
 
 
-def look_up(
-    lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin] | None
+def _look_up(
+    lines: Sequence[str], typed: TypedMessages, earlier: Sequence[Pin] | None
 ) -> Iterator[tuple[NamedLine, list[Pin]]]:
     """What each line names, and the pins that it is in the user's words; for one that takes
     something back, those of the words that do. What an earlier chapter has, and what stands in a
     message after these, which is sent as it is, is left out."""
-    typed = TypedMessages(covered)
-    first, last = covered[0].number, covered[-1].number
+    first, last = typed.covered[0].number, typed.covered[-1].number
     for named in (parse_line(line) for line in lines[:MOST_NAMED] if not names_nothing(line)):
         if named.old:
             yield named, typed.find(named)
@@ -154,17 +170,6 @@ def look_up(
             yield from parts
         elif not named.numbers or min(named.numbers) <= last:
             yield named, []
-
-
-def list_unfound(
-    lines: Sequence[str], covered: Sequence[Message], earlier: Sequence[Pin]
-) -> list[str]:
-    """The lines of which no message has the words: the model may say them once more."""
-    return [
-        named.written
-        for named, pins in look_up(lines, covered, earlier)
-        if not pins or (named.old and pins[0].state != PinState.STANDING)
-    ]
 
 
 def mend_lines(lines: Sequence[str], quoted: Mapping[str, Sequence[Given]]) -> list[str]:

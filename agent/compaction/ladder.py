@@ -46,7 +46,6 @@ from agent.compaction.rungs import RUNGS
 from agent.compaction.selection import keep_own_work, select_statements
 from agent.compaction.settled import Change, find_settled
 from agent.compaction.statements import (
-    Statement,
     add_statements,
     compose,
     list_missing,
@@ -210,7 +209,7 @@ def _append(job: Job, result: WrittenSummary, text: str) -> WrittenSummary:
         rest = replace(chapter, text="\n".join([*changed, request, *files]))
         text, cut = cut_statements(text, _most(job, result, rest), job.counter)
         result.findings += Findings(too_long=cut)
-        text = _add_files(text, files)
+        text = add_statements(text, FILES, files) if files else text
     text = _add_changes(text, changes)
     missing = list_missing(result.whole, text)
     body, work = split_current_work(text)
@@ -235,15 +234,6 @@ def _list_files(job: Job, result: WrittenSummary, text: str) -> list[str]:
         tokens=convert_to_raw(job, int(asked * FILES_SHARE)),
         counter=job.counter,
     )
-
-
-def _add_files(text: str, files: Sequence[str]) -> str:
-    """A chapter with more bullets under its files, before its current work."""
-    if not files:
-        return text
-    body, work = split_current_work(text)
-    said = [*list_statements(body), *(Statement(FILES, line) for line in files)]
-    return join_current_work(compose(said), work)
 
 
 def _add_changes(text: str, changes: Sequence[Change]) -> str:

@@ -147,7 +147,7 @@ def _align(copy: tuple[str, ...], words: tuple[str, ...]) -> Mapping[int, int]:
     rows = [[0] * (len(words) + 1) for _ in range(len(copy) + 1)]
     for i in range(len(copy) - 1, -1, -1):
         for j in range(len(words) - 1, -1, -1):
-            if is_same_word(copy[i], words[j]):
+            if _is_copy(copy[i], words[j]):
                 rows[i][j] = rows[i + 1][j + 1] + 1
             else:
                 rows[i][j] = max(rows[i + 1][j], rows[i][j + 1])
@@ -163,7 +163,7 @@ def _align(copy: tuple[str, ...], words: tuple[str, ...]) -> Mapping[int, int]:
     return found
 
 
-def is_same_word(one: str, other: str) -> bool:
+def _is_copy(one: str, other: str) -> bool:
     """Whether one is the other, or a typo of it. Names and numbers have no typos in their first
     letter and their figures."""
     if one == other:

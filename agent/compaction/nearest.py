@@ -40,6 +40,8 @@ class TypedMessages:
     """The user's messages among those that a summary covers."""
 
     def __init__(self, covered: Sequence[Message]) -> None:
+        self.covered = covered
+        self._found: dict[str, list[Pin]] = {}  # by lines: each is looked for once
         self._prompts = {m.number: m for m in covered if m.is_prompt}
         self._latest = sorted(self._prompts, reverse=True)
         self._texts: dict[int, list[SearchedText]] = {}
@@ -49,6 +51,11 @@ class TypedMessages:
         no “never” is lost. The cited messages come first, then those that have the very words, then
         those with small edits. What only others wrote becomes an offer. None: it stands nowhere, or
         not all of it."""
+        if line.written not in self._found:
+            self._found[line.written] = self._search(line)
+        return self._found[line.written]
+
+    def _search(self, line: NamedLine) -> list[Pin]:
         readings = list(dict.fromkeys(filter(_is_enough, line.readings)))
         ways = self._find_same, self._find_all_parts, self._find_like
         found = (way(words, line.numbers) for way in ways for words in readings)

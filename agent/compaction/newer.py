@@ -21,6 +21,7 @@ _CURRENT = re.compile(rf"^{CURRENT_WORK}[ \t]*$\n?(?P<work>.*?)(?=^## |\Z)", re.
 # The bullet that SKILL.md asks for where something no longer holds.
 _REPLACED = re.compile(r"^[ \t]*[-*+] Replaced: (.+)", re.M)
 _ARROW = re.compile("→|->|=>")
+REPLACED_BY = ", replaced by "  # behind what no longer holds, before what holds instead
 # The share of the words of what no longer holds that a statement about it has, and how many words
 # name a thing: a subject and a property.
 MOST_WORDS, SUBJECT_AND_PROPERTY = 0.6, 2
@@ -112,7 +113,7 @@ class Line:
 
     def render(self) -> str:
         if by := self.replaced_by:
-            return f"{self.text}, replaced by {by.new} [#{max(by.numbers)}]"
+            return f"{self.text}{REPLACED_BY}{by.new} [#{max(by.numbers)}]"
         return self.text
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.words import find_content_words, is_cjk
 from agent.compaction.pins import TypedText, read_texts, read_typed_text
-from agent.compaction.settling import (
+from agent.compaction.settled_wordings import (
     ANOTHER,
     CHANGED,
     CHOSEN,

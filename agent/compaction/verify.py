@@ -38,12 +38,11 @@ class Findings:
     """What the audit did, for the administrator: texts as they were written. `left_out` are the
     numbers of messages that no model has read whole, `unread_messages` and `unread_tokens` how many
     they are and what it has not read of them. `given_back` is what the model was asked to correct;
-    `wrong`, which is not stored, what it could correct. `cut` is what was
-    thrown away to keep a hard limit,
-    `too_long` of a text without one, `left` what a merge took out of the record, and `ended` the
-    current work of the chapter before, of which no request holds anything from now on. `quotes`
-    bear out what would have failed. `unwritten` are the headings under which something may be
-    missing, because a reply was cut at its limit."""
+    `wrong`, which is not stored, what it could correct. `cut` is what was thrown away to keep a
+    hard limit, `too_long` of a text without one, `left` what a merge took out of the record, and
+    `ended` the current work of the chapter before, of which no request holds anything from now on.
+    `quotes` bear out what would have failed. `unwritten` are the headings under which something may
+    be missing, because a reply was cut at its limit."""
 
     dropped: list[str] = field(default_factory=list)
     unverified: list[str] = field(default_factory=list)

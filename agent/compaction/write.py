@@ -26,7 +26,7 @@ from agent.compaction.correction import Correction, apply_correction, plan_corre
 from agent.compaction.cutting import cut_at_bullets
 from agent.compaction.evidence import Source
 from agent.compaction.failures import Declined, SummaryRejected
-from agent.compaction.instructions import list_unfound, mend_lines, split_instructions
+from agent.compaction.instructions import mend_lines, split_instructions
 from agent.compaction.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.newer import drop_empty_sections
 from agent.compaction.notation import Covered
@@ -225,7 +225,9 @@ class _Writing:
 
     def _check(self, written: str, named: Sequence[str], given: GivenQuotes = NO_QUOTES) -> Draft:
         whole, findings = audit(written, self._evidence, given)
-        unfound = list_unfound(named, self.job.plan.summarise, self.result.earlier)
+        unfound = self.result.named.list_unfound(
+            named, self.job.plan.summarise, self.result.earlier
+        )
         findings.wrong += [Mistake(line, NOT_TYPED) for line in unfound]
         if is_empty(whole):
             raise Declined(gettext_noop("no message bears anything of it out"))

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from agent.compaction.borne_out import SENTENCE_END, Quote
 from agent.compaction.evidence import FENCE, UNVERIFIED
+from agent.compaction.newer import REPLACED_BY
 
 # Stand in the Markdown where quotes are shown: no renderer makes anything of them.
 _BEGIN, _END = "\ue100", "\ue101"
@@ -17,8 +18,6 @@ _PLACES = rf"((?:{_BEGIN}\d+{_END})+)"
 # A paragraph cannot hold what is folded, which comes behind it.
 _PLACE = re.compile(rf"<p[^>]*>{_PLACES}</p>|{_PLACES}(\s*</p>)|{_PLACES}")
 _NUMBER = re.compile(rf"{_BEGIN}(\d+){_END}")
-# What `agent.compaction.newer` adds to a statement that no longer holds.
-_REPLACED = ", replaced by "
 
 
 def mark_quotes(text: str, quotes: Sequence[Quote]) -> str:
@@ -50,7 +49,7 @@ def _mark_lines(lines: Sequence[str], places: dict[str, str]) -> Iterator[str]:
 
 def _find_places(line: str, places: dict[str, str]) -> str:
     """Those of a line as a whole, or of its sentences; each is found once."""
-    for said in (line, line.rpartition(_REPLACED)[0]):
+    for said in (line, line.rpartition(REPLACED_BY)[0]):
         if said in places:
             return places.pop(said)
     sentences = SENTENCE_END.split(line.removesuffix(UNVERIFIED).strip())

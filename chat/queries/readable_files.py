@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
-from agent.attachments import TEXT, find_reference
+from agent.attachments import TEXT, list_references
 from agent.messages import Block
 from agent.model_names import find_id
 from chat.models import Attachment, Message
@@ -14,12 +14,7 @@ READING = "claude"  # every model whose id begins so reads images and PDFs
 def list_files(blocks: Iterable[Block]) -> Iterator[Block]:
     """The images and PDFs that blocks refer to, those in results of tools too. What is sent as
     text, a reader has as text."""
-    for block in blocks:
-        content = block.get("content") if block.get("type") == "tool_result" else None
-        if isinstance(content, list):
-            yield from list_files(part for part in content if isinstance(part, dict))
-        elif (source := find_reference(block)) and source.get("media_type") != TEXT:
-            yield block
+    return (b for b in list_references(blocks) if b["source"].get("media_type") != TEXT)
 
 
 def find_kept(owner_id: int, ids: Iterable[str]) -> Mapping[str, Attachment]:

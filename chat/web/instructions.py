@@ -68,11 +68,11 @@ def _group(row: Compaction) -> dict[str, list[tuple[int, Pin]]]:
 def _find_next(before: Compaction, after: Compaction, place: str) -> int | None:
     """The place of the one that has taken the place of another in its section, or is the last
     there: so a keyboard goes on where it was. None where the section is empty, or nothing was."""
+    left = _group(after)
     for section, pins in _group(before).items():
-        for index, (each, _) in enumerate(pins):
-            left = _group(after)[section]
-            if str(each) == place and left:
-                return left[min(index, len(left) - 1)][0]
+        places = [str(each) for each, _ in pins]
+        if place in places and left[section]:
+            return left[section][min(places.index(place), len(left[section]) - 1)][0]
     return None
 
 

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.compaction.facts.clock import find_times, is_clock, read_hours
 from agent.compaction.facts.dates import Dated, Day, find_cjk_dates, read_date, read_date_of
 from agent.compaction.facts.durations import (
     HOUR,
@@ -19,6 +18,7 @@ from agent.compaction.facts.durations import (
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
 from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
+from agent.compaction.facts.times_of_day import find_times, is_clock, read_hours
 from agent.compaction.facts.words import CJK, WORD, is_cjk
 
 Reading = tuple[str, float]  # a unit, "" for none, and how many; a time is in minutes of the day
