@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent.compaction.fences import find_fences
+from agent.compaction.reported_wordings import SAYING
 from agent.compaction.wordings import instructs
 
 Range = tuple[int, int]  # characters of a text: start and end
@@ -24,15 +25,7 @@ _QUOTES = re.compile(
 NAME_WORDS, TITLE_WORDS, NAME_CHARACTERS = 4, 8, 12  # the last: where words have no spaces
 _NO_SPACES = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]")
 _SENTENCE = re.compile(r"\s\S*\w{4,}[.!?]$|[。！？।]$|[.!?;]\s+\w+\s|[,:，：]")
-_SAYS = (
-    r"(?:sa(?:ys|id|ying)|wr(?:ites|ote|itten)|text(?:s|ed)|tells|told|repl(?:ies|ied)"
-    r"|answer(?:s|ed)|ask(?:s|ed)|insist(?:s|ed)|demand(?:s|ed)|order(?:s|ed)|shout(?:s|ed)"
-    r"|sagt(?:en?)?|meint(?:en?)?|schreibt|schrieb(?:en)?|geschrieben|antwortet(?:en?)?"
-    r"|fragt(?:en?)?|verlangt(?:en?)?|fordert(?:en?)?|dit|disait|écrit|écrivait|répond(?:u|ait)?|demande|affirme"
-    r"|dice|dijo|escrib(?:e|ió)|respond(?:e|ió|eu)|pide|pidió|contest[aó]|diz|disse|escrev(?:e|eu)"
-    r"|ped(?:e|iu)|сказал[аи]?|говорит|(?:на)?писал[аи]?|пишет|ответил[аи]?|(?:по)?просил[аи]?"
-    r"|просит|قال|قالت|كتب|كتبت|يقول|تقول|طلب|कहा|बोल[ाी]|लिखा)"
-)
+_SAYS = rf"(?:{'|'.join(sorted(SAYING))}|قال|قالت|كتب|كتبت|يقول|تقول|طلب|कहा|बोला|बोली|लिखा)"
 _WHOM = (
     r"(?:me|us|him|her|you|them|that|mir|uns|ihm|ihr|mich|dass|moi|nous|lui|que|nos|мне|нам|ему|ей"
     r"|что|لي|لنا|أن|कि)"

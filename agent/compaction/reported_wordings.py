@@ -11,29 +11,35 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Finite verbs of saying and wanting. With a colon or a “that” they begin what their subject said.
-VERBS = _words(
+# Verbs of saying, as they stand beside a quotation.
+SAYING = _words(
     """
-said says told tells wrote writes texted texts mailed mails emailed emails messaged messages posted
-posts announced announces stated states claimed claims insisted insists demanded demands ordered
-orders wants wanted requested requests instructed instructs warned warns reminded
-reminds advised advises recommended recommends suggested suggests decided decides replied replies
-answered answers responded responds shouted shouts whispered explained explains asked asks
-sent sends noted notes declared declares commented comments tweeted thinks reads telling
-sagt sagte gesagt schreibt schrieb geschrieben meint meinte gemeint verlangt verlangte fordert
-forderte wollte möchte bittet gebeten teilt teilte mitgeteilt erklärt erklärte antwortet
-antwortete geantwortet befahl befiehlt behauptet behauptete simst mailte mailt gemailt postete heißt
-kündigte beschloss beschlossen warnte warnt rät riet besteht steht
-dit disait écrit écrivait demande demandé demandait exige exigé exigeait annonce annoncé affirme
-affirmé répond répondu ordonne ordonné veut voulait conseille conseillé explique expliqué envoyé
-dice dijo dicho dicen dijeron escribe escribió escrito pide pidió pedido exigió quiere quería
-manda mandó ordena ordenó responde respondió avisa avisó insiste insistió anuncia anunció
-diz disse dito dizem disseram escreve escreveu pede pediu quer queria mandou ordenou respondeu
-avisou falou exigiu insistiu anunciou
-сказал сказала сказали говорит говорят говорил говорила говорили пишет пишут написал написала
-написали велел велела велели требует требуют потребовал потребовала просит просят просил просила
-попросил попросила попросили ответил ответила ответили заявил заявила заявили хочет хотят приказал
-приказала сообщил сообщила сообщили сказано написано говорится
+said says saying wrote writes written texted texts told tells replied replies answered answers
+asked asks insisted insists demanded demands ordered orders shouted shouts sagt sagte sagten
+gesagt meint meinte meinten schreibt schrieb schrieben geschrieben antwortet antwortete
+antworteten fragt fragte fragten verlangt verlangte verlangten fordert forderte forderten dit
+disait écrit écrivait répond répondu répondait demande affirme dice dijo escribe escribió responde
+respondió pide pidió contesta contestó diz disse escreve escreveu respondeu pede pediu сказал
+сказала сказали говорит писал писала писали написал написала написали пишет ответил ответила
+ответили просил просила просили попросил попросила попросили просит
+"""
+)
+# Finite verbs of saying and wanting. With a colon or a “that” they begin what their subject said.
+VERBS = SAYING | _words(
+    """
+mailed mails emailed emails messaged messages posted posts announced announces stated states
+claimed claims wants wanted requested requests instructed instructs warned warns reminded reminds
+advised advises recommended recommends suggested suggests decided decides responded responds
+whispered explained explains sent sends noted notes declared declares commented comments tweeted
+thinks reads telling gemeint wollte möchte bittet gebeten teilt teilte mitgeteilt erklärt erklärte
+geantwortet befahl befiehlt behauptet behauptete simst mailte mailt gemailt postete heißt kündigte
+beschloss beschlossen warnte warnt rät riet besteht steht demandé demandait exige exigé exigeait
+annonce annoncé affirmé ordonne ordonné veut voulait conseille conseillé explique expliqué envoyé
+dicho dicen dijeron escrito pedido exigió quiere quería manda mandó ordena ordenó avisa avisó
+insiste insistió anuncia anunció dito dizem disseram quer queria mandou ordenou avisou falou
+exigiu insistiu anunciou говорят говорил говорила говорили пишут велел велела велели требует
+требуют потребовал потребовала просят заявил заявила заявили хочет хотят приказал приказала
+сообщил сообщила сообщили сказано написано говорится
 """
 )
 # Of these the form says that another than the user speaks, also without a subject.
