@@ -259,7 +259,7 @@ def _mark_cut(state: RequestState) -> None:
     is told of the last one: older ones may not be on it, and say so when they are loaded."""
     context = state.context
     opening = [message for message in (context.first, context.prompt) if message]
-    decided = decide_cuts([*opening, *context.messages], state.limits)
+    decided = decide_cuts(opening, state.limits) | decide_cuts(context.messages, state.limits)
     previewed = find_previewed(context.messages, state.limits)
     new = [state.rows[index] for index in previewed if not state.rows[index].sent_in_part]
     if not decided and not new:
