@@ -21,7 +21,7 @@ from agent.compaction.plan import (
 )
 from agent.compaction.policy import BACKGROUND, ContextLoad, Extent, Policy, Trigger, find_trigger
 from agent.context.assemble import Context, Size, measure, trim
-from agent.context.previews import sum_sent_tokens
+from agent.context.previews import decide_cuts, sum_sent_tokens
 from agent.context.pruning import Pruning, plan_pruning
 from agent.context.request import CACHE_SECONDS, find_long_pause
 from agent.context.shortening import shorten_turn
@@ -272,6 +272,13 @@ def trim_if_needed(
     trimmed = trim(metered.context, counter, metered.used, step.most)
     missed = max(0, metered.used - metered.size.total)  # by the estimate
     return shorten_turn(trimmed, counter, step.most - missed)
+
+
+def decide_sent_cuts(context: Context) -> dict[int, float]:
+    """What is to be remembered of how the long messages of a request are cut, by their numbers; see
+    `decide_cuts`."""
+    limits = context.limits
+    return decide_cuts(context.opening, limits) | decide_cuts(context.messages, limits)
 
 
 def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) -> RealTokens:

@@ -85,9 +85,8 @@ def find_protected_first(context: Context, policy: Policy) -> Message | None:
 def list_verbatim(context: Context, planned: Plan) -> set[int]:
     """Numbers of the messages that are sent word for word before a plan is carried out, with those
     that it takes from under a summary to be written again."""
-    opening = [message for message in (context.first, context.prompt) if message]
     sent = (message for message in (*planned.summarise, *planned.keep) if message.blocks)
-    return {message.number for message in (*opening, *sent)}
+    return {message.number for message in (*context.opening, *sent)}
 
 
 def apply_compaction(context: Context, done: Plan, summary: Summary, policy: Policy) -> Context:

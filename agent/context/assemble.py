@@ -86,6 +86,11 @@ class Context:
         return sum(bool(message.blocks) for message in self.messages)
 
     @property
+    def opening(self) -> list[Message]:
+        """The messages that are sent before those after the summary."""
+        return [message for message in (self.first, self.prompt) if message]
+
+    @property
     def keeps_thinking(self) -> bool:
         """Whether the thinking of finished turns is sent again. Not in a trimmed request: newer
         models refuse thinking that was written after more than what is left. Nor where it is
@@ -125,9 +130,8 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     a sum."""
     factor = context.limits.factor
     messages = MessageList.of(prune_messages(context, counter))
-    opening = [message for message in (context.first, context.prompt) if message]
     mixed = (messages[index] for index in messages.facts.mixed)
-    uncountable = [message for message in (*opening, *mixed) if not message.is_countable]
+    uncountable = [message for message in (*context.opening, *mixed) if not message.is_countable]
     thinking = 0
     if context.keeps_thinking:
         thoughtful = messages.facts.thoughtful
@@ -143,7 +147,7 @@ def measure(context: Context, counter: TokenCounter) -> Size:
     return Size(
         factor.apply(RawTokens(system)),
         factor.apply(RawTokens(summary)),
-        RealTokens(sum_sent_tokens(messages, context.limits, opening) + thinking),
+        RealTokens(sum_sent_tokens(messages, context.limits, context.opening) + thinking),
         tools=factor.apply(RawTokens(tools)),
         project=factor.apply(RawTokens(project)),
         uncertain=RealTokens(sum_sent_tokens(uncountable, context.limits) + uncertain + thinking),

@@ -16,7 +16,6 @@ from agent.compaction.job import Job
 from agent.compaction.policy import Policy, Trigger
 from agent.context.assemble import Context, assemble
 from agent.context.message_list import begin_within_turn
-from agent.context.previews import decide_cuts
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
@@ -28,6 +27,7 @@ from agent.engine import (
     Swap,
     Trim,
     UsageReport,
+    decide_sent_cuts,
     find_pause_to_use,
     learn_from_reply,
     measure_sent,
@@ -153,9 +153,7 @@ class Conductor:
             self.limits = replace(self.limits, factor=factor)
 
     def _mark_cut(self) -> None:
-        context = self.context
-        opening = [message for message in (context.first, context.prompt) if message]
-        for number, factor in decide_cuts([*opening, *context.messages], self.limits).items():
+        for number, factor in decide_sent_cuts(self.context).items():
             self.messages[number - 1] = replace(self.messages[number - 1], cut_factor=factor)
         self._first = self._first and self.messages[0]
 

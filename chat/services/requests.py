@@ -12,8 +12,8 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.compaction.policy import Trigger
 from agent.compaction.quoted import Range
-from agent.context.previews import decide_cuts, find_previewed
-from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, next_step
+from agent.context.previews import find_previewed
+from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
@@ -257,10 +257,8 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
 def _mark_cut(state: RequestState) -> None:
     """Note how long messages were cut, and which of them the request holds only in part. The page
     is told of the last one: older ones may not be on it, and say so when they are loaded."""
-    context = state.context
-    opening = [message for message in (context.first, context.prompt) if message]
-    decided = decide_cuts(opening, state.limits) | decide_cuts(context.messages, state.limits)
-    previewed = find_previewed(context.messages, state.limits)
+    decided = decide_sent_cuts(state.context)
+    previewed = find_previewed(state.context.messages, state.limits)
     new = [state.rows[index] for index in previewed if not state.rows[index].sent_in_part]
     if not decided and not new:
         return
