@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from tests.conftest import new_profile, processes
 from tests.e2e.talking import forget, hold_conversation
 from tests.shots import TWO_FRAMES
 from tests.support.job_board import KEY
+from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess
 
 PASSWORD = "correct horse battery"
@@ -185,8 +187,7 @@ def tell(page: Page, talk: "Talk") -> "Tell":
     page.route_web_socket(re.compile("/ws/"), join)
     talk(("Hello", "Hi!"))
     expect(page.locator("article[data-role=assistant] .actions").last).to_be_attached()
-    while not sockets:  # until the first snapshot has come
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+    wait_until(page, lambda: bool(sockets))  # the first snapshot has come
     return lambda frame: sockets[-1].send(json.dumps(frame))
 
 
@@ -301,6 +302,15 @@ def wait_for_answer(page: Page, number: int) -> None:
     """The answer with that number, 1 for the first, is complete and the composer free."""
     expect(answers(page)).to_have_count(number)
     expect(page.locator("#send")).to_be_visible()
+
+
+def wait_until(page: Page, met: Callable[[], bool]) -> None:
+    """Until something is true here, not in the page: a request that is held or a frame that came
+    is known a moment after the page shows what follows from it."""
+    deadline = time.monotonic() + PATIENCE
+    while not met():
+        assert time.monotonic() < deadline
+        page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 def gauge(page: Page) -> int:

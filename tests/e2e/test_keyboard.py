@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import Talk, composer, say, wait_for_answer
+from tests.e2e.conftest import Talk, composer, say, wait_for_answer, wait_until
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
@@ -124,6 +124,7 @@ def test_what_is_pressed_before_its_script_is_there_is_done_then(tab: Page) -> N
     tab.keyboard.type("/help")
     tab.keyboard.press("Enter")
     expect(tab.locator("#palette")).to_be_visible()
+    wait_until(tab, lambda: bool(held))
     held[0].continue_()
     expect(tab.locator("#help")).to_be_visible()
 

@@ -7,7 +7,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SecondWindow, say
+from tests.e2e.conftest import SecondWindow, say, wait_until
 from tests.e2e.talking import import_session
 from tests.support.server import EverlongProcess
 
@@ -97,8 +97,7 @@ def test_scroll_jump_and_come_back(
     gate = scripted.script.stall("The newest", then=" of all.", when=is_chat)
     say(page, "Still there?")
     expect(page.locator("#stop")).to_be_visible()
-    while not held:
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+    wait_until(page, lambda: bool(held))
     gate.release()
     expect(page.locator("#send")).to_be_visible()
     ((loading, response),) = held

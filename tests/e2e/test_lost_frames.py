@@ -2,8 +2,6 @@
 
 import json
 import re
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -11,8 +9,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from demo.api.script import Gate, is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, composer, say, wait_for_answer
-from tests.support.patience import PATIENCE
+from tests.e2e.conftest import SUMMARY, composer, say, wait_for_answer, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -64,14 +61,6 @@ class Wire:
 
 def set_lease(tab: Page, seconds: float) -> None:
     tab.evaluate("(seconds) => (document.querySelector('#chat').dataset.lease = seconds)", seconds)
-
-
-def wait_until(tab: Page, met: Callable[[], bool]) -> None:
-    """While frames come and go."""
-    deadline = time.monotonic() + PATIENCE
-    while not met():
-        assert time.monotonic() < deadline
-        tab.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 def compacted(tab: Page, number: int) -> None:

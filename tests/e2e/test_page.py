@@ -8,7 +8,16 @@ from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from demo.api.script import is_chat, is_summary
 from demo.api.server import DemoServer
-from tests.e2e.conftest import SUMMARY, Check, Talk, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import (
+    SUMMARY,
+    Check,
+    Talk,
+    answers,
+    composer,
+    say,
+    wait_for_answer,
+    wait_until,
+)
 from tests.support.patience import PATIENCE
 from tests.support.server import EverlongProcess, manage
 
@@ -320,8 +329,7 @@ def test_a_message_that_waits_for_a_busy_server_says_so_and_keeps_its_text(
     talk(("Hello", "Hi!"))
     scripted.script.reply("Here you are.", when=is_chat)
     say(tab, "Now")
-    while not held:
-        tab.evaluate("() => new Promise(requestAnimationFrame)")
+    wait_until(tab, lambda: bool(held))
     tell(3, "3 before you")
     tell(0, "you are next")
     expect(composer(tab)).to_have_value("Now")
@@ -339,6 +347,7 @@ def test_the_start_page_explains_a_message_that_waits(tab: Page, scripted: DemoS
     say(tab, "Hello")
     expect(tab.locator("#notice")).to_contain_text("The server is busy")
     expect(composer(tab)).to_have_value("Hello")
+    wait_until(tab, lambda: bool(held))
     held[0].continue_()
     wait_for_answer(tab, 1)
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from demo.api.script import is_chat
 from demo.api.server import DemoServer
-from tests.e2e.conftest import Tell, answers, composer, say, wait_for_answer
+from tests.e2e.conftest import Tell, answers, composer, say, wait_for_answer, wait_until
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.e2e
@@ -36,8 +36,7 @@ def test_a_snapshot_that_waits_for_http_does_not_draw_over_what_came_since(
     tell({"type": "snapshot", "title": "", "head": 99, "turn": turn, "compaction": None})
     finished = {"type": "turn.finished", "turn_id": 77, "kind": "answer", "status": "completed"}
     tell(finished | {"message_id": pk, "html": html, "error": None})
-    while not held:
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+    wait_until(page, lambda: bool(held))
     with page.expect_response(re.compile(r"/messages/\?after=")):
         held[0].continue_()
     page.wait_for_load_state("networkidle")
