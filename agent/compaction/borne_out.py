@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from agent.compaction.computed import follows_from
 from agent.compaction.evidence import (
     GOALS,
     Evidence,
@@ -21,8 +22,11 @@ from agent.compaction.evidence import (
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.denial import find_denied, has_form, is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
+from agent.compaction.facts.languages import are_in_one_language
 from agent.compaction.facts.modality import is_modal
-from agent.compaction.facts.names import find_names
+from agent.compaction.facts.names import find_names, find_titled, is_german
+from agent.compaction.facts.speakers import SPEAKERS, remove_speakers, says
+from agent.compaction.facts.values import find_values
 from agent.compaction.facts.words import (
     IDEOGRAPH,
     STOP_WORDS,
@@ -50,6 +54,7 @@ MOST_QUOTES = 4  # for one statement
 AS_NEAR = 0.6  # of the words that a statement shares with the sentence it is doubted for
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)")
 STEM_PART = 4  # letters that two forms of a word have in common; a script without vowels has fewer
+_PAIR = re.compile(rf"(?=({IDEOGRAPH.pattern})({IDEOGRAPH.pattern}))")
 _DENYING_PREFIX = re.compile("(?:dis|un|in|im|ir|il|mis|miss|dés|des|не|ना)(.{3,})")
 
 
@@ -108,19 +113,26 @@ class GivenQuotes:
             return []
         quoted, around = self._make_source(found), self._make_source(found, whole=True)
         numbers = [each.message.number for each in found]
-        if not _is_about(said, verdict, source, around.all):
+        body = clean(strip_citations(BULLET.sub("", said, count=1)))
+        translated = not are_in_one_language(body, around.all.text)
+        if not (translated or _is_about(said, verdict, source, around.all)):
             return []
-        doubted = _leave_out_said(said, verdict, source, quoted.all)
+        borne = [
+            *_list_said_elsewhere(said, verdict, source, quoted.all),
+            *_list_computed(body, verdict, quoted.all),
+            *_list_reworded(body, verdict, around.all.text, source.look_up(said).text),
+        ]
+        doubted = _leave_out(said, borne)
         lacks = _judge(doubted, heading, quoted, numbers).missing
-        lacks = [*lacks, *_list_names_not_in(said, verdict, quoted.all)]
-        if not set(lacks).isdisjoint(verdict.missing):
+        missing = [each for each in verdict.missing if each not in borne]
+        lacks = [*lacks, *_list_names_not_in(body, missing, quoted.all)]
+        if not set(lacks).isdisjoint(missing):
             return []
         again = _judge(doubted, heading, around, numbers)
-        forgiven = again.wrong == UNRELATED or (
-            again.wrong == OPPOSITE
-            and _denies_in_its_words(doubted, around.all.text, source.look_up(said).text)
+        in_own_words = again.wrong == OPPOSITE and _denies_in_its_words(
+            doubted, f"{around.all.text}\n{source.look_up(said).text}"
         )
-        return found if again.supported or forgiven else []
+        return found if again.supported or again.wrong == UNRELATED or in_own_words else []
 
     def _make_source(self, found: Sequence[Found], *, whole: bool = False) -> Source:
         """What is quoted, or the `whole` sentences that it is of, as all that the messages say."""
@@ -181,21 +193,48 @@ class GivenQuotes:
 NO_QUOTES = GivenQuotes()
 
 
-def _leave_out_said(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> str:
-    """A statement, without its citations and without those claims that the quotes lack, but the
-    messages that it cites do not."""
+def _leave_out(said: str, borne: Iterable[str]) -> str:
+    """A statement without its citations and without what is borne out already."""
+    left = clean(remove_citations(said))
+    for each in borne:
+        part = re.escape(each)
+        left = re.sub(part if is_cjk(each) else rf"(?<!\w){part}(?!\w)", " ", left)
+    return left
+
+
+def _list_said_elsewhere(
+    said: str, verdict: Verdict, source: Source, quoted: Evidence
+) -> Iterable[str]:
+    """The claims of a statement that the quotes lack, but the messages that it cites do not."""
     body = clean(strip_citations(BULLET.sub("", said, count=1)))
     around = source.look_up(said) if BULLET.match(said) else source.all
     values, exact = find_claims(body)
-    left = clean(remove_citations(said))
     elsewhere = [v.text for v in values if around.backs(v) and not quoted.backs(v)]
     elsewhere += [each for each in exact if around.holds(each) and not quoted.holds(each)]
     names = (name for name, _ in find_names(body))
     elsewhere += [each for each in names if around.names(each) and not quoted.names(each)]
-    for each in elsewhere:
-        if each not in verdict.missing:
-            left = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", " ", left)
-    return left
+    return [each for each in elsewhere if each not in verdict.missing]
+
+
+def _list_computed(body: str, verdict: Verdict, quoted: Evidence) -> Iterable[str]:
+    """The doubted values that follow from the numbers in the quotes. Who chose the quotes chose the
+    numbers."""
+    values, _ = find_claims(body)
+    numbers = [value for value in find_values(quoted.text) if not value.loose]
+    doubted = (value for value in values if value.text in verdict.missing)
+    return [each.text for each in doubted if follows_from(each, numbers)]
+
+
+def _list_reworded(body: str, verdict: Verdict, quoted: str, cited: str) -> Iterable[str]:
+    """The doubted words that may be no names, in a statement that has other words too than the
+    quotes and the messages that it cites: where it has none, a word that they lack took the place
+    of one."""
+    names = set(find_titled(body)) | {name for name, begins in find_names(body) if not begins}
+    if is_german(body, quoted):  # all nouns have capitals
+        names = set()
+    claims = _list_claims(body)
+    words = [each for each in verdict.missing if each not in names and each not in claims]
+    return words if _has_own_words(_leave_out(body, words), f"{quoted}\n{cited}") else []
 
 
 def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> Verdict:
@@ -204,11 +243,15 @@ def _judge(said: str, heading: str, quoted: Source, numbers: Iterable[int]) -> V
     return judge_bullet(f"{said} [{' '.join(f'#{n}' for n in numbers)}]", quoted, heading)
 
 
-def _list_names_not_in(said: str, verdict: Verdict, quoted: Evidence) -> list[str]:
+def _list_names_not_in(body: str, missing: Sequence[str], quoted: Evidence) -> list[str]:
     """The doubted names that quotes lack: what is a name, only the whole conversation shows."""
-    values, exact = find_claims(clean(strip_citations(BULLET.sub("", said, count=1))))
-    claims = {*(value.text for value in values), *exact}
-    return [each for each in verdict.missing if each not in claims and not _names(quoted, each)]
+    claims = _list_claims(body)
+    return [each for each in missing if each not in claims and not _names(quoted, each)]
+
+
+def _list_claims(body: str) -> set[str]:
+    values, exact = find_claims(body)
+    return {*(value.text for value in values), *exact}
 
 
 def _names(quoted: Evidence, word: str) -> bool:
@@ -239,18 +282,26 @@ def _is_about(said: str, verdict: Verdict, source: Source, quoted: Evidence) -> 
     return shared >= AS_NEAR * nearest
 
 
-def _denies_in_its_words(said: str, quoted: str, cited: str) -> bool:
-    """Whether a statement may deny in a word of its own, such as “refused”, what a quote denies by
-    a “not”: it has a content word that neither the quote nor the messages that it cites have in any
-    form. Of Chinese and Japanese a character that is no mark of grammar."""
+def _denies_in_its_words(said: str, text: str) -> bool:
+    """Whether a statement may deny in a word of its own, such as “refused”, what a text denies by a
+    “not”: the text has that word in no form."""
     body = clean(strip_citations(said))
-    if is_denied(body) or not is_denied(quoted):
-        return False
-    text = f"{quoted}\n{cited}".casefold()
+    return not is_denied(body) and is_denied(text) and _has_own_words(body, text)
+
+
+def _has_own_words(body: str, text: str) -> bool:
+    """Whether a text has a content word that another one has in no form; of Chinese and Japanese
+    two characters."""
+    text = text.casefold()
     there = find_words(text)
     words = (part for word in find_words(body) for part in re.split("['’]", word))
     others = (word for word in words if len(word) >= STEM_PART and not _is_grammar(word))
-    return any(each not in text for each in IDEOGRAPH.findall(body)) or any(
+    pairs = (
+        one + two
+        for one, two in _PAIR.findall(remove_speakers(body))
+        if one not in text and two not in text
+    )
+    return not all(map(_is_grammar, pairs)) or any(
         _has_prefix(word, there)
         or (not any(part in text for part in _split_stems(word)) and not has_form(there, word))
         for word in others
@@ -264,7 +315,14 @@ def _has_prefix(word: str, there: Sequence[str]) -> bool:
 
 
 def _is_grammar(word: str) -> bool:
-    return word in STOP_WORDS or word in FUNCTION_WORDS or is_modal(word)
+    """Whether it says nothing of its own, or only who said it."""
+    return (
+        word in STOP_WORDS
+        or word in FUNCTION_WORDS
+        or word in SPEAKERS
+        or says(word)
+        or is_modal(word)
+    )
 
 
 def _split_stems(word: str) -> Iterator[str]:

@@ -7,11 +7,10 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.spans import YEARS
 from agent.compaction.facts.tables import CURRENCIES
-from agent.compaction.facts.values import NOUN, Value, find_values
+from agent.compaction.facts.values import NO_NOUNS, Value, find_values
 from agent.compaction.facts.words import find_words, is_cjk
 
 MOST_OPERANDS = 5  # numbers of one unit
@@ -22,7 +21,6 @@ LARGEST_FACTOR = 100
 LEAST_NOUN = 4  # letters that two forms of a noun share
 COUNTED = 12  # up to which a number may be a numerator, as in "three quarters"
 PERCENT = "%"
-_NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
 _DECIMALS = re.compile(r"\d[.,](\d{1,2})(?!\d)")
 _SENTENCE_END = re.compile(r"[.!?…](?=\s|$)|[。！？।؟\n]")
 _MONTHLY = re.compile(r"(?<![\d一二三四五六七八九十])月(?=\d)")  # 月9万円, not 5月
@@ -82,9 +80,9 @@ class Operands:
         self._is_one_bare = sorted(plain_units) == [False, True]
         own = [each for unit, each in self._numbers.items() if unit not in _NOT_SHARED]
         self._shares = [n for each in (*own, self._plain) for n in _list_shares(each)]
-        self._nouns = {value.noun for value in values if value.noun} - _NO_NOUNS
+        self._nouns = {value.noun for value in values if value.noun} - NO_NOUNS
         bare = (value.amounts for value in values if value.is_bare)
-        counted = ((v.amounts, v.noun) for v in values if v.is_bare and v.noun not in _NO_NOUNS)
+        counted = ((v.amounts, v.noun) for v in values if v.is_bare and v.noun not in NO_NOUNS)
         self._counted = {n: noun for amounts, noun in counted for n in amounts if noun}
         self._small = {n for amounts in bare for n in amounts if n <= LARGEST_FACTOR}
         self._periods = _find_periods(text)
@@ -174,7 +172,7 @@ def _find_pairs(text: str, values: Sequence[Value]) -> Iterator[frozenset[float]
     for each in sentences.values():
         units = {unit for value in each for unit, _ in value.readings if unit}
         # The word after a Chinese or Japanese number is a measure word first.
-        nouns = {v.noun[:1] if is_cjk(v.noun) else v.noun for v in each if v.noun} - _NO_NOUNS
+        nouns = {v.noun[:1] if is_cjk(v.noun) else v.noun for v in each if v.noun} - NO_NOUNS
         if len(each) == 2 and len(nouns) + len(units) < 2:
             yield frozenset(n for value in each for n in _read_plain(value))
 
@@ -212,6 +210,25 @@ def _read_plain(value: Value) -> Collection[float]:
         return ()
     largest = max(value.amounts, default=0)
     return () if YEARS[0] <= largest <= YEARS[1] else (largest,)
+
+
+def follows_from(value: Value, numbers: Sequence[Value]) -> bool:
+    """Whether a value is the sum of a few numbers that have no other unit, or a sum, a difference
+    or a share of two."""
+    units = {unit for unit, _ in value.readings}
+    own = (
+        n
+        for n in numbers
+        if PERCENT in units or n.is_bare or any(u in units for u, _ in n.readings)
+    )
+    few = sorted({amount for number in own for amount in _read_plain(number)})
+    if not 1 < len(few) <= MOST_OPERANDS:
+        return False
+    pairs = [frozenset(pair) for pair in combinations(few, 2)]
+    shares = [share for pair in pairs for share in _list_shares(pair)]
+    found = shares if PERCENT in units else list(_list_sums(few, MOST_OPERANDS))
+    exact = _read_precision(value.text)
+    return any(abs(amount - each) <= exact for amount in value.amounts for each in found)
 
 
 def _list_shares(own: Collection[float]) -> Iterator[float]:

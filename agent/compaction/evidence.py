@@ -1,7 +1,7 @@
 """The messages that a summary was written from, as places to look statements up."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from agent.compaction.facts.dates import Day, agree
 from agent.compaction.facts.names import is_abbreviation, is_name_in
 from agent.compaction.facts.relative import find_meant_days, is_meant
 from agent.compaction.facts.spans import DAY, find_gaps, is_between, is_year, spans
-from agent.compaction.facts.values import Value, find_values
+from agent.compaction.facts.values import Value, find_values, read_label
 from agent.compaction.facts.words import clean, find_content_words
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message, file_text, is_file, plain_text
@@ -103,6 +103,11 @@ class Evidence:
         return found
 
     @cached_property
+    def _labels(self) -> Collection[str]:
+        """The words that have a number, as "article" of "article 7"."""
+        return {label for value in self._values if (label := read_label(self.text, value))}
+
+    @cached_property
     def _operands(self) -> Operands:
         return Operands(self.text, self._values)
 
@@ -147,9 +152,9 @@ class Evidence:
         if not value.readings:
             return False
         counted = self._counts.get(value.noun, ())
-        return self._says(value) or self._operands.yield_value(value, statement, counted)
+        return self._says(value, statement) or self._operands.yield_value(value, statement, counted)
 
-    def _says(self, value: Value) -> bool:
+    def _says(self, value: Value, statement: str) -> bool:
         if value.readings & self._readings:
             return not (value.is_bare and self._is_of_another_number(value))
         if value.is_bare:
@@ -159,7 +164,8 @@ class Evidence:
             small = all(n <= COUNTED and n % 1 == 0 for n in value.amounts)
             if not small and value.amounts & self._amounts:
                 return not self._is_of_another_number(value)
-            return small and not self._is_of_another_number(value)
+            label = read_label(statement, value)
+            return small and not (self._is_of_another_number(value) or label in self._labels)
         return bool(self._without_unit(value)) or self._is_span(value)
 
     def _without_unit(self, value: Value) -> set[float]:

@@ -67,7 +67,8 @@ def find_foreign_names(
     found += [
         each
         for each in others
-        if each not in found and each not in FUNCTION_WORDS and not is_modal(each)
+        if each not in found and each not in FUNCTION_WORDS
+        if not (is_modal(each) or is_hiragana(each))
         if source.is_rare(each)
     ]
     return [each for each in found if each not in SPEAKERS]

@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.compaction.facts.words import find_words
+from agent.compaction.facts.languages import OPENING, find_language
 from agent.compaction.pins import read_own_words
 from agent.messages import Block, Message
 
 MOST_MESSAGES = 60  # of the newest that are looked at
-OPENING = 600  # characters of each
-LEAST_STOP_WORDS = 2  # by which a message shows its language
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,32 +118,6 @@ FRAMES = {
 NOTES = tuple(frame.note for frame in FRAMES.values())
 QUOTED = tuple(each for frame in FRAMES.values() for each in (frame.last_request, frame.last_sent))
 
-# By letters: the first and the last of a script, or of those that only one language has in it.
-_SCRIPTS = (
-    ("ja", "\u3040", "\u30ff"),
-    ("zh", "\u3400", "\u9fff"),
-    ("hi", "\u0900", "\u097f"),
-    ("ar", "\u0600", "\u06ff"),
-    ("ru", "\u0400", "\u04ff"),
-)
-# What other languages write in the same scripts: Persian and Urdu, Ukrainian and Serbian, Marathi.
-_OTHERS = frozenset("پچژگکیےڑٹڈںіїєґјљњћђџўळ")
-_STOP_WORDS = {
-    "en": "the and is are was of to for it that this with you what how can have do does please we "
-    "my be not i",
-    "es": "el los las y es son fue del para que con una por está cómo qué puedo tengo se mi lo en "
-    "más pero al",
-    "pt": "o os as e é são foi do da dos das para que com uma um por está como não eu meu minha se "
-    "em na no mais mas",
-    "fr": "le les et est sont du des pour que qui avec une un par dans comment je mon ma ne pas ce "
-    "cette sur au vous il",
-    "de": "der die das und ist sind war den dem des für dass mit ein eine nicht ich wie was kann "
-    "wir es auf zu im bitte mein von",
-    "": "il gli di è che per non con una sono della het een van en dat niet voor je og det att som "
-    "och är jag på nie jest się na że w ve bir bu için ile și nu sunt este care",
-}
-_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
-
 
 def choose_frame(messages: Sequence[Message]) -> Frame:
     """In the language of most of the user's messages, English where it is none of the ten."""
@@ -161,29 +133,3 @@ def _read_opening(message: Message) -> str:
     texts = (block["text"] for block in message.blocks if block["type"] == "text")
     short: list[Block] = [{"type": "text", "text": text[: 2 * OPENING]} for text in texts]
     return read_own_words(replace(message, blocks=short))
-
-
-def find_language(text: str) -> str:
-    """The code of the language that a text is in, by its script, or by its small words: "" where
-    they do not tell, "other" for none of the ten."""
-    letters = [letter for letter in text[:OPENING].lower() if letter.isalpha()]
-    scripts = Counter(_find_script(letter) for letter in letters)
-    language, count = max(scripts.items(), key=lambda each: each[1], default=("", 0))
-    if scripts["ja"] and language == "zh":
-        return "ja"
-    if language != "latin":
-        others = not _OTHERS.isdisjoint(letters)
-        return "other" if others and language in ("ar", "ru", "hi") else language
-    words = find_words(text[:OPENING])
-    found = {code: sum(word in known for word in words) for code, known in _WORDS.items()}
-    best = max(found, key=lambda code: found[code])
-    rivals = [code for code in found if found[code] == found[best]]
-    if found[best] < LEAST_STOP_WORDS or len(rivals) > 1:
-        return ""
-    return best or "other"
-
-
-def _find_script(letter: str) -> str:
-    if letter < "\u0250":
-        return "latin"
-    return next((code for code, first, last in _SCRIPTS if first <= letter <= last), "other")

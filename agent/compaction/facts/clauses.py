@@ -25,6 +25,8 @@ LONGEST_ASIDE = 3  # words of a clause that says only how its neighbour is meant
 FIRST_WORDS, FIRST_CHARACTERS = 2, 4  # at which a clause begins
 SHORTEST_MEANING = 3  # letters
 MEANING_NOTHING = FUNCTION_WORDS | STOP_WORDS | DENIALS
+# In Chinese what denies is written together with what it denies: "need not", "must not".
+_NEED_NOT = re.compile("不(?:需要|可以|应该|[要用必能可得应])|无需|没必要")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。！？；।؟\n]+")
 _CLAUSE = re.compile(
     r"[,;:،、，：—]|\s[–-]\s|\b(?:but|aber|sondern|mais|pero|mas|но|а|لكن|लेकिन)\b|但是?"
@@ -55,7 +57,7 @@ class Clause:
         )
         return frozenset(
             [each for each in words if len(each) >= SHORTEST_MEANING and each not in FUNCTION_WORDS]
-            + IDEOGRAPH.findall(self.text)
+            + IDEOGRAPH.findall(_NEED_NOT.sub("", self.text))
         )
 
     @cached_property

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES, WITHOUT
-from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING
+from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING, PORTUGUESE
 from agent.compaction.facts.words import find_content_words, find_words, is_same_word
 
-_PORTUGUESE = re.compile(r"[ãõç]|\b(?:em|do|da|dos|das|para o|é)\b", re.I)
 _NO = re.compile(r"\bno\b", re.I)
 _ADVICE = re.compile(r"\b(?:would|should|must|may|can|do)(?:n['’]t| not)\b", re.I)
 AROUND = 0.6  # share of a statement's words that a denied clause and what is around it have
@@ -22,7 +22,7 @@ def is_denied(text: str, around: str = "") -> bool:
     in, where it is short."""
     if around:
         return is_denied(text) and not (
-            _PORTUGUESE.search(around) and not is_denied(_NO.sub("", text))
+            PORTUGUESE.search(around) and not is_denied(_NO.sub("", text))
         )
     if not DENYING.search(text) and DENIALS.isdisjoint(find_words(text)):
         return False  # most texts, seen at once
@@ -31,12 +31,14 @@ def is_denied(text: str, around: str = "") -> bool:
         return True
     denials = DENIALS.intersection(find_words(text))
     # In Portuguese "no" is "in the".
-    return bool(denials - {"no"}) or (bool(denials) and not _PORTUGUESE.search(text))
+    return bool(denials - {"no"}) or (bool(denials) and not PORTUGUESE.search(text))
 
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
     """Whether a clause denies what the statement affirms, or the other way round."""
     if find_denied(statement, sentences) or _has_opposite(statement, sentences):
+        return True
+    if _is_affirmed(statement, sentences):
         return True
     near = Near.find(statement, sentences)
     if near and (_is_due(statement, near.nearest) or near.nearest.find(EXCEPT)):
@@ -61,7 +63,7 @@ def _has_opposite(statement: Clause, sentences: Sequence[Clause]) -> bool:
             rest = statement.words - find_content_words(word)
             for each in near:
                 if rest and rest <= each.words and each.find(other) and not each.find(one):
-                    return is_denied(statement.text) == is_denied(each.text)
+                    return _denies(statement) == _denies(each)
     return False
 
 
@@ -90,6 +92,20 @@ def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Collection[st
     return ()
 
 
+def _is_affirmed(statement: Clause, sentences: Sequence[Clause]) -> bool:
+    """Whether a sentence affirms what the statement denies: all of its words stand in it, or in the
+    one before, which a pronoun stands for. Not where any sentence about it denies something."""
+    if not is_denied(statement.text) or statement.find(ANY_OF_THEM) or not statement.meaning:
+        return False
+    about = [each for each in sentences if _has_any([each], *statement.meaning)]
+    if any(is_denied(each.text) or each.find(ANY_OF_THEM) or each.find(WITHOUT) for each in about):
+        return False
+    for before, sentence in pairwise([Clause(""), *sentences]):
+        if sentence in about and all(_has_any([sentence, before], n) for n in statement.meaning):
+            return True
+    return False
+
+
 def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str]]:
     """The words of each denied clause of a sentence that its other clauses have not, where a
     statement has them."""
@@ -103,12 +119,17 @@ def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str
             yield own
 
 
+def _denies(clause: Clause) -> bool:
+    """With the asides, in which `Clause.find` looks too."""
+    return is_denied(clause.around or clause.text)
+
+
 def _has_all(clause: Clause, words: Iterable[str]) -> bool:
     return all(has_form(clause.meaning, each) for each in words)
 
 
-def _has_any(clauses: Iterable[Clause], word: str) -> bool:
-    return any(has_form(each.meaning, word) for each in clauses)
+def _has_any(clauses: Iterable[Clause], *words: str) -> bool:
+    return any(has_form(each.meaning, word) for each in clauses for word in words)
 
 
 def has_form(words: Collection[str], word: str) -> bool:
@@ -135,5 +156,5 @@ def _agree(one: Clause, other: Clause) -> bool:
     for affirming, denying in OPPOSITES:
         sides = [(bool(each.find(affirming)), bool(each.find(denying))) for each in (one, other)]
         if all(a != b for a, b in sides) and sides[0] != sides[1]:
-            return not agree
+            return _denies(one) != _denies(other)
     return agree

@@ -157,6 +157,10 @@ precisa gostaria gostava pensar lembr* espera* promet* pede favor pendente
 でしょう
 """)
 FUTURE_ENDINGS = tuple(clean("ेगा ेगी ेंगे ेंगी एगा एगी एँगे एंगे एँगी ूँगा ूँगी ऊँगा ऊँगी ओगे ोगे").split())
+# Spanish, Portuguese and French: abriremos, abrirão, ouvrirai.
+ROMANCE_FUTURE = re.compile(
+    r"\w{2,}[aeiouvdt]r(?:é|ás|á|emos|án|ei|ão|ai|ons|ont)(?<!detrás)"
+).fullmatch
 FUTURE_VERB = re.compile(r"(?<!\w)[وف]?س(?!ياس|يد|تين|ينم|يار|نوات|تار)[ينتأ]\w{2,}(?<![ةه])(?!\w)")
 # After a denial: what is still to be done.
 NOT_YET = Lexicon.parse("""

@@ -29,6 +29,7 @@ from agent.compaction.facts.modal_words import (
     NOT_DONE,
     ONLY,
     PARTICIPLE,
+    ROMANCE_FUTURE,
     SHORTEST_DONE,
     SOME,
     UNSURE,
@@ -44,6 +45,8 @@ MOST_NEAR = 20  # clauses
 # In this order: "almost all" is most, and "a few" is some.
 _QUANTITIES = (HALF, MOST, ALL, MANY, SOME, FEW)
 _ALL = (*_QUANTITIES, ONLY, HEDGES, UNSURE, INTENDED, DONE)
+# "It would be good to": who says so recommends it.
+_ADVICE = re.compile("(?:と|ば|たら)(?:よい|いい|良い)(?:でしょう|と思います|かもしれません)")
 _HAS_DIGIT = re.compile(r"\d").search
 
 
@@ -104,13 +107,21 @@ def _compare(part: Clause, whole: Clause, near: Near) -> str:
         return f"say it with “{hedge}”"
     if quantity := _find_quantity_shift(part, whole, said):
         return quantity
+    said = _remove_advice(said)
     intended = "" if is_denied(said.text) else said.find(INTENDED) or _find_future(said)
     if intended and _is_done(part, said) and not whole.find(INTENDED) and not _is_done(said, part):
         return f"say it as not done yet (“{intended}”)"
     return ""
 
 
+def _remove_advice(clause: Clause) -> Clause:
+    """A clause without the words that only recommend what it says."""
+    text = _ADVICE.sub("", clause.text)
+    return clause if text == clause.text else Clause(text, _ADVICE.sub("", clause.around))
+
+
 def _find_hedge(clause: Clause) -> str:
+    clause = _remove_advice(clause)
     # "Nobody may" forbids.
     may = None if is_denied(clause.text) else MAY.search(clause.text)
     return clause.find(HEDGES) or (may[0] if may else "")
@@ -143,11 +154,12 @@ def _find_quantity_shift(part: Clause, whole: Clause, said: Clause) -> str:
 
 
 def _find_future(clause: Clause) -> str:
-    """A verb that its form shows to be in the future: of Hindi the ending, of Arabic the
-    beginning."""
-    hindi = next((word for word in clause.listed if word.endswith(FUTURE_ENDINGS)), "")
+    """A verb that its form shows to be in the future: of Arabic the beginning, else the ending."""
+    by_ending = (
+        word for word in clause.listed if word.endswith(FUTURE_ENDINGS) or ROMANCE_FUTURE(word)
+    )
     arabic = FUTURE_VERB.search(clause.text)
-    return hindi or (arabic[0] if arabic else "")
+    return next(by_ending, "") or (arabic[0] if arabic else "")
 
 
 def _find_quantity(clause: Clause) -> Lexicon | None:
@@ -156,7 +168,7 @@ def _find_quantity(clause: Clause) -> Lexicon | None:
 
 def _is_done(clause: Clause, other: Clause) -> bool:
     """Whether it tells of what has come about, in words that the other has not."""
-    if clause.find(DONE) or clause.text.rstrip(" 」)）").endswith("た"):  # Japanese
+    if clause.find(DONE) or clause.text.rstrip(" 」)）。").endswith("た"):  # Japanese
         return True
     words = set(find_words(clause.text))
     own = words.difference(other.listed)

@@ -11,6 +11,7 @@ from agent.compaction.facts.tables import (
     COLLECTIVE,
     CONNECTORS,
     NUMBERS,
+    PORTUGUESE,
     SCALES,
 )
 from agent.compaction.facts.words import WORD
@@ -59,6 +60,8 @@ def find_spelled(text: str) -> Iterator[Spelled]:
     run: list[tuple[int, int, float]] = []
     for match in WORD.finditer(text):
         word = match[0].lower()
+        if word == "dos" and PORTUGUESE.search(text):
+            word = ""
         amount = NUMBERS.get(word) or SCALES.get(word if len(word) > 1 else "")
         if amount is None and ("hundert" in word or "tausend" in word):
             amount = _read_german(word)

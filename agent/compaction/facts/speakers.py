@@ -1,5 +1,7 @@
 """Who is said to have said, wanted or decided something."""
 
+import re
+
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.words import TOKEN, find_words, strip_elision
 
@@ -39,6 +41,17 @@ disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* pref
 说 說 问 問 要求 想 希望 建议 建議 提议 提議 提出 推荐 推薦 决定 決定 选择 倾向 认为
 言 述べ 尋ね 頼 希望 提案 勧め 推奨 決め 決定 選 望 求め 伝え
 """)
+_PARTS = re.compile("|".join((*_USER.parts, *_ASSISTANT.parts, *_SAYING.parts)))
+
+
+def says(word: str) -> bool:
+    """Whether a word in lower case is one of saying, wanting or deciding."""
+    return _SAYING.has(word)
+
+
+def remove_speakers(text: str) -> str:
+    """A text without the Chinese and Japanese words for who said something, and that they did."""
+    return _PARTS.sub(" ", text)
 
 
 def find_speaker(statement: str) -> str:

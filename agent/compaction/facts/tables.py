@@ -32,7 +32,7 @@ RUB ₽ руб рубль рубля рублей
 BRL r$ real reais
 CHF fr franken francs francs_suisses francos франков 瑞士法郎
 KRW ₩ 원 won 韩元 ウォン
-PLN zł złoty złotych
+PLN zł złoty złotych zloty zlotys злотый злотых
 TRY ₺ lira liras лир ليرة
 AED درهم درهما درهمًا دراهم dirham dirhams dírhams дирхам дирхамов
 SAR ريال ريالا ريالًا ريالات riyal riyals риалов
@@ -41,6 +41,9 @@ DINAR دينار دينارا دينارًا دنانير dinar dinars дина�
 KR kr krone kronen kroner krona kronor couronnes coronas coroas крон sek nok dkk
 CZK kč korun
 UAH ₴ гривна гривны гривен
+KZT ₸ tenge тенге
+RON lei leu лей
+HUF forint forints форинтов
 MXN peso pesos
 HKD 港元 港币 港幣 香港ドル
 TWD 台币 新台币 台幣
@@ -48,7 +51,7 @@ CAD ca$
 AUD a$
 THB ฿ baht 泰铢 バーツ
 VND ₫
-ILS ₪
+ILS ₪ shekel shekels шекелей شيكل
 NGN ₦ naira
 ZAR rand
 """)
@@ -78,13 +81,18 @@ month 12 أعوام عاما عامًا साल वर्ष वर्षो�
 % 1 % percent prozent pourcent процент процента
 % 1 процентов प्रतिशत パーセント بالمئة بالمائة في_المئة per_cent
 % 1 pour_cent por_ciento por_cento
-m 0.001 mm millimeter millimetres millimeters мм
+m 0.001 mm millimeter millimetres millimeters millimètres milímetros мм
+m 0.001 миллиметр миллиметра миллиметров ملم مليمتر مليمترا मिमी मिलीमीटर 毫米 ミリメートル
 m 0.01 cm zentimeter centimetres centimeters centimètres centímetros см
-m 1 m meter metre meters metres mètres metros метров м متر أمتار मीटर 米 メートル
+m 0.01 сантиметр сантиметра сантиметров سم سنتيمتر سنتيمترا سنتيمترات सेमी सेंटीमीटर
+m 0.01 厘米 公分 センチ センチメートル
+m 1 m meter metre meters metres mètres metros метров метра м متر مترا أمتار मीटर 米 メートル
 m 1000 km kilometer kilometers kilometre kilometres kilomètres kilómetros quilômetros км километров
-m 1000 كيلومتر किलोमीटर किमी 公里 千米 キロメートル
+m 1000 كم كلم كيلومتر كيلومترا كيلومترات किलोमीटर किमी 公里 千米 キロメートル
 mile 1 mi mile miles meile meilen mille milles milla millas milha milhas миля мили миль ميل
 mile 1 أميال मील 英里 マイル
+g 0.000001 µg μg mcg microgram micrograms mikrogramm microgramme microgrammes microgramos
+g 0.000001 microgramas мкг микрограмм микрограммов ميكروغرام माइक्रोग्राम 微克 マイクログラム
 g 0.001 mg milligram milligrams milligramm milligrammes miligramos miligramas мг ملغ ملغم ملليغرام
 g 0.001 मिलीग्राम 毫克 ミリグラム
 g 1 g gram grams gramm gramme grammes gramo gramos grama gramas г грамм грамма граммов 克 グラム
@@ -281,7 +289,8 @@ MONTHS = {
     for n, word in enumerate(line.split(), 1)
 }
 
-# Portuguese has "no" for "in the": see `agent.compaction.facts.denial`.
+# Portuguese has "no" for "in the", and "dos" for "of the".
+PORTUGUESE = re.compile(r"[ãõçêâô]|\b(?:em|do|da|das|para o|é)\b", re.I)
 _DENIALS = """
 not never none no without cannot neither nor nobody nothing
 nicht kein keine keinen keinem keiner keines nie niemals ohne weder niemand nichts

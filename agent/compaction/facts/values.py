@@ -32,6 +32,7 @@ _UNIT = re.compile(
 _TWO_WORDS = re.compile(rf"[ -]({WORD.pattern}[.]? {WORD.pattern})")
 _UNITS_OF_TWO = frozenset(word for word in [*UNITS, *CURRENCIES] if " " in word)
 _WORD_AT = re.compile(rf"[ -]({WORD.pattern}|[{CJK}])")
+_REST = re.compile(r"\d{1,4}(?![\d.,])")  # after 万
 _HALF_YEAR = re.compile(
     r"(?<!\w)(?:полгода|halbe[sn] jahr|halbjahr|half a year|medio año|meio ano|نصف سنة)(?!\w)"
     r"|(?<![个個一二三四五六七八九\d])半年",
@@ -46,6 +47,9 @@ _CJK_UNITS = sorted(
 
 
 NOUN = 5  # letters of the word that a number counts
+NO_NOUNS = {word[:NOUN] for word in FUNCTION_WORDS}
+LONGEST_LABEL = 24  # characters
+_LABEL = re.compile(rf"(?<!\w)({WORD.pattern})\.? ?[#№]?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +219,8 @@ def _with_unit(
     word, after = _look_up(text, end)
     if word in SCALES:
         amounts, end = {amount * SCALES[word] for amount in amounts}, after
+        if is_cjk(word) and (rest := _REST.match(text, end)):  # 20万5000
+            amounts, end = {amount + float(rest[0]) for amount in amounts}, rest.end()
         word, after = _look_up(text, end)
     begin, currencies = _read_currency_before(text, start)
     units = [(code, 1.0) for code in currencies]
@@ -288,3 +294,13 @@ def _read_noun(text: str, end: int) -> str:
     if is_cjk(word):  # without the grammar after it
         return (_CJK_NOUN.match(word) or [word[:2]])[0]
     return word[:NOUN]
+
+
+def read_label(text: str, value: Value) -> str:
+    """The word before a number that counts nothing, whose number it may be: "article 7". "" for
+    none."""
+    if not value.is_bare or (value.noun and value.noun not in NO_NOUNS):
+        return ""
+    before = _LABEL.search(text, max(0, value.start - LONGEST_LABEL), value.start)
+    word = before[1].lower() if before else ""
+    return "" if word in FUNCTION_WORDS else word

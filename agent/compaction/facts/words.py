@@ -31,6 +31,7 @@ _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’](?=\w)", re.I)
 _GENITIVE = re.compile(r"['’]s?$")
 _ENDING = re.compile("(?<=[\u0430-\u0451]{3})[аеёийоуыьэюя]{1,2}$|(?<=[\u0620-\u06ff]{4})[تة]$")
 _CYRILLIC = re.compile("[\u0430-\u0451]{2,3}[аеиоуыюя]")  # a short word and its ending
+_PARTICIPLE = re.compile("^ge(?=[a-zäöü]{4,}(?:t|en)$)")  # of a German verb: gelöscht
 _ARABIC_ARTICLE = re.compile("^(?:[وفبك]?ال|لل|و(?=ال))")
 LONGER_THAN_ARTICLE = 5  # letters
 
@@ -95,6 +96,7 @@ def make_stem(word: str) -> str:
     if "\u0400" <= word[0] <= "\u052f":
         return _strip_ending(word[:STEM])
     if word[0] < "\u0590":
+        word = _PARTICIPLE.sub("", word)
         return word[:-1] if word[-1] == "s" and SHORTEST < len(word) <= STEM else word[:STEM]
     return _strip_ending(strip_article(word))[:STEM]
 

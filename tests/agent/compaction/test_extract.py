@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from agent.compaction.extract import extract
-from agent.compaction.frame import ENGLISH, FRAMES, choose_frame, find_language
+from agent.compaction.facts.languages import find_language
+from agent.compaction.frame import ENGLISH, FRAMES, choose_frame
 from agent.compaction.pins import find_pins, read_own_words
 from agent.messages import Message, RawTokens
 from tests.agent.conversations import COUNTER, assistant, user
