@@ -22,7 +22,7 @@ from agent.compaction.evidence import (
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.denial import find_denied, has_form, is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
-from agent.compaction.facts.languages import are_in_one_language
+from agent.compaction.facts.languages import are_in_one_language, are_in_one_script
 from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import find_names, find_titled, is_german
 from agent.compaction.facts.speakers import SPEAKERS, remove_speakers, says
@@ -229,9 +229,10 @@ def _list_reworded(body: str, verdict: Verdict, quoted: str, cited: str) -> Iter
     """The doubted words that may be no names, in a statement that has other words too than the
     quotes and the messages that it cites: where it has none, a word that they lack took the place
     of one."""
-    names = set(find_titled(body)) | {name for name, begins in find_names(body) if not begins}
-    if is_german(body, quoted):  # all nouns have capitals
-        names = set()
+    names = set(find_titled(body))
+    # In German all nouns have capitals, and another script writes a name otherwise.
+    if are_in_one_script(body, quoted) and not is_german(body, quoted):
+        names |= {name for name, begins in find_names(body) if not begins}
     claims = _list_claims(body)
     words = [each for each in verdict.missing if each not in names and each not in claims]
     return words if _has_own_words(_leave_out(body, words), f"{quoted}\n{cited}") else []

@@ -122,7 +122,8 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     """What may be a name in the place of another one, "" for nothing."""
     if not replaced.old or not is_caseless(replaced.text):
         return ""
-    new = [word for word in replaced.new if word not in FUNCTION_WORDS and not is_modal(word)]
+    named = (word for word in replaced.new if not word.isdigit())
+    new = [word for word in named if word not in FUNCTION_WORDS and not is_modal(word)]
     new = [word for word in new if not any(_is_inflected(word, old) for old in replaced.old)]
     if not new or is_modal(replaced.text) or is_modal("".join(replaced.old)):
         return ""

@@ -9,12 +9,14 @@ from itertools import combinations
 
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
+from agent.compaction.facts.names import find_names, is_german
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import (
     CJK,
     TOKEN,
     is_caseless,
     is_cjk,
+    is_cyrillic,
     is_same_word,
 )
 
@@ -25,14 +27,14 @@ BESIDE = 2  # equal tokens on a side that fix a place
 MOST_SWAPPED = 60  # tokens of a sentence in which two may have changed places
 MOST_BETWEEN = 6  # tokens between the two
 # Characters of a name, and between two, where no spaces tell words apart.
-LONGEST_PART, LONGEST_BETWEEN = 4, 8
+LONGEST_PART, LONGEST_BETWEEN = 7, 12
 KEY = 2  # letters that are equal in all forms of a word
 # Before who does it, where the sentence is turned round: "by", "von".
 _PASSIVE = frozenset(
     ["by", "von", "vom", "durch", "par", "por", "pelo", "pela", "pelos", "pelas", "द्वारा", "قبل"]
 )
 _PASSIVE_JAPANESE = re.compile("られ|され|まれ|われ")
-_SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?")
+_SPEAKER = re.compile("(?:用户|用戶|使用者|ユーザー)[的の]?|我们?的?|私の")
 _RUN = re.compile(rf"[{CJK}]+")
 # One person and another in Japanese: "A は B に".
 _GIVEN_TO = re.compile(
@@ -93,7 +95,9 @@ def find_replaced(statement: str, nearest: str) -> list[Replaced]:
         between = is_caseless(new[b0]) and len(before) > BESIDE and bool(after)
         enough = len(before) >= BESIDE or begins, len(after) >= BESIDE or ends or named or between
         alone = (len(before), len(after)) == (b0, len(new) - b1) == (a0, len(old) - a1)
-        if instead and (all(enough) or alone) and (before or after):
+        # An article may have changed too: "der Geselle Torsten" for "mein Geselle Henning".
+        fixed = before and len(before) + len(after) > BESIDE + 1 and len(instead) == a1 - a0 == 1
+        if instead and (all(enough) or alone or fixed) and (before or after):
             replaced = Replaced(old[a0:a1], instead, before, after, begins or ends, alone)
             found.append(replaced)
     return found
@@ -108,7 +112,11 @@ def find_swapped(statement: str, nearest: str) -> str:
     old, new = (TOKEN.findall(text.lower()) for text in (nearest, statement))
     if max(len(old), len(new)) > MOST_SWAPPED:
         return ""
-    return _find_swapped_words(old, new) or _find_swapped_parts(nearest, statement)
+    return (
+        _find_swapped_words(old, new)
+        or _find_turned_round(old, new, statement, nearest)
+        or _find_swapped_parts(nearest, statement)
+    )
 
 
 def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
@@ -117,6 +125,27 @@ def _find_swapped_words(old: Sequence[str], new: Sequence[str]) -> str:
         near = a1 < a0 and max(b1 - b0, a0 - a1) <= MOST_BETWEEN + 1
         if near and _are_alike(old[a1 + 1 : a0], new[b0 + 1 : b1]):
             return " ".join(new[b0 : b1 + 1])
+    return ""
+
+
+def _find_turned_round(old: Sequence[str], new: Sequence[str], statement: str, nearest: str) -> str:
+    """Two of whom one is a name, on the other side each of a word that stands between them, where
+    the statement has no word of its own: "Ada lent the boat to Ben's uncle" where he lent it to
+    her. Not in German, which puts what it likes first; in Russian, where both have other
+    endings."""
+    if is_german(statement, nearest) or not _PASSIVE.isdisjoint({*old, *new}):
+        return ""
+    placed = list(_place(old, new))
+    own = {at for at, word in enumerate(new) if word not in FUNCTION_WORDS | SPEAKERS}
+    if not own <= {at for at, _ in placed}:
+        return ""
+    names = {name.lower() for name, _ in find_names(statement)}
+    changed = [(b, a) for b, a in placed if not is_cyrillic(new[b]) or new[b] != old[a]]
+    for pivot, at in placed:
+        before = [new[b] for b, a in changed if b < pivot and a > at]
+        after = [new[b] for b, a in changed if b > pivot and a < at]
+        if before and after and new[pivot] not in names and not names.isdisjoint(before + after):
+            return f"{before[-1]} {new[pivot]} {after[0]}"
     return ""
 
 
@@ -154,6 +183,7 @@ def _find_swapped_parts(old: str, new: str) -> str:
         one, _, other, by = match.groups()
         if any(f"{other}{each}{one}{by}" in old for each in "はが"):
             return match[0]
+    old = _SPEAKER.sub("", old)
     for match in _RUN.finditer(_SPEAKER.sub("", new)):
         run = match[0]
         for at in range(1, len(run) - 1):

@@ -26,7 +26,9 @@ FIRST_WORDS, FIRST_CHARACTERS = 2, 4  # at which a clause begins
 SHORTEST_MEANING = 3  # letters
 MEANING_NOTHING = FUNCTION_WORDS | STOP_WORDS | DENIALS
 # In Chinese what denies is written together with what it denies: "need not", "must not".
-_NEED_NOT = re.compile("不(?:需要|可以|应该|[要用必能可得应])|无需|没必要")
+_NEED_NOT = re.compile(
+    "不(?:需要|可以|应该|[要用必能可得应])|无需|没必要|[还還](?:[没沒]有?|未)|尚未"
+)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。！？；।؟\n]+")
 _CLAUSE = re.compile(
     r"[,;:،、，：—]|\s[–-]\s|\b(?:but|aber|sondern|mais|pero|mas|но|а|لكن|लेकिन)\b|但是?"

@@ -9,7 +9,12 @@ from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES, WITHOUT
 from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING, PORTUGUESE
-from agent.compaction.facts.words import find_content_words, find_words, is_same_word
+from agent.compaction.facts.words import (
+    find_content_words,
+    find_words,
+    is_same_word,
+    make_stem,
+)
 
 _NO = re.compile(r"\bno\b", re.I)
 _ADVICE = re.compile(r"\b(?:would|should|must|may|can|do)(?:n['’]t| not)\b", re.I)
@@ -114,7 +119,8 @@ def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str
     for part in parts:
         if part in affirmed or _is_due(statement, part):
             continue
-        own = [each for each in part.meaning if not _has_any(affirmed, each)]
+        yet = {make_stem(word) for word in part.listed if NOT_YET.has(word)}
+        own = [each for each in part.meaning - yet if not _has_any(affirmed, each)]
         if own and _has_all(statement, own):
             yield own
 

@@ -52,10 +52,13 @@ def find_language(text: str) -> str:
 
 def are_in_one_language(text: str, other: str) -> bool:
     """Whether two texts are, as far as they show it."""
-    if _find_main_script(text) != _find_main_script(other):
-        return False
     languages = {find_language(text), find_language(other)} - {""}
-    return len(languages) < 2
+    return len(languages) < 2 and are_in_one_script(text, other)
+
+
+def are_in_one_script(text: str, other: str) -> bool:
+    """Whether most letters of two texts are."""
+    return _find_main_script(text) == _find_main_script(other)
 
 
 def _find_main_script(text: str) -> str:

@@ -133,6 +133,7 @@ w 1000 kw kilowatt kilowatts kilovatios квт киловатт كيلوواط �
 w 1000000 megawatt megawatts мвт
 wh 1 wh
 wh 1000 kwh квтч
+amp 1 amp amps ampere amperes amperios ampères ампер أمبير एम्पियर 安培 アンペア
 bar 0.001 mbar millibar
 bar 1 bar bars бар
 hz 1 hz hertz гц
@@ -264,6 +265,8 @@ CJK_SCALES = {
     "億": 10**8,
     "亿": 10**8,
 }
+# Of Chinese and Japanese, between a number and what it counts.
+MEASURES = frozenset("个個遍次件条條张張名位台只隻家份种種项項页頁行块塊杯瓶人回冊枚匹章层層套段颗")
 
 _MONTHS = """
 january february march april may june july august september october november december

@@ -17,7 +17,7 @@ from agent.compaction.facts.durations import (
 )
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
-from agent.compaction.facts.tables import CURRENCIES, DUALS, SCALES, UNITS
+from agent.compaction.facts.tables import CURRENCIES, DUALS, MEASURES, SCALES, UNITS
 from agent.compaction.facts.times_of_day import find_times, is_clock, read_hours
 from agent.compaction.facts.words import CJK, WORD, is_cjk
 
@@ -141,7 +141,7 @@ def _find_in_words(text: str) -> Iterator[Value]:
             yield _make_date(text, dated)
         else:
             value = _with_unit(text, each.start, each.end, {each.amount}, loose=each.loose)
-            counts = not value.is_bare and each.amount >= 2
+            counts = each.amount >= 2 and (not value.is_bare or value.noun[:1] in MEASURES)
             ordinal = text[max(0, each.start - 1) : each.start] in (*_ORDINAL, "")
             if each.loose and counts and not ordinal:  # 二日, but not 第二天
                 value = replace(value, loose=False)

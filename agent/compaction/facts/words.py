@@ -81,6 +81,10 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and _CJK.search(text) is not None
 
 
+def is_cyrillic(text: str) -> bool:
+    return "\u0400" <= text[:1] <= "\u052f"
+
+
 def is_caseless(text: str) -> bool:
     """Whether it is of a script without capitals."""
     return text[:1] >= "\u0590"
