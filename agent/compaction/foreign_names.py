@@ -6,6 +6,7 @@ from itertools import takewhile
 from agent.compaction.evidence import Evidence, Source
 from agent.compaction.facts.alignment import BESIDE, Replaced, find_replaced
 from agent.compaction.facts.clauses import ALIKE, Clause
+from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import (
@@ -125,7 +126,13 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     named = (word for word in replaced.new if not word.isdigit())
     new = [word for word in named if word not in FUNCTION_WORDS and not is_modal(word)]
     new = [word for word in new if not any(_is_inflected(word, old) for old in replaced.old)]
-    if not new or is_modal(replaced.text) or is_modal("".join(replaced.old)):
+    new = [word for word in new if word not in SPEAKERS]
+    if (
+        not new
+        or is_denied(replaced.text)
+        or is_modal(replaced.text)
+        or is_modal("".join(replaced.old))
+    ):
         return ""
     if is_cjk(new[0]):
         name = replaced.text

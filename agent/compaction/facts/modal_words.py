@@ -176,9 +176,9 @@ a_été ont_été ai_été avons_été avait_été avaient_été déjà terminé
 fue fueron hemos ha_sido han_sido ya terminado terminada
 foi foram já terminado concluído concluída
 уже готово сделан* был была было были
-تم تمت تمّ لقد سبق قام قامت قمنا اكتمل اكتملت انتهى انتهت
+تم تمت تمّ لقد سبق بالفعل قام قامت قمنا اكتمل اكتملت انتهى انتهت
 गया गई गए गयी गईं गयीं चुकीं चुका चुकी चुके था थी थे दिया हुआ हुई हुए लिया हो_चुका
-了 已 完成 过了 ました 済み 完了 終えた
+了 已 すでに 既に 完成 过了 ました 済み 完了 終えた
 """)
 # Endings of what has come about, in the languages that have them, and what ends alike.
 _DONE_ENDINGS = (

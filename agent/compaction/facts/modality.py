@@ -35,6 +35,7 @@ from agent.compaction.facts.modal_words import (
     UNSURE,
 )
 from agent.compaction.facts.numerals import FIGURES
+from agent.compaction.facts.speakers import says
 from agent.compaction.facts.words import find_words, is_cjk
 
 ALIKE = 0.5  # share of content words: a changed verb takes a few of them
@@ -178,6 +179,6 @@ def _is_done(clause: Clause, other: Clause) -> bool:
         len(word) >= SHORTEST_DONE
         and word.endswith(DONE_ENDINGS)
         and word not in NOT_DONE
-        and not INTENDED.has(word)
+        and not (INTENDED.has(word) or says(word))
         for word in own
     )

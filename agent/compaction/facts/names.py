@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent.compaction.facts.speakers import SPEAKERS
+from agent.compaction.facts.tables import MONTHS
 from agent.compaction.facts.words import CJK, WORD, is_caseless, strip_article, strip_elision
 
 SHORTEST = 2
@@ -52,7 +53,7 @@ _TITLED = (
 )
 _PEOPLE = "客皆母父兄姉奥嫁子娘孫屋者方様"  # with which words for people end before さん
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
-_NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split())
+_NO_NAMES = SPEAKERS.union(_OTHER_WORDS.split(), MONTHS)
 
 
 def is_german(text: str, around: str = "") -> bool:

@@ -28,7 +28,7 @@ GBP £ pound pounds sterling libra libras livre livres фунт фунта фу�
 CNY 元 块 块钱 人民币 rmb yuan 元人民币 人民元
 JPY 円 日元 日圓 yen
 INR ₹ rs rupee rupees रुपये रुपए रुपया रु
-RUB ₽ руб рубль рубля рублей
+RUB ₽ руб рубль рубля рублей rouble roubles ruble rubles rubel roubles rublos
 BRL r$ real reais
 CHF fr franken francs francs_suisses francos франков 瑞士法郎
 KRW ₩ 원 won 韩元 ウォン
@@ -103,7 +103,7 @@ g 1000 kilogramos кг килограмм كيلوغرام किलो 公斤 �
 g 1000000 t ton tons tonne tonnes tonnen toneladas тонн 吨 トン
 m 0.3048 ft foot feet fuß pied pieds pie pies фут фута футов قدم फ़ुट फुट 英尺 フィート
 m 0.0254 inch inches zoll pouce pouces pulgadas polegadas дюйм дюйма дюймов بوصة इंच 英寸 インチ
-m 0.9144 yard yards yarda yardas ярдов 码 ヤード
+m 0.9144 yard yards yarda yardas jarda jardas ярдов 码 ヤード
 m2 1 m2 qm sqm square_metre square_metres square_meter square_meters quadratmeter quadratmetern
 m2 1 mètre_carré mètres_carrés metro_cuadrado metros_cuadrados metro_quadrado metros_quadrados
 m2 1 квадратный_метр квадратных_метра квадратных_метров кв_м متر_مربع مترا_مربعا مترًا_مربعًا
@@ -164,6 +164,21 @@ for _line in clean(_UNITS).strip().splitlines():
     _unit, _factor, *_words = _line.split()
     UNITS.update({word.replace("_", " "): (_unit, float(_factor)) for word in _words})
 CURRENCIES = {word.replace("_", " "): code for word, code in CURRENCIES.items()}
+# Before a unit in Latin and Cyrillic letters.
+PREFIXES = {
+    prefix: factor
+    for factor, words in {
+        1e-6: "micro mikro микро",
+        1e-3: "milli mili милли",
+        1e-2: "centi centí zenti санти",
+        1e-1: "deci decí dezi déci деци",
+        1e2: "hecto hectó hekto гекто",
+        1e3: "kilo kiló quilo quiló кило",
+        1e6: "mega méga мега",
+        1e9: "giga гига",
+    }.items()
+    for prefix in words.split()
+}
 # A unit in a form that says "two of it".
 DUALS = dict.fromkeys(_split("أسبوعين أسبوعان"), "أسبوع") | {
     "يومين": "يوم", "يومان": "يوم", "شهرين": "شهر", "شهران": "شهر", "سنتين": "سنة",

@@ -17,7 +17,7 @@ from agent.compaction.facts.durations import (
 )
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.numerals import FIGURES, find_spelled, read_figures
-from agent.compaction.facts.tables import CURRENCIES, DUALS, MEASURES, SCALES, UNITS
+from agent.compaction.facts.tables import CURRENCIES, DUALS, MEASURES, PREFIXES, SCALES, UNITS
 from agent.compaction.facts.times_of_day import find_times, is_clock, read_hours
 from agent.compaction.facts.words import CJK, WORD, is_cjk
 
@@ -274,7 +274,14 @@ def _has_unit(words: str) -> bool:
 def _read_unit(word: str) -> list[Reading]:
     """Those of a word: pounds are money, and a weight."""
     money = [(CURRENCIES[word], 1.0)] if word in CURRENCIES else []
-    return [*money, UNITS[word]] if word in UNITS else money
+    if word in UNITS:
+        return [*money, UNITS[word]]
+    for prefix, factor in PREFIXES.items():
+        rest = word.removeprefix(prefix)
+        if rest != word and rest in UNITS and len(rest) > 2:  # hectolitres, миллиграммов
+            unit, amount = UNITS[rest]
+            return [(unit, factor * amount)]
+    return money
 
 
 def _read_currency_before(text: str, start: int) -> tuple[int, list[str]]:

@@ -148,6 +148,64 @@ def test_what_is_certain_wins_over_a_quote() -> None:
     assert UNVERIFIED in borne_out("Port 84431 serves billing [#2]", Given((2,), "to port 8443"))
 
 
+REWORDED = [
+    user(1, "Le four a coûté 310 euros et la hotte 95 euros. Martin l'a posée sans aide."),
+    user(2, "Повару запретили жарить на балконе. Мы сняли кухню."),
+    user(3, "厨房在车站旁边。我们下个月搬过去。"),
+    user(4, "Im Lager stehen 45 Stühle, 25 sind verliehen. Mein Onkel Rolf zählt sie."),
+]
+
+
+def judge_reworded(bullet: str, number: int, words: str) -> bool:
+    """Whether a quote bears a bullet out that is doubted without it."""
+    text = f"## Facts and values\n- {bullet} [#{number}]"
+    given = {f"- {bullet} [#{number}]": [Given((number,), words)]}
+    assert UNVERIFIED in audit(text, Source(REWORDED))[0]
+    return UNVERIFIED not in audit(text, Source(REWORDED), GivenQuotes(given, REWORDED))[0]
+
+
+@pytest.mark.parametrize(
+    ("bullet", "number", "words"),
+    [
+        # In another language, which has none of the words, and in another script the names.
+        ("The hood was put up without help", 1, "Martin l'a posée sans aide"),
+        ("The Kitchen is next to the Station", 3, "厨房在车站旁边"),
+        # A word with which a sentence begins need be no name.
+        (
+            "Устраивать жарку на балконе повару больше не разрешают",
+            2,
+            "Повару запретили жарить на балконе",
+        ),
+        # What follows from the numbers that were quoted.
+        ("Martin a posé une hotte pour 30,6 % du prix du four", 1, "310 euros et la hotte 95 euros"),
+    ],
+)
+def test_a_quote_decides_what_rules_cannot_know(bullet: str, number: int, words: str) -> None:
+    assert judge_reworded(bullet, number, words)
+
+
+@pytest.mark.parametrize(
+    ("bullet", "number", "words"),
+    [
+        ("Mein Onkel Anton zählt sie", 4, "Mein Onkel Rolf zählt sie"),
+        ("厨房在银行旁边", 3, "厨房在车站旁边"),
+        ("Insgesamt gibt es 80 Stühle", 4, "Im Lager stehen 45 Stühle, 25 sind verliehen"),
+        ("Le four a coûté 310 dollars", 1, "Le four a coûté 310 euros"),
+    ],
+)
+def test_a_word_or_a_number_in_the_place_of_another_is_certain(
+    bullet: str, number: int, words: str
+) -> None:
+    assert not judge_reworded(bullet, number, words)
+
+
+def test_who_says_it_is_no_word_that_denies() -> None:
+    said = [assistant(1, "Wasch den Topf gut aus und schrubbe ihn nicht mit Sand.")]
+    bullet = "- Der Assistent empfahl, den Topf gut auszuwaschen und ihn mit Sand zu schrubben [#1]"
+    quotes = GivenQuotes({bullet: [Given((1,), "schrubbe ihn nicht mit Sand")]}, said)
+    assert UNVERIFIED in audit(f"## Decisions\n{bullet}", Source(said), quotes)[0]
+
+
 def test_a_chinese_quote_needs_no_spaces() -> None:
     assert borne_out("主机放在二号机房 [#1]", Given((4,), "搬到了 二号机房")).endswith("[#1 #4]")
 

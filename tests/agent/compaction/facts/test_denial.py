@@ -24,6 +24,14 @@ def is_contradicted(statement: str, said: str) -> bool:
         ("I talked to Mrs Quill. She has no spare key.", "Mrs Quill has a spare key"),
         ("A mala não cabe no carro.", "A mala cabe no carro"),
         ("Parken ist im Hof verboten.", "Parken ist im Hof erlaubt"),
+        # What has not come about yet is not done, also where a pronoun says who.
+        ("Cataloguing is up to Noor. She has not begun it yet.", "Noor has already begun it"),
+        ("La voisine lit le bail. Elle ne l'a pas encore signé.", "La voisine a déjà signé le bail"),
+        ("老周还没有交房租。", "老周已经交了房租"),
+        ("Spült die Form nicht, bevor sie kalt ist.", "Die Form wird gespült, bevor sie kalt ist"),
+        ("护士说不用打针，多休息。", "护士说需要打针"),
+        # A denial of what is affirmed.
+        ("Ma nièce Odile dort là. Elle a une allergie.", "Odile n'a pas d'allergie"),
     ],
 )
 def test_a_denied_clause_is_not_affirmed(said: str, statement: str) -> None:
@@ -39,6 +47,10 @@ def test_a_denied_clause_is_not_affirmed(said: str, statement: str) -> None:
         ("The tyres have not been checked yet.", "The tyres must be checked"),
         ("Everyone except Ursula has a ticket.", "Ursula has no ticket"),
         ("Das Rad passt nicht in den Aufzug.", "Das Rad ist zu groß für den Aufzug"),
+        # The word that denies stands in the clause beside.
+        ("Плакат запретили, потому что стена новая.", "Плакат не разрешили, потому что стена новая"),
+        ("Em casa temos dois fogões no total.", "Há dois fogões no total"),
+        ("Odile has an allergy. She is not at home.", "Odile is not at home"),
     ],
 )
 def test_what_agrees_with_a_denial_is_no_contradiction(said: str, statement: str) -> None:
