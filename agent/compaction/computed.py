@@ -215,20 +215,26 @@ def _read_plain(value: Value) -> Collection[float]:
 def follows_from(value: Value, numbers: Sequence[Value]) -> bool:
     """Whether a value is the sum of a few numbers that have no other unit, or a sum, a difference
     or a share of two."""
-    units = {unit for unit, _ in value.readings}
-    own = (
-        n
-        for n in numbers
-        if PERCENT in units or n.is_bare or any(u in units for u, _ in n.readings)
-    )
-    few = sorted({amount for number in own for amount in _read_plain(number)})
-    if not 1 < len(few) <= MOST_OPERANDS:
-        return False
-    pairs = [frozenset(pair) for pair in combinations(few, 2)]
-    shares = [share for pair in pairs for share in _list_shares(pair)]
-    found = shares if PERCENT in units else list(_list_sums(few, MOST_OPERANDS))
-    exact = _read_precision(value.text)
-    return any(abs(amount - each) <= exact for amount in value.amounts for each in found)
+    written = max(value.amounts, default=0)
+    for unit, amount in value.readings:
+        scale = amount / written if written else 1
+        own = {n for each in numbers for n in _read_as(each, unit, scale)}
+        if not 1 < len(own) <= MOST_OPERANDS:
+            continue
+        few = sorted(own)
+        shares = (n for pair in combinations(few, 2) for n in _list_shares(pair))
+        found = shares if unit == PERCENT else _list_sums(few, MOST_OPERANDS)
+        if any(abs(amount - each) <= scale * _read_precision(value.text) for each in found):
+            return True
+    return False
+
+
+def _read_as(value: Value, unit: str, scale: float) -> Collection[float]:
+    """The amounts of a value in a unit, where it has it or none; all for a share. `scale`: of what
+    unit a number without one is, as in "310 hectolitres, now 265"."""
+    if unit == PERCENT or value.is_bare:
+        return {scale * n for n in _read_plain(value)}
+    return {amount for each, amount in value.readings if each == unit}
 
 
 def _list_shares(own: Collection[float]) -> Iterator[float]:

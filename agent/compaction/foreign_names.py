@@ -21,6 +21,7 @@ from agent.compaction.facts.names import (
 )
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS
 from agent.compaction.facts.speakers import SPEAKERS
+from agent.compaction.facts.tables import CJK_DIGITS
 from agent.compaction.facts.values import find_values
 from agent.compaction.facts.words import (
     IDEOGRAPH,
@@ -38,6 +39,7 @@ _HINDI = re.compile("[\u0900-\u097f]")
 _POSTPOSITIONS = frozenset(["को", "से", "ने", "के", "का", "की"])
 _LABEL = re.compile(r"^\s*[^\W\d]+\s?[:：]\s*")  # "Plan: …"
 _WEAK = re.compile("[اأإآءىيوةتنسم]")  # Arabic letters that forms of one root have or have not
+_PARTICIPLES = re.compile("ال.{3,}(?:ين|ون|ات)$")  # "those who left"
 _NEGATION = re.compile("n['’]t$")
 _PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
 _AFTER_NAME = frozenset("はがをにへと")
@@ -69,7 +71,9 @@ def find_foreign_names(
         each
         for each in others
         if each not in found and each not in FUNCTION_WORDS
-        if not (is_modal(each) or is_hiragana(each))
+        if not (
+            is_modal(each) or is_hiragana(each) or each[0] in CJK_DIGITS or each[-1] in CJK_DIGITS
+        )
         if source.is_rare(each)
     ]
     return [each for each in found if each not in SPEAKERS]
@@ -126,7 +130,7 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     named = (word for word in replaced.new if not word.isdigit())
     new = [word for word in named if word not in FUNCTION_WORDS and not is_modal(word)]
     new = [word for word in new if not any(_is_inflected(word, old) for old in replaced.old)]
-    new = [word for word in new if word not in SPEAKERS]
+    new = [word for word in new if word not in SPEAKERS and not _PARTICIPLES.match(word)]
     if (
         not new
         or is_denied(replaced.text)

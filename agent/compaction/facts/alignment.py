@@ -10,6 +10,7 @@ from itertools import combinations
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
 from agent.compaction.facts.names import find_names, is_german
+from agent.compaction.facts.relative import names_day
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.words import (
     CJK,
@@ -151,12 +152,12 @@ def _find_turned_round(old: Sequence[str], new: Sequence[str], statement: str, n
 
 def _place(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The words of the new sentence that name something, and where each stands in the old one, if
-    it does once."""
+    it does once. Not a day's: it may stand anywhere."""
     alike: dict[str, list[int]] = {}
     for at, word in enumerate(old):
         alike.setdefault(word[:KEY], []).append(at)
     for at, word in enumerate(new):
-        if word in FUNCTION_WORDS or is_cjk(word):
+        if word in FUNCTION_WORDS or is_cjk(word) or names_day(word):
             continue
         places = [n for n in alike.get(word[:KEY], ()) if is_same_word(word, old[n])]
         if len(places) == 1:

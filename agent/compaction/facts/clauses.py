@@ -8,6 +8,7 @@ from functools import cached_property
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.numerals import FIGURES
+from agent.compaction.facts.speakers import says
 from agent.compaction.facts.tables import DENIALS
 from agent.compaction.facts.words import (
     IDEOGRAPH,
@@ -56,6 +57,7 @@ class Clause:
             make_stem(word)
             for word in find_words(self.text)
             if word not in MEANING_NOTHING and "n't" not in word and "n’t" not in word
+            if not says(word)
         )
         return frozenset(
             [each for each in words if len(each) >= SHORTEST_MEANING and each not in FUNCTION_WORDS]

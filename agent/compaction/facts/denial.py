@@ -98,17 +98,29 @@ def find_denied(statement: Clause, sentences: Sequence[Clause]) -> Collection[st
 
 
 def _is_affirmed(statement: Clause, sentences: Sequence[Clause]) -> bool:
-    """Whether a sentence affirms what the statement denies: all of its words stand in it, or in the
-    one before, which a pronoun stands for. Not where any sentence about it denies something."""
-    if not is_denied(statement.text) or statement.find(ANY_OF_THEM) or not statement.meaning:
+    """Whether a clause affirms what the statement denies: the word behind its “not” stands in it,
+    and all others beside it or in the sentence before, which a pronoun stands for. Not where any
+    clause denies that word."""
+    if not is_denied(statement.text) or statement.find(ANY_OF_THEM):
         return False
-    about = [each for each in sentences if _has_any([each], *statement.meaning)]
-    if any(is_denied(each.text) or each.find(ANY_OF_THEM) or each.find(WITHOUT) for each in about):
+    denied = _find_denied_word(statement)
+    clauses = [part for each in sentences for part in each.parts[1:] or [each]]
+    having = [each for each in clauses if denied and _has_any([each], denied)]
+    if any(is_denied(each.text) or each.find(ANY_OF_THEM) or each.find(WITHOUT) for each in having):
         return False
-    for before, sentence in pairwise([Clause(""), *sentences]):
-        if sentence in about and all(_has_any([sentence, before], n) for n in statement.meaning):
-            return True
-    return False
+    return bool(having) and any(
+        _has_any([sentence], denied)
+        and all(_has_any([sentence, before], each) for each in statement.meaning)
+        for before, sentence in pairwise([Clause(""), *sentences])
+    )
+
+
+def _find_denied_word(statement: Clause) -> str:
+    """The word of a statement that its denial is about: the first one with a meaning behind it."""
+    words = find_words(statement.text)
+    places = [n for n, word in enumerate(words) if is_denied(word)]
+    behind = words[places[0] :] if len(places) == 1 else ()
+    return next((stem for word in behind if (stem := make_stem(word)) in statement.meaning), "")
 
 
 def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str]]:
@@ -134,8 +146,8 @@ def _has_all(clause: Clause, words: Iterable[str]) -> bool:
     return all(has_form(clause.meaning, each) for each in words)
 
 
-def _has_any(clauses: Iterable[Clause], *words: str) -> bool:
-    return any(has_form(each.meaning, word) for each in clauses for word in words)
+def _has_any(clauses: Iterable[Clause], word: str) -> bool:
+    return any(has_form(each.meaning, word) for each in clauses)
 
 
 def has_form(words: Collection[str], word: str) -> bool:

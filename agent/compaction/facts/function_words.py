@@ -7,15 +7,17 @@ from agent.compaction.facts.words import clean
 _WORDS = """
 the a an this that these those some any each every all both no not i we you he she it they who
 what which there here my our your his her its their me us him them one in on at of to for from by
-with about as into total totals altogether overall over under after before during between through until since and or but so if
+with about as into total totals altogether overall
+over under after before during between through until since and or but so if
 when while where because than then is are was were be been has have had do does did will would
 can could may might must should also only just still already now today tomorrow yesterday
 new next last first currently according please per regarding let's maybe perhaps possibly probably
 der die das den dem des ein eine einen einem einer eines dies dieser diese dieses diesen diesem
 jener jene mein meine meinen meinem meiner unser unsere unseren unserem unserer unserm dein deine
 euer eure ihr ihre ihren ihrem ihrer sein seine seinen seinem seiner ich wir du er sie es man
-jeder jede jedes alle beide kein keine keinen in im ins an am ans auf aufs aus bei beim bis durch für gegen mit
-insgesamt gesamt zusammen nach ohne seit über um unter von vom vor zu zum zur zwischen und oder aber denn wenn weil dass ob
+jeder jede jedes alle beide kein keine keinen in im ins an am ans auf aufs
+aus bei beim bis durch für gegen mit insgesamt gesamt zusammen nach ohne seit über um unter von vom
+vor zu zum zur zwischen und oder aber denn wenn weil dass ob
 als wie wo wer was ist sind war waren wird werden hat haben hatte auch nur noch schon jetzt heute
 morgen gestern hier dort vielleicht laut gemäß zufolge dort
 le la les l un une des du de d au aux ce cet cette ces mon ma mes notre nos votre vos ton ta tes

@@ -40,6 +40,10 @@ _SURNAMES = frozenset(
 _PLACES = frozenset("州市省县縣区區国國路街镇鎮村港岛島山江河湖町京都府")
 LONGEST_CHINESE = 3  # characters
 _KANJI = "\u30a1-\u30fa\u3400-\u9fff"
+_TITLES = (
+    "Frau|Herrn?|Dr|Prof|Professor|Professorin|Mr|Mrs|Ms|Mme|Monsieur|Madame|Maître|Señora?|Sra?|Doña|"
+    "Senhora?|Господин|Госпожа|господин|госпожа"
+)
 _TITLED = (
     re.compile(rf"([{_KANJI}]{{1,4}})(?:さん|氏|様|くん|ちゃん)"),
     re.compile(
@@ -48,6 +52,7 @@ _TITLED = (
     re.compile(
         rf"(?<!\w)(?:ال(?:سيد|سيدة|أستاذ|أستاذة|دكتور|دكتورة|مهندس|مهندسة)) ({WORD.pattern})"
     ),
+    re.compile(rf"(?<!\w)(?:{_TITLES})\.? ([A-ZÀ-ÞА-Я]\w+)"),
     re.compile(rf"(?<!\w)(?:श्री|श्रीमती|सुश्री) ({WORD.pattern})"),
     re.compile(rf"(?<![\w\u0900-\u0963])({WORD.pattern}) जी(?![\w\u0900-\u0963])"),
 )

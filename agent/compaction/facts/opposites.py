@@ -52,7 +52,9 @@ _PAIRS = (
         动作 成功し
         """,
         """
-        fail* broken crash* defective out_of_order defekt* défectueux défectueuse averiad* estropead* quebrad* avariad* неисправ* сломал* معطل* fehlgeschlagen gescheitert scheitert* kaputt échou* échec panne
+        fail* broken crash* defective out_of_order defekt* défectueux défectueuse averiad*
+        estropead* quebrad* avariad* неисправ* сломал* معطل*
+        fehlgeschlagen gescheitert scheitert* kaputt échou* échec panne
         falló fallan fallaron fracas* falh* сломан* провал* упал* فشل* تعطل* خراب* विफल* असफल*
         失败 失敗 故障 坏了 壊れ ख़राब
         """,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
 from agent.compaction.facts.dates import Day
+from agent.compaction.facts.tables import MONTHS
 from agent.compaction.facts.values import find_values
 
 _DAY = 86_400  # seconds
@@ -85,6 +86,7 @@ _CJK = re.compile(r"[\[\u3040-\u9fff]")
 _BY_PHRASE = {p: distances for row, distances in _DISTANCES.items() for p in row.split("|")}
 _PHRASE = _compile("|".join(_BY_PHRASE))
 _WEEKDAY = {number: _compile(names, after="") for number, names in enumerate(_WEEKDAYS)}
+_IS_WEEKDAY = re.compile(f"(?:{'|'.join(_WEEKDAYS)})").match
 _MONTH = {distance: _compile(phrases) for distance, phrases in _MONTHS.items()}
 _YEAR = {distance: _compile(phrases) for distance, phrases in _YEARS.items()}
 
@@ -145,3 +147,8 @@ def _add_months(day: date, months: int) -> date:
     """The same day of another month, or its last one."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def names_day(word: str) -> bool:
+    """Whether a word in lower case names a day of the week or a month."""
+    return word in MONTHS or _IS_WEEKDAY(word) is not None

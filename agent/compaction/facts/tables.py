@@ -164,16 +164,16 @@ for _line in clean(_UNITS).strip().splitlines():
     _unit, _factor, *_words = _line.split()
     UNITS.update({word.replace("_", " "): (_unit, float(_factor)) for word in _words})
 CURRENCIES = {word.replace("_", " "): code for word, code in CURRENCIES.items()}
-# Before a unit in Latin and Cyrillic letters.
+# Before a unit, in Latin, Cyrillic and Arabic letters.
 PREFIXES = {
     prefix: factor
     for factor, words in {
         1e-6: "micro mikro микро",
-        1e-3: "milli mili милли",
-        1e-2: "centi centí zenti санти",
+        1e-3: "milli mili милли ملي مللي ميلي",
+        1e-2: "centi centí zenti санти سنتي",
         1e-1: "deci decí dezi déci деци",
         1e2: "hecto hectó hekto гекто",
-        1e3: "kilo kiló quilo quiló кило",
+        1e3: "kilo kiló quilo quiló кило كيلو",
         1e6: "mega méga мега",
         1e9: "giga гига",
     }.items()
@@ -335,6 +335,11 @@ NOT_DENYING = re.compile(
     r"|\bnot (?:just|only|merely|(?:too |so )?long ago|to mention)\b"
     r"|\bno (?:doubt|problem|worries)\b"
     r"|\b(?:don['’]t|do not) forget\b|\bnicht (?:nur|zuletzt|vergessen)\b|\bvergiss nicht\b"
+    r"|\b(?:plus|moins|mieux)\b[^.]{0,60}?\bqu(?:e|['’]\w+) n(?:e\b|['’])"  # “plus qu'il ne dit”
+    # What cannot be without something needs it.
+    r"|\bwithout\b[^.]{1,60}\b(?:cannot|can['’]t|not)\b|\bohne\b[^.]{1,60}\b(?:nicht|kein\w*)\b"
+    r"|\bsans\b[^.]{1,60}\b(?:pas|impossible)\b|\bsin\b[^.]{1,60}\bno\b|\bsem\b[^.]{1,60}\bnão\b"
+    r"|\bбез\b[^.]{1,60}\b(?:не|нельзя)\b"
     r"|\bnon seulement\b|\bpas seulement\b|\bn['’]oubli\w+ pas\b"
     r"|\bno (?:solo|sólo|solamente|olvid\w+)\b|\bnão (?:só|apenas|somente|esque\w+)\b"
     r"|\bне (?:только|забу\w+)\b|ليس فقط|لا تنس|न (?:केवल|सिर्फ़|सिर्फ)|मत भूल",

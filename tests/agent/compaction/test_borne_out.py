@@ -152,7 +152,8 @@ REWORDED = [
     user(1, "Le four a coûté 310 euros et la hotte 95 euros. Martin l'a posée sans aide."),
     user(2, "Повару запретили жарить на балконе. Мы сняли кухню."),
     user(3, "厨房在车站旁边。我们下个月搬过去。"),
-    user(4, "Im Lager stehen 45 Stühle, 25 sind verliehen. Mein Onkel Rolf zählt sie."),
+    user(4, "Im Lager stehen viele Stühle. Mein Onkel Rolf zählt sie."),
+    user(5, "Il y a 45 chaises dans la salle et 25 bancs dans la cave. On attend 12 personnes."),
 ]
 
 
@@ -177,7 +178,7 @@ def judge_reworded(bullet: str, number: int, words: str) -> bool:
             "Повару запретили жарить на балконе",
         ),
         # What follows from the numbers that were quoted.
-        ("Martin a posé une hotte pour 30,6 % du prix du four", 1, "310 euros et la hotte 95 euros"),
+        ("La salle et la cave ont 70 sièges", 5, "Il y a 45 chaises dans la salle et 25 bancs"),
     ],
 )
 def test_a_quote_decides_what_rules_cannot_know(bullet: str, number: int, words: str) -> None:
@@ -189,7 +190,7 @@ def test_a_quote_decides_what_rules_cannot_know(bullet: str, number: int, words:
     [
         ("Mein Onkel Anton zählt sie", 4, "Mein Onkel Rolf zählt sie"),
         ("厨房在银行旁边", 3, "厨房在车站旁边"),
-        ("Insgesamt gibt es 80 Stühle", 4, "Im Lager stehen 45 Stühle, 25 sind verliehen"),
+        ("La salle et la cave ont 80 sièges", 5, "Il y a 45 chaises dans la salle et 25 bancs"),
         ("Le four a coûté 310 dollars", 1, "Le four a coûté 310 euros"),
     ],
 )

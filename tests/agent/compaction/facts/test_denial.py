@@ -26,7 +26,10 @@ def is_contradicted(statement: str, said: str) -> bool:
         ("Parken ist im Hof verboten.", "Parken ist im Hof erlaubt"),
         # What has not come about yet is not done, also where a pronoun says who.
         ("Cataloguing is up to Noor. She has not begun it yet.", "Noor has already begun it"),
-        ("La voisine lit le bail. Elle ne l'a pas encore signé.", "La voisine a déjà signé le bail"),
+        (
+            "La voisine lit le bail. Elle ne l'a pas encore signé.",
+            "La voisine a déjà signé le bail",
+        ),
         ("老周还没有交房租。", "老周已经交了房租"),
         ("Spült die Form nicht, bevor sie kalt ist.", "Die Form wird gespült, bevor sie kalt ist"),
         ("护士说不用打针，多休息。", "护士说需要打针"),
@@ -48,7 +51,10 @@ def test_a_denied_clause_is_not_affirmed(said: str, statement: str) -> None:
         ("Everyone except Ursula has a ticket.", "Ursula has no ticket"),
         ("Das Rad passt nicht in den Aufzug.", "Das Rad ist zu groß für den Aufzug"),
         # The word that denies stands in the clause beside.
-        ("Плакат запретили, потому что стена новая.", "Плакат не разрешили, потому что стена новая"),
+        (
+            "Плакат запретили, потому что стена новая.",
+            "Плакат не разрешили, потому что стена новая",
+        ),
         ("Em casa temos dois fogões no total.", "Há dois fogões no total"),
         ("Odile has an allergy. She is not at home.", "Odile is not at home"),
     ],
