@@ -207,7 +207,11 @@ def _list_computed(body: str, verdict: Verdict, quoted: Evidence) -> Iterable[st
     """The doubted values that follow from the numbers in the quotes. Who chose the quotes chose the
     numbers."""
     values, _ = find_claims(body)
-    numbers = [value for value in find_values(quoted.text) if not value.loose]
+    numbers = [
+        value
+        for value in find_values(quoted.text)
+        if not (value.loose or quoted.text[value.start - 1 : value.start].isupper())  # P2
+    ]
     doubted = (value for value in values if value.text in verdict.missing)
     return [each.text for each in doubted if follows_from(each, numbers)]
 

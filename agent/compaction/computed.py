@@ -201,7 +201,8 @@ def _list_multiples(own: Sequence[float], factors: Sequence[float]) -> Iterator[
     """So many times."""
     for amount in own[:MOST_OPERANDS]:
         for factor in factors:
-            yield amount * factor
+            if factor != amount:  # it is the number itself
+                yield amount * factor
 
 
 def _read_plain(value: Value) -> Collection[float]:

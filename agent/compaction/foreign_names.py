@@ -18,6 +18,7 @@ from agent.compaction.facts.names import (
     is_german,
     is_hiragana,
     is_label,
+    stands_in,
 )
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS
 from agent.compaction.facts.speakers import SPEAKERS
@@ -43,6 +44,7 @@ _PARTICIPLES = re.compile("ال.{3,}(?:ين|ون|ات)$")  # "those who left"
 _NEGATION = re.compile("n['’]t$")
 _PARTICLES = "のはがをにでともへや"  # with which no Japanese name begins
 _AFTER_NAME = frozenset("はがをにへと")
+CLOSE = 2  # words that a statement and a sentence share for it to be about the same
 MOST_WORDS = 2  # of a name in a script without capitals
 MOST_CHARACTERS = 4
 BESIDE_END = 3  # equal words that fix a place at a sentence's end; twice as many characters
@@ -55,6 +57,8 @@ def find_foreign_names(
     are written."""
     values = [value for value in find_values(body) if not value.loose]
     replaced = find_replaced(_LABEL.sub("", body), nearest.text) if nearest else []
+    if nearest and len(Clause(body).words & nearest.words) < CLOSE:
+        replaced = [each for each in replaced if len(each.old) == len(each.new) == 1]
     for value in reversed(values):
         body = f"{body[: value.start]} # {body[value.end :]}"
     words = find_content_words(body)
@@ -76,7 +80,7 @@ def find_foreign_names(
         )
         if source.is_rare(each)
     ]
-    return [each for each in found if each not in SPEAKERS]
+    return [each for each in found if each not in SPEAKERS and not is_denied(each)]
 
 
 def _find_with_capitals(
@@ -151,7 +155,7 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     else:
         name, least = " ".join(new), BESIDE_END
         likely = len(new) <= MOST_WORDS and all(len(word) > 1 for word in new)
-    if not likely or name in said.text or _denies_or_affirms(name):
+    if not likely or stands_in(name, said.text) or _denies_or_affirms(name):
         return ""
     beside = len(replaced.before) + len(replaced.after)
     # A Chinese surname shows a person's name in the place of another one.

@@ -8,7 +8,7 @@ from functools import cached_property
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.numerals import FIGURES
-from agent.compaction.facts.speakers import says
+from agent.compaction.facts.speakers import remove_speakers, says
 from agent.compaction.facts.tables import DENIALS
 from agent.compaction.facts.words import (
     IDEOGRAPH,
@@ -61,7 +61,7 @@ class Clause:
         )
         return frozenset(
             [each for each in words if len(each) >= SHORTEST_MEANING and each not in FUNCTION_WORDS]
-            + IDEOGRAPH.findall(_NEED_NOT.sub("", self.text))
+            + IDEOGRAPH.findall(_NEED_NOT.sub("", remove_speakers(self.text)))
         )
 
     @cached_property

@@ -8,10 +8,12 @@ from itertools import pairwise
 from agent.compaction.facts.clauses import ALIKE, Clause, Near
 from agent.compaction.facts.modal_words import EXCEPT, INTENDED, NOT_YET
 from agent.compaction.facts.opposites import ANY_OF_THEM, DENYING_WORDS, OPPOSITES, WITHOUT
-from agent.compaction.facts.tables import DENIALS, DENYING, NOT_DENYING, PORTUGUESE
+from agent.compaction.facts.tables import DENIALS, DENYING, DENYING_VERBS, NOT_DENYING, PORTUGUESE
 from agent.compaction.facts.words import (
+    IDEOGRAPH,
     find_content_words,
     find_words,
+    is_japanese,
     is_same_word,
     make_stem,
 )
@@ -29,14 +31,14 @@ def is_denied(text: str, around: str = "") -> bool:
         return is_denied(text) and not (
             PORTUGUESE.search(around) and not is_denied(_NO.sub("", text))
         )
-    if not DENYING.search(text) and DENIALS.isdisjoint(find_words(text)):
+    words = find_words(text)
+    if DENIALS.isdisjoint(words) and not (DENYING.search(text) or DENYING_VERBS.search(text)):
         return False  # most texts, seen at once
     text = NOT_DENYING.sub("", text)
-    if DENYING.search(text):
-        return True
     denials = DENIALS.intersection(find_words(text))
-    # In Portuguese "no" is "in the".
-    return bool(denials - {"no"}) or (bool(denials) and not PORTUGUESE.search(text))
+    if denials == {"no"} and PORTUGUESE.search(text):  # "in the"
+        denials = frozenset()
+    return bool(denials or DENYING.search(text)) != bool(DENYING_VERBS.search(text))
 
 
 def contradicts(statement: Clause, sentences: Sequence[Clause]) -> bool:
@@ -116,11 +118,16 @@ def _is_affirmed(statement: Clause, sentences: Sequence[Clause]) -> bool:
 
 
 def _find_denied_word(statement: Clause) -> str:
-    """The word of a statement that its denial is about: the first one with a meaning behind it."""
+    """The word of a statement that its denial is about: the first one with a meaning behind it; in
+    Japanese the last character before it."""
     words = find_words(statement.text)
     places = [n for n, word in enumerate(words) if is_denied(word)]
     behind = words[places[0] :] if len(places) == 1 else ()
-    return next((stem for word in behind if (stem := make_stem(word)) in statement.meaning), "")
+    found = (stem for word in behind if (stem := make_stem(word)) in statement.meaning)
+    denying = DENYING.search(statement.text)
+    if denying and is_japanese(denying[0]):
+        return next(reversed(IDEOGRAPH.findall(statement.text[: denying.start()])), "")
+    return next(found, "")
 
 
 def _list_denied(statement: Clause, sentence: Clause) -> Iterator[Collection[str]]:

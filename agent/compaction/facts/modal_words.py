@@ -154,13 +154,16 @@ precisa gostaria gostava pensar lembr* espera* promet* pede favor pendente
 應該 应该 应当 必须 待办 待定 考虑 考慮 预定 未 建议 决定 要求 提议 承诺 提醒 答应
 予定 つもり なければ ねば たい ください 計画 必要 べき 希望 未 お願い リマインド 約束 と思って
 考えて ましょう
-でしょう
+でしょう 明日 明天 来週 下周 下週 来月 下个月 下個月
 """)
 FUTURE_ENDINGS = tuple(clean("ेगा ेगी ेंगे ेंगी एगा एगी एँगे एंगे एँगी ूँगा ूँगी ऊँगा ऊँगी ओगे ोगे").split())
 # Spanish, Portuguese and French: abriremos, abrirão, ouvrirai.
 ROMANCE_FUTURE = re.compile(
     r"\w{2,}[aeiouvdt]r(?:é|ás|á|emos|án|ei|ão|ai|ons|ont)(?<!detrás)"
 ).fullmatch
+FRENCH_FUTURE = re.compile(
+    r"\b(?:il|elle|on|qui) (?:l['’]|(?:la|le|les|lui|y|en|nous|vous|se|s) )?\w{2,}ra\b", re.I
+)
 FUTURE_VERB = re.compile(r"(?<!\w)[وف]?س(?!ياس|يد|تين|ينم|يار|نوات|تار)[ينتأ]\w{2,}(?<![ةه])(?!\w)")
 # After a denial: what is still to be done.
 NOT_YET = Lexicon.parse("""

@@ -17,6 +17,7 @@ from agent.compaction.facts.modal_words import (
     DONE_ENDINGS,
     EXCEPT,
     FEW,
+    FRENCH_FUTURE,
     FUTURE_ENDINGS,
     FUTURE_VERB,
     HALF,
@@ -159,8 +160,8 @@ def _find_future(clause: Clause) -> str:
     by_ending = (
         word for word in clause.listed if word.endswith(FUTURE_ENDINGS) or ROMANCE_FUTURE(word)
     )
-    arabic = FUTURE_VERB.search(clause.text)
-    return next(by_ending, "") or (arabic[0] if arabic else "")
+    form = FUTURE_VERB.search(clause.text) or FRENCH_FUTURE.search(clause.text)
+    return next(by_ending, "") or (form[0] if form else "")
 
 
 def _find_quantity(clause: Clause) -> Lexicon | None:

@@ -6,9 +6,17 @@ from itertools import pairwise
 
 from agent.compaction.facts.speakers import SPEAKERS
 from agent.compaction.facts.tables import MONTHS
-from agent.compaction.facts.words import CJK, WORD, is_caseless, strip_article, strip_elision
+from agent.compaction.facts.words import (
+    CJK,
+    WORD,
+    is_arabic,
+    is_caseless,
+    strip_article,
+    strip_elision,
+)
 
 SHORTEST = 2
+SHORTEST_STEM = 3  # letters
 MANY = 500  # characters of a statement, whose pairs would each be looked for
 LONGEST_SHORT_FORM, LONGEST_WORD = 6, 60  # letters
 LONGEST_ABBREVIATION = 5  # letters: API, HTTP; who restates a text may write them
@@ -124,9 +132,16 @@ def find_caseless(text: str, other: str) -> list[str]:
         new = [pair not in known for pair in _parts(run)]
         for match in re.finditer(r"1{1,5}", "".join("01"[each] for each in new)):
             runs.append(run[match.start() : match.end() + 1])
-    return [word for word in words if strip_article(word) not in other] + [
+    return [word for word in words if not stands_in(word, other)] + [
         part for run in runs for part in _parts(run)
     ]
+
+
+def stands_in(word: str, text: str) -> bool:
+    """Whether a word of a script without capitals stands in a text, of Arabic also with another
+    article or pronoun: "our pump" for "the pump"."""
+    stem = strip_article(word).rstrip("ةه") if is_arabic(word) else word
+    return (stem if len(stem) >= SHORTEST_STEM else word) in text
 
 
 def _parts(run: str) -> list[str]:

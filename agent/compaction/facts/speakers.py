@@ -41,6 +41,11 @@ disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* pref
 说 說 问 問 要求 想 希望 建议 建議 提议 提議 提出 推荐 推薦 决定 決定 选择 倾向 认为
 言 述べ 尋ね 頼 希望 提案 勧め 推奨 決め 決定 選 望 求め 伝え
 """)
+_SUBJECT = re.compile(
+    r"\W*(?:the |der |die |l['’]|el |la |o |a )?"
+    r"(user|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usu[aá]ri[oa]|пользователь"
+    r"|(?:उपयोगकर्ता|यूज़र|यूज़र) ने|用[户戶]|ユーザー(?=[はがも]))(?![\w'’])"
+)
 _PARTS = re.compile("|".join((*_USER.parts, *_ASSISTANT.parts, *_SAYING.parts)))
 
 
@@ -66,6 +71,12 @@ def find_speaker(statement: str) -> str:
     if bool(is_user) == bool(is_assistant):
         return ""
     return USER if is_user else ASSISTANT
+
+
+def find_user_as_subject(statement: str) -> str:
+    """The word for the user with which a statement begins as its subject, "" where it does not."""
+    match = _SUBJECT.match(statement.lower())
+    return match[1] if match else ""
 
 
 def _read_beginning(statement: str) -> str:

@@ -65,7 +65,7 @@ s 0.001 milisegundos мс миллисекунд 毫秒 ミリ秒
 s 60 min mins minute minutes minuten minuto minutos минута
 s 60 минуты минут мин دقيقة دقائق मिनट 分钟 分鐘 分間 分
 s 3600 h hr hrs hour hours std stunde stunden heure heures hora horas час часа часов ساعة ساعات
-s 3600 घंटे घंटा घंटों 小时 小時 時間 时间
+s 3600 घंटे घंटा घंटों 小时 小時 个小时 個小時 个钟头 時間 时间
 s 86400 сутки суток day days tag tage tagen jour jours día días dia
 s 86400 dias день дня дней يوم يوما يومًا أيام ايام दिन
 s 86400 दिनों 天 日間 日
@@ -320,11 +320,13 @@ não jamais sem nenhum nenhuma ninguém nem
 नहीं मत बिना न
 """
 DENIALS = frozenset(_DENIALS.split())
+# Which deny, but for a “not” beside them.
+DENYING_VERBS = re.compile(
+    r"\b(?:deci\w+|chose|opted|voted) against\b|\bgegen\b[^.]{0,60}\bentschied\w*|\bentschied\w*"
+    r"[^.]{0,30}\bgegen\b|\bverzicht\w+|\brenonc\w+|\brenunci\w+|反対し"
+)
 DENYING = re.compile(
-    r"n['’]t\b"
-    r"|\b(?:deci\w+|chose|opted|voted) against\b|\bgegen\b[^.]{0,60}\bentschied\w*|\bentschied\w*"
-    r"[^.]{0,30}\bgegen\b|\bverzicht\w+|\brenonc\w+|\brenunci\w+"
-    r"|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
+    r"n['’]t\b|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )
 # "Must" in Japanese is a double negative, and "perhaps" is one only in form. "Not only" affirms,

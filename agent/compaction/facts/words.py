@@ -81,6 +81,15 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and _CJK.search(text) is not None
 
 
+def is_japanese(text: str) -> bool:
+    """Whether it begins with a character that only Japanese has."""
+    return "\u3040" <= text[:1] <= "\u30ff"
+
+
+def is_arabic(text: str) -> bool:
+    return "\u0600" <= text[:1] <= "\u06ff"
+
+
 def is_cyrillic(text: str) -> bool:
     return "\u0400" <= text[:1] <= "\u052f"
 
@@ -117,8 +126,8 @@ def strip_elision(word: str) -> str:
 
 def strip_article(word: str) -> str:
     """A word without an Arabic article and what is written before it."""
-    is_arabic = "\u0600" <= word[0] <= "\u06ff" and len(word) >= LONGER_THAN_ARTICLE
-    return _ARABIC_ARTICLE.sub("", word) if is_arabic else word
+    has_article = is_arabic(word) and len(word) >= LONGER_THAN_ARTICLE
+    return _ARABIC_ARTICLE.sub("", word) if has_article else word
 
 
 def find_content_words(text: str) -> set[str]:
