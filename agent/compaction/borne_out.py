@@ -109,14 +109,15 @@ class GivenQuotes:
         cited = source.look_up(said)
         texts = (plain_text(each.message.blocks) for each in found)
         translated = not are_in_one_language(body, "\n".join(texts))
-        if not (translated or _is_about(body, verdict, cited, around.all)):
+        computed = _list_computed(body, verdict, quoted.all)
+        if not (translated or computed or _is_about(body, verdict, cited, around.all)):
             return []
         there = f"{around.all.text}\n{cited.text}"
         borne = [
             *_list_said_elsewhere(
                 body, verdict, cited if BULLET.match(said) else source.all, quoted.all
             ),
-            *_list_computed(body, verdict, quoted.all),
+            *computed,
             *list_reworded(body, _list_names(body, verdict.missing), there),
         ]
         doubted = leave_out(clean(remove_citations(said)), borne)
@@ -129,8 +130,11 @@ class GivenQuotes:
         if again.missing and set(again.missing).isdisjoint(verdict.missing):
             # Names only where less is looked at: no rule doubted them in the whole messages.
             again = _judge(leave_out(doubted, again.missing), heading, around, numbers)
-        denies = again.wrong == OPPOSITE and denies_in_its_words(leave_out(body, borne), there)
-        return found if again.supported or again.wrong == UNRELATED or denies else []
+        if again.wrong == OPPOSITE:
+            return found if denies_in_its_words(leave_out(body, borne), there) else []
+        # Lists of words tell nothing of a translation.
+        decides = again.wrong == UNRELATED or (translated and not again.missing)
+        return found if again.supported or decides else []
 
     def _make_source(self, found: Sequence[Found], *, whole: bool = False) -> Source:
         """What is quoted, or the `whole` sentences that it is of, as all that the messages say."""
@@ -203,7 +207,7 @@ def _list_said_elsewhere(
     return [each for each in elsewhere if each not in verdict.missing]
 
 
-def _list_computed(body: str, verdict: Verdict, quoted: Evidence) -> Iterable[str]:
+def _list_computed(body: str, verdict: Verdict, quoted: Evidence) -> Sequence[str]:
     """The doubted values that follow from the numbers in the quotes. Who chose the quotes chose the
     numbers."""
     values, _ = find_claims(body)

@@ -1,6 +1,7 @@
 """Names in a statement that the messages that it cites do not have, or not in this place."""
 
 import re
+from collections.abc import Sequence
 from itertools import takewhile
 
 from agent.compaction.evidence import Evidence, Source
@@ -37,7 +38,28 @@ from agent.compaction.facts.words import (
 SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
 _HINDI = re.compile("[\u0900-\u097f]")
-_POSTPOSITIONS = frozenset(["को", "से", "ने", "के", "का", "की"])
+# Before these a Hindi verb stands, as at the end of a sentence.
+_AUXILIARIES = frozenset(
+    [
+        "चाहिए",
+        "जाए",
+        "जाएँ",
+        "दें",
+        "दे",
+        "लें",
+        "ले",
+        "रखें",
+        "रहा",
+        "रही",
+        "रहे",
+        "सके",
+        "सकें",
+        "हो",
+        "हों",
+        "होगा",
+        "होगी",
+    ]
+)
 _LABEL = re.compile(r"^\s*[^\W\d]+\s?[:：]\s*")  # "Plan: …"
 _WEAK = re.compile("[اأإآءىيوةتنسم]")  # Arabic letters that forms of one root have or have not
 _PARTICIPLES = re.compile("ال.{3,}(?:ين|ون|ات)$")  # "those who left"
@@ -79,6 +101,7 @@ def find_foreign_names(
             is_modal(each) or is_hiragana(each) or each[0] in CJK_DIGITS or each[-1] in CJK_DIGITS
         )
         if source.is_rare(each)
+        if not (_HINDI.match(each) and _is_verb_place(TOKEN.findall(body.partition(each)[2])))
     ]
     return [each for each in found if each not in SPEAKERS and not is_denied(each)]
 
@@ -157,14 +180,18 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
         likely = len(new) <= MOST_WORDS and all(len(word) > 1 for word in new)
     if not likely or stands_in(name, said.text) or _denies_or_affirms(name):
         return ""
+    if _HINDI.match(name) and _is_verb_place(replaced.after):
+        return ""
     beside = len(replaced.before) + len(replaced.after)
     # A Chinese surname shows a person's name in the place of another one.
     person = has_surname(name) and has_surname("".join(replaced.old))
     alone = replaced.alone and beside >= BESIDE
-    if alone and _HINDI.match(name):  # a name has a postposition
-        alone = _POSTPOSITIONS.issuperset(replaced.after[:1]) and bool(replaced.after)
     fixed = not replaced.ends or beside >= least or person or alone
     return name if fixed or source.is_rare(name) else ""
+
+
+def _is_verb_place(after: Sequence[str]) -> bool:
+    return not after or after[0] in _AUXILIARIES
 
 
 def _denies_or_affirms(word: str) -> bool:

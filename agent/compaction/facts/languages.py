@@ -19,7 +19,7 @@ _SCRIPTS = (
 _OTHERS = frozenset("پچژگکیےڑٹڈںіїєґјљњћђџўळ")
 _STOP_WORDS = {
     "en": "the and is are was of to for it that this with you what how can have do does please we "
-    "my be not i",
+    "my be not i has had will by from at their they he she his her only",
     "es": "el los las y es son fue del para que con una por está cómo qué puedo tengo se mi lo en "
     "más pero al",
     "pt": "o os as e é são foi do da dos das para que com uma um por está como não eu meu minha se "

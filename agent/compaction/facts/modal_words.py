@@ -38,7 +38,8 @@ pode_ser se_calhar não_tenho_certeza
 हो_सकता हो_सकती लगता_है मुझे_लगता संभावना_है
 可能 也许 也許 或许 或許 大概 恐怕 好像 似乎 估计 估計 说不定 我怀疑 我猜
 我觉得 我认为 不确定 据说 听说 聽說
-かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い みたい
+かもしれ おそらく 恐らく たぶん 多分 もしかし でしょう だろう らしい ようです と思う と思い
+みたいだ みたいで みたいな みたいに
 """)
 # In small letters, unlike the month, and not before a number; in Arabic before the present tense.
 MAY = re.compile(r"\bmay(?= (?!\d))|(?<!\w)قد(?= [يتنأ])")

@@ -150,7 +150,7 @@ def _find_in_words(text: str) -> Iterator[Value]:
         span, six = match.span(), frozenset({6.0})
         yield Value(match[0], *span, frozenset({("month", 6.0)}), six)
     for word in DUALS:
-        for match in re.finditer(rf"(?<!\w){word}(?!\w)", text) if word in text else ():
+        for match in re.finditer(rf"(?<!\w)(?:ال)?{word}(?!\w)", text) if word in text else ():
             unit, factor = UNITS[DUALS[word]]
             part, end = read_fraction(text, match.end())
             readings = frozenset({(unit, (2 + part) * factor)})
