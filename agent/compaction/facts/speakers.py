@@ -43,8 +43,8 @@ disse diz pede pediu quer queria propõe propôs suger* recomend* aconselh* pref
 """)
 _SUBJECT = re.compile(
     r"\W*(?:the |der |die |l['’]|el |la |o |a )?"
-    r"(user|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usu[aá]ri[oa]|пользователь"
-    r"|(?:उपयोगकर्ता|यूज़र|यूज़र) ने|用[户戶]|ユーザー(?=[はがも]))(?![\w'’])"
+    r"((?:user|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usu[aá]ri[oa]|пользователь"
+    r"|(?:उपयोगकर्ता|यूज़र|यूज़र) ने)(?![\w'’])|用[户戶](?!的)|ユーザー(?=[はがも]))"
 )
 _PARTS = re.compile("|".join((*_USER.parts, *_ASSISTANT.parts, *_SAYING.parts)))
 

@@ -34,6 +34,12 @@ def is_contradicted(statement: str, said: str) -> bool:
         ("Spült die Form nicht, bevor sie kalt ist.", "Die Form wird gespült, bevor sie kalt ist"),
         ("护士说不用打针，多休息。", "护士说需要打针"),
         # A denial of what is affirmed.
+        ("Rolf verzichtet auf den Rabatt.", "Rolf verzichtet nicht auf den Rabatt"),
+        ("合宿は叔父が反対しました。", "叔父は合宿に反対しなかった"),
+        (
+            "Mein Nachbar zahlt nicht, deshalb habe ich ihn verklagt.",
+            "Der Nachbar ist nicht verklagt",
+        ),
         ("Ma nièce Odile dort là. Elle a une allergie.", "Odile n'a pas d'allergie"),
     ],
 )
@@ -50,6 +56,9 @@ def test_a_denied_clause_is_not_affirmed(said: str, statement: str) -> None:
         ("The tyres have not been checked yet.", "The tyres must be checked"),
         ("Everyone except Ursula has a ticket.", "Ursula has no ticket"),
         ("Das Rad passt nicht in den Aufzug.", "Das Rad ist zu groß für den Aufzug"),
+        ("La tarte a plus de sucre que la recette ne le dit.", "La tarte a plus de sucre"),
+        ("Cruzar el río exige botas.", "Sin botas no se cruza el río"),
+        ("Der Ofen ist seit Mai defekt.", "Der Ofen funktioniert seit Mai nicht"),
         # The word that denies stands in the clause beside.
         (
             "Плакат запретили, потому что стена новая.",
