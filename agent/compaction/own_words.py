@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from agent.compaction.facts.clauses import Clause, split_sentences
-from agent.compaction.facts.denial import has_form, is_denied
+from agent.compaction.facts.denial import find_denied_word, has_form, is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
 from agent.compaction.facts.languages import are_in_one_script
 from agent.compaction.facts.modality import is_modal
@@ -51,11 +51,13 @@ def denies_in_its_words(body: str, text: str) -> bool:
     the other one denies by a “not”: the other one has that word in no form."""
     if is_denied(body) == is_denied(text):
         return False
-    if is_denied(text):
-        return _has_own_words(body, text)
-    words = Clause(body).words
+    statement = Clause(body)
     clauses = [part for each in split_sentences(text) for part in each.parts[1:] or [each]]
-    nearest = max(clauses, key=lambda each: len(words & each.words))
+    if is_denied(text):
+        denied = filter(None, map(find_denied_word, clauses))
+        same = any(has_form(statement.meaning, each) for each in denied)
+        return not same and _has_own_words(body, text)
+    nearest = max(clauses, key=lambda each: len(statement.words & each.words))
     return _has_own_words(nearest.text, body)
 
 

@@ -105,7 +105,7 @@ def _is_affirmed(statement: Clause, sentences: Sequence[Clause]) -> bool:
     clause denies that word."""
     if not is_denied(statement.text) or statement.find(ANY_OF_THEM):
         return False
-    denied = _find_denied_word(statement)
+    denied = find_denied_word(statement)
     clauses = [part for each in sentences for part in each.parts[1:] or [each]]
     having = [each for each in clauses if denied and _has_any([each], denied)]
     if any(is_denied(each.text) or each.find(ANY_OF_THEM) or each.find(WITHOUT) for each in having):
@@ -117,7 +117,7 @@ def _is_affirmed(statement: Clause, sentences: Sequence[Clause]) -> bool:
     )
 
 
-def _find_denied_word(statement: Clause) -> str:
+def find_denied_word(statement: Clause) -> str:
     """The word of a statement that its denial is about: the first one with a meaning behind it; in
     Japanese the last character before it."""
     words = find_words(statement.text)

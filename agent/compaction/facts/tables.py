@@ -337,7 +337,7 @@ NOT_DENYING = re.compile(
     r"|\bnot (?:just|only|merely|(?:too |so )?long ago|to mention)\b"
     r"|\bno (?:doubt|problem|worries)\b"
     r"|\b(?:don['’]t|do not) forget\b|\bnicht (?:nur|zuletzt|vergessen)\b|\bvergiss nicht\b"
-    r"|\b(?:plus|moins|mieux)\b[^.]{0,60}?\bqu(?:e|['’]\w+) (?:\w+ ){0,3}n(?:e\b|['’])"  # than he says
+    r"|\b(?:plus|moins|mieux)\b[^.]{0,60}?\bqu(?:e|['’]\w+) (?:\w+ ){0,3}n(?:e\b|['’])"
     # What cannot be without something needs it.
     r"|\bwithout\b[^.]{1,60}\b(?:cannot|can['’]t|not)\b|\bohne\b[^.]{1,60}\b(?:nicht|kein\w*)\b"
     r"|\bsans\b[^.]{1,60}\b(?:pas|impossible)\b|\bsin\b[^.]{1,60}\bno\b|\bsem\b[^.]{1,60}\bnão\b"
