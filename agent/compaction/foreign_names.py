@@ -9,6 +9,7 @@ from agent.compaction.facts.alignment import BESIDE, Replaced, find_replaced
 from agent.compaction.facts.clauses import ALIKE, Clause
 from agent.compaction.facts.denial import is_denied
 from agent.compaction.facts.function_words import FUNCTION_WORDS
+from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.modality import is_modal
 from agent.compaction.facts.names import (
     complete_cjk_name,
@@ -39,27 +40,7 @@ SAMPLE = 500  # characters of a message that show its language
 _AT = re.compile(r"\b(in|aus|nach|bei|von|mit|für) ([A-ZÄÖÜ]\w+)")
 _HINDI = re.compile("[\u0900-\u097f]")
 # Before these a Hindi verb stands, as at the end of a sentence.
-_AUXILIARIES = frozenset(
-    [
-        "चाहिए",
-        "जाए",
-        "जाएँ",
-        "दें",
-        "दे",
-        "लें",
-        "ले",
-        "रखें",
-        "रहा",
-        "रही",
-        "रहे",
-        "सके",
-        "सकें",
-        "हो",
-        "हों",
-        "होगा",
-        "होगी",
-    ]
-)
+_AUXILIARIES = Lexicon.parse("चाहिए जाए जाएँ दें दे लें ले रखें रहा रही रहे सके सकें हो हों होगा होगी")
 _LABEL = re.compile(r"^\s*[^\W\d]+\s?[:：]\s*")  # "Plan: …"
 _WEAK = re.compile("[اأإآءىيوةتنسم]")  # Arabic letters that forms of one root have or have not
 _PARTICIPLES = re.compile("ال.{3,}(?:ين|ون|ات)$")  # "those who left"
@@ -96,14 +77,18 @@ def find_foreign_names(
     found += [
         each
         for each in others
-        if each not in found and each not in FUNCTION_WORDS
-        if not (
-            is_modal(each) or is_hiragana(each) or each[0] in CJK_DIGITS or each[-1] in CJK_DIGITS
-        )
-        if source.is_rare(each)
+        if each not in found and _may_name(each) and source.is_rare(each)
+        if not (is_hiragana(each) or each[0] in CJK_DIGITS or each[-1] in CJK_DIGITS)
         if not (_HINDI.match(each) and _is_verb_place(TOKEN.findall(body.partition(each)[2])))
     ]
     return [each for each in found if each not in SPEAKERS and not is_denied(each)]
+
+
+def _may_name(word: str) -> bool:
+    """Whether a word of a script without capitals may be a part of a name."""
+    if word.isdigit() or word in FUNCTION_WORDS or word in SPEAKERS or is_modal(word):
+        return False
+    return _PARTICIPLES.match(word) is None
 
 
 def _find_with_capitals(
@@ -154,16 +139,9 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
     """What may be a name in the place of another one, "" for nothing."""
     if not replaced.old or not is_caseless(replaced.text):
         return ""
-    named = (word for word in replaced.new if not word.isdigit())
-    new = [word for word in named if word not in FUNCTION_WORDS and not is_modal(word)]
+    new = [word for word in replaced.new if _may_name(word)]
     new = [word for word in new if not any(_is_inflected(word, old) for old in replaced.old)]
-    new = [word for word in new if word not in SPEAKERS and not _PARTICIPLES.match(word)]
-    if (
-        not new
-        or is_denied(replaced.text)
-        or is_modal(replaced.text)
-        or is_modal("".join(replaced.old))
-    ):
+    if not new or is_modal(replaced.text) or is_modal("".join(replaced.old)):
         return ""
     if is_cjk(new[0]):
         name = replaced.text
@@ -191,7 +169,7 @@ def _read_caseless(replaced: Replaced, said: Evidence, source: Source) -> str:
 
 
 def _is_verb_place(after: Sequence[str]) -> bool:
-    return not after or after[0] in _AUXILIARIES
+    return not after or _AUXILIARIES.has(after[0])
 
 
 def _denies_or_affirms(word: str) -> bool:

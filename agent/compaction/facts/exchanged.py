@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from agent.compaction.facts.function_words import FUNCTION_WORDS, SYMMETRIC
+from agent.compaction.facts.lexicon import Lexicon
 from agent.compaction.facts.names import find_names, is_german
 from agent.compaction.facts.relative import names_day
 from agent.compaction.facts.speakers import SPEAKERS, find_user_as_subject
@@ -38,24 +39,8 @@ _BY_ME = re.compile(
 _TO_ME_CHINESE = re.compile("([给向帮替问请让教])我")
 _TO_ME_JAPANESE = re.compile("([\u3400-\u9fff])[ぁ-ん]{0,3}(?:くれ|くださ)")
 _RECEIVING = re.compile("もら|いただ|くれ|くださ|られ|受け|借り")
-_BEING = frozenset(
-    [
-        "was",
-        "were",
-        "been",
-        "being",
-        "wurde",
-        "wurden",
-        "wird",
-        "werden",
-        "été",
-        "fue",
-        "fueron",
-        "sido",
-        "foi",
-        "был",
-        "была",
-    ]
+_BEING = Lexicon.parse(
+    "was were been being wurde wurden wird werden été fue fueron sido foi был была"
 )
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 
@@ -111,7 +96,7 @@ def _find_done_by_user(old: Sequence[str], new: Sequence[str], statement: str, n
         return ""
     if is_cjk(user):
         return _find_done_by_user_without_spaces(statement, nearest)
-    if not _BEING.isdisjoint(new) or not _PASSIVE.isdisjoint({*old, *new}):
+    if any(map(_BEING.has, new)) or not _PASSIVE.isdisjoint({*old, *new}):
         return ""
     said = f" {' '.join(old)} "
     if not _TO_ME.search(said) or _BY_ME.search(said):
