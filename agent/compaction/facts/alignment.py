@@ -6,11 +6,7 @@ from difflib import SequenceMatcher
 
 from agent.compaction.facts.clauses import Clause
 from agent.compaction.facts.function_words import FUNCTION_WORDS
-from agent.compaction.facts.words import (
-    TOKEN,
-    is_caseless,
-    is_cjk,
-)
+from agent.compaction.facts.words import TOKEN, is_caseless, is_cjk
 
 MOST_COMPARED = 400  # tokens of two sentences, in all
 MOST_REPLACED = 4  # of them in one place

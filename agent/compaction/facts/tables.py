@@ -329,6 +329,13 @@ DENYING = re.compile(
     r"n['’]t\b|不(?!过|過|仅|僅|同(?!意)|但|断|斷)|没|沒|未(?!来|來)|无(?!论)|勿|别(?!的|人)"
     r"|ない(?!し)|なく(?:て|な|、)|なかっ|ません|ずに"
 )
+# What is not without something has it.
+_WITHOUT = "without|ohne|sans|sin|sem|без"
+# "no" as the Spanish say it: the Portuguese have it for "in the".
+_NOT = (
+    r"\b(?:not|cannot|never|\w+n['’]t|nicht|kein\w*|nie|pas|jamais|nunca|não|не|нельзя"
+    r"|no(?= (?:se|l[aeo]s?|hay|es|está|ha|han|pued\w+)\b))"
+)
 # "Must" in Japanese is a double negative, and "perhaps" is one only in form. "Not only" affirms,
 # and so does "do not forget to".
 NOT_DENYING = re.compile(
@@ -338,10 +345,7 @@ NOT_DENYING = re.compile(
     r"|\bno (?:doubt|problem|worries)\b"
     r"|\b(?:don['’]t|do not) forget\b|\bnicht (?:nur|zuletzt|vergessen)\b|\bvergiss nicht\b"
     r"|\b(?:plus|moins|mieux)\b[^.]{0,60}?\bqu(?:e|['’]\w+) (?:\w+ ){0,3}n(?:e\b|['’])"
-    # What cannot be without something needs it.
-    r"|\bwithout\b[^.]{1,60}\b(?:cannot|can['’]t|not)\b|\bohne\b[^.]{1,60}\b(?:nicht|kein\w*)\b"
-    r"|\bsans\b[^.]{1,60}\b(?:pas|impossible)\b|\bsin\b[^.]{1,60}\bno\b|\bsem\b[^.]{1,60}\bnão\b"
-    r"|\bбез\b[^.]{1,60}\b(?:не|нельзя)\b"
+    rf"|\b(?:{_WITHOUT})\b[^.,;:]{{1,60}}?(?:{_NOT})\b|(?:{_NOT})\b[^.,;:]{{1,60}}?\b(?:{_WITHOUT})\b"
     r"|\bnon seulement\b|\bpas seulement\b|\bn['’]oubli\w+ pas\b"
     r"|\bno (?:solo|sólo|solamente|olvid\w+)\b|\bnão (?:só|apenas|somente|esque\w+)\b"
     r"|\bне (?:только|забу\w+)\b|ليس فقط|لا تنس|न (?:केवल|सिर्फ़|सिर्फ)|मत भूल",

@@ -33,6 +33,8 @@ def is_contradicted(statement: str, said: str) -> bool:
         ("老周还没有交房租。", "老周已经交了房租"),
         ("Spült die Form nicht, bevor sie kalt ist.", "Die Form wird gespült, bevor sie kalt ist"),
         ("护士说不用打针，多休息。", "护士说需要打针"),
+        ("Without a deposit the hall is not kept.", "Without a deposit the hall is kept"),
+        ("Ohne Anzahlung wird der Saal nicht frei.", "Ohne Anzahlung wird der Saal frei"),
         # A denial of what is affirmed.
         ("Rolf verzichtet auf den Rabatt.", "Rolf verzichtet nicht auf den Rabatt"),
         ("合宿は叔父が反対しました。", "叔父は合宿に反対しなかった"),
@@ -58,6 +60,7 @@ def test_a_denied_clause_is_not_affirmed(said: str, statement: str) -> None:
         ("Das Rad passt nicht in den Aufzug.", "Das Rad ist zu groß für den Aufzug"),
         ("La tarte a plus de sucre que la recette ne le dit.", "La tarte a plus de sucre"),
         ("Cruzar el río exige botas.", "Sin botas no se cruza el río"),
+        ("The ferry needs a permit.", "The ferry does not sail without a permit"),
         ("Der Ofen ist seit Mai defekt.", "Der Ofen funktioniert seit Mai nicht"),
         # The word that denies stands in the clause beside.
         (
