@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.compaction.quoted import Range
+from agent.authorship.quoted import Range
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Compaction, Conversation, Message
 from chat.protocol import from_rows
