@@ -202,7 +202,7 @@ class Limits:
         return max(self.usual_reserve, self.max_tokens)
 
     @property
-    def prompt_limit(self) -> int:
+    def request_limit(self) -> int:
         """The largest prompt to send: the rest of the window is the reply's, and 1 % margin for
         what the estimate misses."""
         return self.window - self.reserve - self.window // 100

@@ -9,8 +9,8 @@ from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context
-from agent.context.message_list import begin_within_turn
-from agent.context.previews import count_sent_tokens, sum_sent_tokens
+from agent.context.message_list import starts_within_turn
+from agent.context.shortening.previews import count_sent_tokens, sum_sent_tokens
 from agent.context.summary import Summary
 from agent.messages import AgentMessage, RealTokens
 from agent.tokens import Limits, TokenCounter
@@ -55,8 +55,8 @@ def plan_compaction(
     room = policy.target_tokens(limits) - fixed - policy.chapter_tokens(limits) - coming
     if first:
         room -= count_sent_tokens(first, limits)
-    most = policy.tail_messages()
-    keep_tokens = policy.tail_tokens(limits) - coming
+    most = policy.recent_messages_limit()
+    keep_tokens = policy.recent_tokens(limits) - coming
     if trigger == Trigger.ITERATIONS:
         cut = _start_of_round(messages, policy.keep_recent_iterations)
     elif trigger == Trigger.MANUAL:
@@ -113,7 +113,7 @@ def render_chapters(
 
 def find_running_prompt(context: Context, done: Plan) -> AgentMessage | None:
     """What the turn answers of which only rounds are kept."""
-    if done.keep and not begin_within_turn(done.keep):
+    if done.keep and not starts_within_turn(done.keep):
         return None
     return next((m for m in reversed(done.summarise) if m.is_prompt), context.prompt)
 

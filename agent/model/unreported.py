@@ -25,7 +25,7 @@ def estimate_usage(
     if reply.settled:
         return reported
     written = factor.apply(reply.written.count(counter))
-    if not reported.prompt:
+    if not reported.request_tokens:
         reported = replace(reported, input_tokens=prompt)
     return replace(reported, output_tokens=max(reported.output_tokens, written))
 

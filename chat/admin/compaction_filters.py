@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 from chat.models import Compaction, Conversation
 from chat.queries.site import SLOW_COMPACTION, SLOW_SECONDS
 
@@ -24,7 +24,7 @@ STATES = {
     if status != Compaction.Status.COMPLETED
 }
 # How a summary came to be written, from the best way to the last resort.
-WRITTEN = [engine for engine in Engine if engine != Engine.AUTO]
+WRITTEN = [engine for engine in Method if engine != Method.AUTO]
 
 
 def describe_state(compaction: Compaction, conversation: Conversation) -> str:

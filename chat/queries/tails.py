@@ -20,7 +20,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from agent.context.message_list import MessageList, begin_within_turn
+from agent.context.message_list import MessageList, starts_within_turn
 from agent.messages import AgentMessage, Block, RawTokens, RealTokens, Role
 from chat.models import Conversation, Message, Turn
 
@@ -149,7 +149,7 @@ def extend_tail(conversation: Conversation, before: int, message: Message) -> No
     row = Row.of(message)
     new = to_agent_message(row)
     messages = tail.messages.followed_by(new)
-    within = tail.through is not None and begin_within_turn(messages)
+    within = tail.through is not None and starts_within_turn(messages)
     if within and not tail.prompt:
         return  # what it answers has to be read
     kept_tails.keep(
@@ -202,7 +202,7 @@ def _make_tail(
     messages = MessageList(map(to_agent_message, rows))
     first = next(map(to_agent_message, first_rows), None)
     prompt = None
-    if through and begin_within_turn(messages):
+    if through and starts_within_turn(messages):
         branch = Message.objects.filter(conversation=conversation, active=True)
         row = find_prompt_before(branch, through[2])
         prompt = to_agent_message(row) if row and not row.left_out else None

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from agent.authorship.typed import read_typed_words, read_written_text
-from agent.compaction.extraction.phrases import Frame, choose_frame
+from agent.compaction.extraction.phrases import Phrases, choose_phrases
 from agent.compaction.skills import CHAPTER_HEADINGS
-from agent.context.pruning import shorten_text
+from agent.context.shortening.texts import shorten_text
 from agent.messages import AgentMessage, RawTokens
 from agent.tokens import TokenCounter
 
@@ -21,7 +21,7 @@ def extract(
     """A chapter with the usual headings within `tokens`: the openings of the user's messages,
     the newest first to stay, and the last answer's opening. What stands around them is in the
     user's language."""
-    frame = choose_frame(messages)
+    frame = choose_phrases(messages)
     prompts = [message for message in messages if message.is_prompt]
     answers = [message for message in messages if message.role == "assistant"]
     budget = tokens - counter.count(_form(frame, [], [], headings))
@@ -37,7 +37,7 @@ def extract(
 
 
 def _form(
-    frame: Frame, asked: Sequence[str], current: Sequence[str], headings: Sequence[str]
+    frame: Phrases, asked: Sequence[str], current: Sequence[str], headings: Sequence[str]
 ) -> str:
     lines: dict[str, list[str]] = {heading: [] for heading in headings}
     lines[headings[0]].append(frame.note)
@@ -48,7 +48,7 @@ def _form(
     )
 
 
-def _bullet(frame: Frame, message: AgentMessage) -> str:
+def _bullet(frame: Phrases, message: AgentMessage) -> str:
     own = read_typed_words(message) if message.role == "user" else ""
     text = " ".join((own or read_written_text(message)).split())
     who = frame.answered
