@@ -291,7 +291,7 @@ def measure_sent(metered: MeteredContext, sent: Context, counter: TokenCounter) 
 
 
 def learn_from_reply(factor: Factor, raw: RawTokens, usage: Usage, reply: AgentMessage) -> Factor:
-    """The factor after a reply to a prompt of `raw` tokens: the same where its server reported
+    """The factor after a reply to a request of `raw` tokens: the same where its server reported
     fewer tokens of output than the reply holds."""
     if not is_output_believable(usage.output_tokens, reply, factor):
         return factor
@@ -310,7 +310,7 @@ def find_pause_to_use(
 ) -> float | None:
     """After a reply: in how many seconds a summary is prepared if the user has not come back; None:
     not at all. Only for large contexts of users who came back after `pauses` (seconds) of which one
-    outlived the short cache. `cached`: for how many seconds the server keeps the prompt."""
+    outlived the short cache. `cached`: for how many seconds the server caches the request."""
     large = policy.idle_ratio > 0 and used >= policy.idle_tokens(limits)
     returned = find_long_pause(pauses) is not None
     if used >= policy.near_tokens(limits):
@@ -328,8 +328,8 @@ def plan_next(
     extent: Extent = Extent.THOROUGH,
 ) -> Plan | None:
     """What a compaction would summarise and keep now, of that `extent` where a person asks for it;
-    None: too little to summarise. One that is prepared is used at the trigger: until then its kept
-    tail grows."""
+    None: too little to summarise. One that is prepared is used at the trigger: until then
+    more messages come."""
     context = metered.context
     coming = 0
     if trigger == Trigger.PREPARED:

@@ -1,6 +1,8 @@
-"""Writing the next state of a summary: the ladder from the best request to the last resort.
+"""Writing the next state of a summary, down the ladder: the methods of asking a model in their
+order (`agent.compaction.writing.choice.LADDER`), and at its end the extract, which needs none.
 
-Each rung writes a chapter and checks it; what fails falls to the next. Nothing is stored here.
+Each method writes a chapter and checks it; where one fails, the next is tried. Nothing is stored
+here.
 """
 
 import asyncio
@@ -73,8 +75,8 @@ HOPELESS = frozenset(
 async def summarise(job: Job) -> WrittenSummary:
     """The next state: a new chapter for the plan, and all of them merged where they are too large.
 
-    Falls from rung to rung down to the extract, which cannot fail, and at once when time is up.
-    Raises SummaryRejected where there is nothing to read, or every rung failed and no extract is
+    Goes from method to method down to the extract, which cannot fail, and at once when time is up.
+    Raises SummaryRejected where there is nothing to read, or every method failed and no extract is
     wanted: switched off, or nobody waits and the next reply tries again.
     """
     result = await _write(job)
@@ -122,7 +124,7 @@ async def _write(job: Job) -> WrittenSummary:
 
 
 async def _ask(job: Job, choice: Choice, result: WrittenSummary) -> str | None:
-    """The plan's chapter by the first rung that can; None where none can. What cannot be used is
+    """The plan's chapter by the first method that can; None where none can. What cannot be used is
     asked for at most `MOST_REJECTED` times, and never twice in the same words, except to have it
     corrected."""
     failed: list[Sequence[RequestPart]] = []
@@ -263,16 +265,16 @@ def _room_for_request(job: Job, result: WrittenSummary, text: str) -> float:
 def _last_request(job: Job, message: AgentMessage, room: float) -> str:
     """The user's own words in their last message, or where they typed none, what it holds: as many
     as there is room for, "" for none."""
-    frame = choose_phrases(job.plan.summarise)
-    lines = (_quote_request(frame, message, characters) for characters in QUOTED)
+    phrases = choose_phrases(job.plan.summarise)
+    lines = (_quote_request(phrases, message, characters) for characters in QUOTED)
     return next((line for line in lines if job.counter.count(line) < room), "")
 
 
-def _quote_request(frame: Phrases, message: AgentMessage, characters: int) -> str:
+def _quote_request(phrases: Phrases, message: AgentMessage, characters: int) -> str:
     if own := read_typed_words(message):
-        name, words = frame.last_request, own
+        name, words = phrases.last_request, own
     else:
-        name, words = frame.last_sent, read_written_text(message)
+        name, words = phrases.last_sent, read_written_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

@@ -126,10 +126,10 @@ WAITING_RATIO = 1.1
 # Of the trigger: with less room above it, as where the budget is the window, a summary is prepared
 # that much before it, though not before the second, so that it is there in time.
 PREPARE_ROOM, PREPARE_FROM = 0.25, 0.85
-# Of the kept tail: so many tokens before the trigger a summary is prepared, with a tail that is as
-# much shorter, so that it is used at the trigger and its tail is then as long as it should be.
+# Of the recent messages' tokens: a summary is prepared so many before the trigger, and keeps as
+# many fewer. It is used at the trigger, and as many are there then as should be.
 PREPARE_LEAD = 0.25
-# Of the kept tail: what a preparation counts on at most to come before it is used.
+# Of the recent messages: what a preparation counts on at most to come before it is used.
 MOST_COMING = 0.5
 # Of the trigger: from here on any pause is used for the summary that is soon due.
 NEAR = 0.875
@@ -166,8 +166,8 @@ class Policy:
     deadline_seconds: float = 60.0
 
     # Of the trigger: summarise in the background from here on, at the latest from `PREPARE_LEAD`
-    # before it; 0: off. Much earlier, the tail has grown by the time the summary is used, and is
-    # written to the cache and read with each turn (from 0.85 on, a turn cost 7 % more).
+    # before it; 0: off. Much earlier, more messages have come by the time the summary is used; they
+    # are written to the cache and read with each turn (from 0.85 on, a turn cost 7 % more).
     prepare_ratio: float = 1.0
     idle_ratio: float = 0.5  # of the trigger: prepare before the prompt cache expires; 0: off
     # Tokens that a day's preparations may take, in budgets of the context; 0: no limit.

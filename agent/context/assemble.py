@@ -255,7 +255,7 @@ def render_summary_texts(summary: Summary) -> list[str]:
 
 
 def _gap_note(context: Context) -> str:
-    """A stand-in for what lies between the first message and the tail; "" where nothing does."""
+    """Stands for what lies between the first message and the recent ones; "" where nothing does."""
     if context.omitted:
         return "[Earlier messages were left out here because they do not fit.]"
     if context.summary_through:

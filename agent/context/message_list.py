@@ -13,9 +13,9 @@ class Aggregates:
     """What is known of so many messages.
 
     `tokens`: of all together, `largest`: of the largest one. `cut_factor`: the highest that one of
-    them was cut by, 0 for none. `mixed`: where those stand that are
-    not text alone; `thoughtful`: those with thinking. `plain`: the first messages as the API takes
-    them, as far as they are text alone and the roles take turns."""
+    them was cut by, 0 for none. `mixed`: where those stand that are not text alone; `thoughtful`:
+    those with thinking. `plain`: the first messages as the API takes them, as far as they are text
+    alone and the roles take turns."""
 
     count: int = 0
     tokens: RawTokens = RawTokens(0)

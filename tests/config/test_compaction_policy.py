@@ -154,7 +154,7 @@ def test_without_variables_the_policy_is_the_usual_one() -> None:
 
 
 @pytest.mark.parametrize("engine", METHODS)
-def test_every_rung_can_be_chosen(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+def test_every_method_can_be_chosen(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     assert policy(monkeypatch, {"COMPACTION_ENGINE": engine}).engine == engine
     assert list(METHODS) == ["auto", *WRITERS, "extract"]
 

@@ -1,4 +1,4 @@
-"""Each rung of the ladder by real weights."""
+"""Each method of the ladder by real weights."""
 
 import time
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ async def check(
     "engine",
     [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED],
 )
-async def test_what_a_model_invents_is_marked_on_every_rung(
+async def test_what_a_model_invents_is_marked_on_every_method(
     client: Client, summariser: LlamaServer, engine: Method, seen: Seen
 ) -> None:
     messages = make_messages()

@@ -35,7 +35,7 @@ ENGLISH = Phrases(
     "The user's last request in this part, word for word",
     "In the last message of this part the user typed nothing; it is",
 )
-FRAMES = {
+PHRASES = {
     "en": ENGLISH,
     "es": Phrases(
         "Escrito por regla, porque ningún modelo pudo resumir esta parte. La búsqueda tiene los "
@@ -115,8 +115,10 @@ FRAMES = {
         "في آخر رسالة من هذا الجزء لم يكتب المستخدم شيئًا بنفسه؛ وهي",
     ),
 }
-NOTES = tuple(frame.note for frame in FRAMES.values())
-QUOTED = tuple(each for frame in FRAMES.values() for each in (frame.last_request, frame.last_sent))
+NOTES = tuple(phrases.note for phrases in PHRASES.values())
+QUOTED = tuple(
+    each for phrases in PHRASES.values() for each in (phrases.last_request, phrases.last_sent)
+)
 
 
 def choose_phrases(messages: Sequence[AgentMessage]) -> Phrases:
@@ -126,7 +128,7 @@ def choose_phrases(messages: Sequence[AgentMessage]) -> Phrases:
         language for each in prompts if (language := find_language(_read_opening(each))) != ""
     )
     (language, _), *_ = spoken.most_common(1) or [("en", 0)]
-    return FRAMES.get(language, ENGLISH)
+    return PHRASES.get(language, ENGLISH)
 
 
 def _read_opening(message: AgentMessage) -> str:

@@ -56,7 +56,7 @@ class Job:
 
     @property
     def skill(self) -> Skill:
-        """The prompt of the form that is set."""
+        """The form that is set, with what it asks for."""
         return SKILLS[self.policy.summary_form]
 
 

@@ -1,4 +1,4 @@
-"""The rungs of the ladder: how each method asks a model for a chapter."""
+"""How each method asks a model for a chapter."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

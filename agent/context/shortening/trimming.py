@@ -28,7 +28,7 @@ def trim(
     used: RealTokens | None = None,
     most: RealTokens | None = None,
 ) -> Context:
-    """Leave out the oldest whole turns, then the protected first message, until the prompt fits
+    """Leave out the oldest whole turns, then the protected first message, until the request fits
     the window, or has at most so many tokens.
 
     The last resort where compaction is off or failed: the database keeps everything. `used` is

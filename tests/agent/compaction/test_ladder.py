@@ -1,4 +1,4 @@
-"""Writing a summary: the choice of the request and every rung below it, over the scripted API."""
+"""Writing a summary: the choice of the request and every method after it, over the scripted API."""
 
 import re
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ from tests.agent.conversations import (
 )
 
 
-def failed_rungs(written: WrittenSummary) -> list[str]:
+def failed_methods(written: WrittenSummary) -> list[str]:
     return [failure.step for failure in written.failures]
 
 
@@ -130,7 +130,9 @@ async def test_what_the_user_changed_on_the_page_holds_when_it_is_written_again(
     assert list_standing(written.chapters) == [added]
 
 
-async def test_a_rung_that_failed_leaves_no_instruction(client: Client, server: DemoServer) -> None:
+async def test_a_method_that_failed_leaves_no_instruction(
+    client: Client, server: DemoServer
+) -> None:
     """Here the first of several parts is written, and the second is not."""
     small = replace(LIMITS, window=16_000, max_output=4_000, budget=16_000)
     history = [m for n in range(1, 21, 2) for m in (user(n, "word " * 900), assistant(n + 1, "ok"))]
@@ -443,7 +445,7 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
     server.script.reply(bad, always=True)
     written = await summarise(job(client))
     assert written.method == "extract"
-    assert failed_rungs(written) == ["serialised"]
+    assert failed_methods(written) == ["serialised"]
     assert len(server.script.requests) == calls
     assert ENGLISH.note in written.chapters[0].text
     assert "docs/notes.md" in written.chapters[0].text
@@ -453,7 +455,7 @@ async def test_a_bad_reply_is_corrected_once_and_ends_in_the_extract_where_no_ot
 async def test_no_bad_summariser_is_asked_more_than_three_times(
     client: Client, server: DemoServer, bad: Any, _: int
 ) -> None:
-    """Where all four rungs ask differently, and there are many chapters."""
+    """Where all four methods ask differently, and there are many chapters."""
     small = Limits(window=16_000, max_output=4_000, budget=16_000, factor=Factor(1.0, 0))
     reader = Model("claude-test", small, Prices(input=0.001))
     long = [user(n, f"Part {n}. " + "word " * 5_000) for n in range(9, 13)]
@@ -465,7 +467,7 @@ async def test_no_bad_summariser_is_asked_more_than_three_times(
     written = await summarise(replace(wanted, used=25_000))
     assert written.method == "extract"
     assert len(written.chapters) == 9
-    assert failed_rungs(written)[0] == "warm prefix"
+    assert failed_methods(written)[0] == "warm prefix"
     assert len(server.script.requests) <= MOST_REJECTED
 
 
@@ -580,7 +582,7 @@ async def test_a_warm_prefix_that_is_too_long_is_serialised(
     server.script.reply(GOOD)
     written = await summarise(job(client, warm=True, used=600))
     assert written.method == "serialised"
-    assert failed_rungs(written) == ["warm prefix"]
+    assert failed_methods(written) == ["warm prefix"]
 
 
 async def test_what_does_not_fit_one_request_is_read_in_parts_and_merged(
@@ -729,13 +731,13 @@ async def test_where_much_fails_as_much_is_given_back_as_one_request_has_room_fo
 
 
 @pytest.mark.parametrize("bullet", ["None.", "- Call +49 30 1234567 or see https://a.example [#2]"])
-async def test_an_empty_chapter_fails_and_the_next_rung_is_tried(
+async def test_an_empty_chapter_fails_and_the_next_method_is_tried(
     client: Client, server: DemoServer, bullet: str
 ) -> None:
     server.script.reply(chapter(bullet).replace("They went on.", "None."))
     server.script.reply(GOOD)
     written = await summarise(job(client, warm=True, policy=Policy(engine="warm prefix")))
-    assert (written.method, failed_rungs(written)) == ("serialised", ["warm prefix"])
+    assert (written.method, failed_methods(written)) == ("serialised", ["warm prefix"])
     assert "4.2.1" in written.chapters[0].text
 
 
@@ -762,7 +764,7 @@ async def test_one_message_larger_than_the_window_is_shortened(
     server.script.reply(chapter())
     written = await summarise(job(client, history, cut=2, limits=small))
     assert written.method == "without oversized messages"
-    assert failed_rungs(written) == ["serialised", "chunks"]
+    assert failed_methods(written) == ["serialised", "chunks"]
     (request,) = server.script.requests
     assert "characters left out" in prompt(request)
 

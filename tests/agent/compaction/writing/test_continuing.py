@@ -1,4 +1,4 @@
-"""A reply that was cut at its limit is never stored as it is, whichever rung asked for it."""
+"""A reply that was cut at its limit is never stored as it is, whichever method asked for it."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ from demo.api.server import DemoServer
 from tests.agent.compaction.jobs import chapter, job, prompt
 from tests.agent.conversations import text
 
-RUNGS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
+METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
 FACT = "- Release 4.2.1 was deployed to eu-west-1 [#2]"
 TASK = "- Pending: write the notes to docs/notes.md [#3]"
 WHOLE = chapter(FACT, sections={"Progress": TASK, HEADINGS[-1]: "- Write the notes [#3]"})
@@ -37,7 +37,7 @@ async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> 
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
-@pytest.mark.parametrize("engine", RUNGS)
+@pytest.mark.parametrize("engine", METHODS)
 async def test_the_rest_is_asked_for_and_nothing_is_missing(
     client: Client, server: DemoServer, engine: Method, reason: str
 ) -> None:
@@ -87,7 +87,7 @@ async def test_a_rest_that_is_cut_too_is_told(client: Client, server: DemoServer
     assert written.calls == 2
 
 
-@pytest.mark.parametrize("engine", RUNGS)
+@pytest.mark.parametrize("engine", METHODS)
 async def test_a_model_that_is_always_cut_is_told_and_bounded(
     client: Client, server: DemoServer, engine: Method
 ) -> None:

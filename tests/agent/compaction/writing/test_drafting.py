@@ -1,4 +1,4 @@
-"""Summary requests, what is accepted of the replies, and sizes; `test_ladder` has the rungs."""
+"""Summary requests, what is accepted of the replies, and sizes; `test_ladder` has the methods."""
 
 import asyncio
 import re

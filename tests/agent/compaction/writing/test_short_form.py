@@ -1,4 +1,4 @@
-"""The short form through every rung of the ladder: five parts, and a limit that is hard."""
+"""The short form through every method of the ladder: five parts, and a limit that is hard."""
 
 import re
 from dataclasses import replace
@@ -48,12 +48,12 @@ async def write(client: Client, engine: Method = Method.AUTO, **values: Any) -> 
     return await summarise(job(client, **values))
 
 
-RUNGS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
+METHODS = [Method.WARM_PREFIX, Method.SERIALISED, Method.CHUNKS, Method.WITHOUT_OVERSIZED]
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.5])
-@pytest.mark.parametrize("engine", RUNGS)
-async def test_no_rung_stores_more_than_the_limit_and_none_cuts_a_statement(
+@pytest.mark.parametrize("engine", METHODS)
+async def test_no_method_stores_more_than_the_limit_and_none_cuts_a_statement(
     client: Client, server: DemoServer, engine: Method, factor: float
 ) -> None:
     """Given back once, it is as long as before."""

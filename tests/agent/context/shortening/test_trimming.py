@@ -1,4 +1,4 @@
-"""The last rung: a turn whose own tool results are too many is shortened, and not given up."""
+"""The last resort: a turn whose own tool results are too many is shortened, and not given up."""
 
 from dataclasses import replace
 
