@@ -193,7 +193,7 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "chat.protocol.local_layer.SharedChannelLayer",
+        "BACKEND": "chat.protocol.redis_layer.RedisChannelLayer",
         "CONFIG": {"hosts": [REDIS_URL]},
     }
     if SCALED

@@ -45,13 +45,16 @@ async def listen_to_peers(
 
 async def ask_owner(turn: Turn) -> LiveAnswer | None:
     """The live text of a turn that another process runs; None if it does not answer."""
-    channel = await get_channel_layer().new_channel()
+    layer = get_channel_layer()
+    channel = await layer.new_channel()
     await _send(turn, action="tell", reply_to=channel)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            told = await get_channel_layer().receive(channel)
+            told = await layer.receive(channel)
     except TimeoutError:
         return None
+    finally:
+        await layer.leave(channel)
     live: LiveAnswer | None = told["live"]
     return live
 

@@ -39,7 +39,7 @@ from chat.live.peers import listen_to_peers
 from chat.live.waiting import wait_for_compaction
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice, notice_text
-from chat.protocol.broadcast import bind_loop, conversation_group, send
+from chat.protocol.broadcast import conversation_group, send
 from chat.protocol.events import TurnNotice
 from chat.services.summary import summaries
 from chat.services.turns import endings, leases, sweep, turns
@@ -92,7 +92,6 @@ class Runner:
 
     def start(self, begun: Begun) -> None:
         """Run a turn whose beginning is stored."""
-        bind_loop()
         turn = begun.turn
         live = LiveTurn(turn.pk, turn.conversation_id, turn.kind)
         self._live[turn.conversation_id] = live

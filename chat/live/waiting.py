@@ -81,7 +81,7 @@ async def wait_for_compaction(compaction: Compaction, *, new: bool = True) -> Co
             await in_db(compactions.fail, compaction.pk, compactions.CANCELLED, cancelled=True)
         raise
     finally:
-        await layer.group_discard(group, channel)
+        await layer.leave(channel)
 
 
 def find_or_begin(

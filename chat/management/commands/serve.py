@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
@@ -22,7 +23,6 @@ from chat.engine import model_server
 from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
-from chat.protocol.broadcast import bind_loop
 from chat.queries import schema
 from chat.services.site import model_profiles
 from server.claims import CannotServe, check_address, claim_data
@@ -142,7 +142,7 @@ class Command(BaseCommand):
 
     async def _warm(self) -> None:
         """Load what the first message would otherwise wait for, while pages are served already."""
-        bind_loop()
+        get_channel_layer().bind()
         await asyncio.to_thread(model_server.load_ahead)
         await model_profiles.refresh_profiles()
         gc.collect()
