@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.pins import find_pins
+from agent.audit.evidence import UNVERIFIED
+from agent.compaction.instructions.pins import find_pins
 from agent.context.summary import INDEX_HEADING
-from agent.messages import Message, plain_text
+from agent.messages import AgentMessage, plain_text
 from bench.replay.conductor import Conductor
 from bench.replay.values import Lookup, Text, find_exact_values, find_questions
 
@@ -21,7 +21,7 @@ class Record:
     """A conversation and the summary of its first `through` messages: what the model wrote, what
     code added to it, and where standing instructions are."""
 
-    messages: Sequence[Message]
+    messages: Sequence[AgentMessage]
     through: int
     chapters: str
     appendix: str = ""

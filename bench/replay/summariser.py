@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.compaction.evidence import GOALS
-from agent.compaction.outline import READ
-from agent.compaction.pins import find_pins
+from agent.audit.evidence import GOALS
+from agent.compaction.instructions.pins import find_pins
 from agent.compaction.skills import INSTRUCTIONS
+from agent.compaction.writing.outline import READ
 from agent.messages import plain_text
 from bench.replay.values import Text
 from demo.api.recording import join_text

@@ -21,8 +21,7 @@ from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agent.context.message_list import MessageList, begin_within_turn
-from agent.messages import Block, RawTokens, RealTokens, Role
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage, Block, RawTokens, RealTokens, Role
 from chat.models import Conversation, Message, Turn
 
 # Raw tokens of all tails that are kept, and what the objects of a message take beside its text:

@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.compaction.quoted import Range
+from agent.authorship.quoted import Range
 from chat.engine.recent_messages import read_original
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
@@ -139,8 +139,8 @@ def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
 def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
     followed it now follows the message before it, and chapters of summaries that rest on it lose
-    their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is
-    shown: nothing else would lead there."""
+    their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is shown:
+    nothing else would lead there."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
         refuse_if_hidden(message)

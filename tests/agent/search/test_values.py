@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.compaction.pins import find_pins
+from agent.compaction.instructions.pins import find_pins
 from agent.search.values import find_identifiers, find_index_entries, keep_newest, normalise
 
 
