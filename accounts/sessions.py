@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
-from config.rows import read_row
+from chat.db.rows import read_row
 
 
 def find_user_id(session_key: str | None) -> int | None:

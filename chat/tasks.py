@@ -6,7 +6,7 @@ from celery import shared_task
 
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
-from chat.services import gaps, preparations
+from chat.services.summary import gaps, preparations
 
 
 @shared_task

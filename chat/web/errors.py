@@ -8,8 +8,8 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
-from chat.db import FULL, MISFIT, UNAVAILABLE, explain_unavailable, is_misfit
-from chat.outages import DATABASE
+from chat.db.outages import DATABASE
+from chat.db.threads import FULL, MISFIT, UNAVAILABLE, explain_unavailable, is_misfit
 
 NEXT_STEP = gettext_noop("What was stored before is safe; what you have just sent was not stored.")
 
