@@ -45,9 +45,9 @@ CLIENTS = {
     "jobs/summary.py",
     "jobs/title.py",
     "live/answer.py",
-    "queries/model_server.py",
-    "services/model_profiles.py",
-    "services/providers.py",
+    "engine/model_server.py",
+    "services/site/model_profiles.py",
+    "services/site/providers.py",
 }
 QUEUES = {
     "admin/actions.py",
