@@ -21,6 +21,7 @@ from config.compaction_policy import site_policy
 from config.public_url import read_public_url, tell_apart
 from config.secrets import read_secret, strip_secrets
 from config.variables import Variables, tell_in_words, wrong
+from config.version import VERSION  # noqa: F401 - a setting too
 
 sys.excepthook = tell_in_words  # of manage.py, Celery and whatever else loads the settings
 try:

@@ -121,7 +121,8 @@ class Command(BaseCommand):
 
     def _announce(self, host: str, port: int) -> None:
         origin = self._address(host, port)
-        self.stdout.write(f"Everlong: {origin}{settings.BASE_PATH.removesuffix('/')}")
+        address = f"{origin}{settings.BASE_PATH.removesuffix('/')}"
+        self.stdout.write(f"Everlong {settings.VERSION}: {address}")
         if settings.DEMO:
             self.stdout.write(
                 "No ANTHROPIC_API_KEY: the demo server answers, not an AI (README: “Use a model”)."
