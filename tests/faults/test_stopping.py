@@ -22,7 +22,6 @@ from tests.support.server import LoggedProcess
 DRAIN = 20.0  # seconds that running answers get
 ENDING = 5.0  # in which a process stores the rest and leaves
 AT_ONCE = 3.0
-SERVERS = pytest.mark.parametrize("server", ["daphne", "uvicorn"])
 PROFILES = pytest.mark.parametrize("profile", ["embedded", "scaled"])
 
 
@@ -39,12 +38,11 @@ async def ended(process: LoggedProcess) -> int:
     return await asyncio.to_thread(process.process.wait, DRAIN + ENDING + SLACK)
 
 
-@SERVERS
 @PROFILES
 async def test_sigterm_lets_an_answer_finish(
-    build: Callable[..., Site], person: Visitor, profile: str, server: str, seen: Seen
+    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile, SERVER=server)
+    site = build(profile)
     await person.set_up(site.other)
     other, other_tab = await talk(site, person)
     conversation, tab = await talk(site, person)
@@ -73,11 +71,10 @@ async def test_sigterm_lets_an_answer_finish(
     assert took < DRAIN
 
 
-@SERVERS
 async def test_sigterm_keeps_the_text_of_an_answer_that_takes_longer_than_the_drain(
-    build: Callable[..., Site], person: Visitor, server: str, seen: Seen
+    build: Callable[..., Site], person: Visitor, seen: Seen
 ) -> None:
-    site = build("embedded", SERVER=server)
+    site = build("embedded")
     await person.set_up(site.other)
     conversation, tab = await talk(site, person)
     site.model.script.drip(WORDS, 0.2, when=is_chat)
@@ -98,12 +95,11 @@ async def test_sigterm_keeps_the_text_of_an_answer_that_takes_longer_than_the_dr
     assert took < DRAIN + ENDING + SLACK
 
 
-@SERVERS
 @PROFILES
 async def test_second_sigterm_stops_at_once(
-    build: Callable[..., Site], person: Visitor, profile: str, server: str, seen: Seen
+    build: Callable[..., Site], person: Visitor, profile: str, seen: Seen
 ) -> None:
-    site = build(profile, webs=2 if profile == "scaled" else 1, SERVER=server)
+    site = build(profile, webs=2 if profile == "scaled" else 1)
     await person.set_up(site.other)
     conversation, tab = await talk(site, person)
     site.model.script.drip(WORDS, 0.1, when=is_chat)
