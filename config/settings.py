@@ -77,7 +77,6 @@ if not HOST.strip():
         "HOST", "127.0.0.1 (only this machine), 0.0.0.0 (its networks) or one address of it"
     )
 PORT = env.int("PORT", 8000, least=1, most=65535)
-SERVER = env.str("SERVER", "daphne", ("daphne", "uvicorn"))
 
 INSTALLED_APPS = [
     "daphne",
@@ -329,7 +328,7 @@ CONTENT_SECURITY_POLICY = {
     },
 }
 
-# --- Limits of connections (config/server) -------------------------------------------------------
+# --- Limits of connections (server/) --------------------------------------------------------------
 
 MAX_CONNECTIONS = env.int("MAX_CONNECTIONS", 2_000)  # of one web process, websockets included
 CONNECTIONS_PER_ADDRESS = env.int("CONNECTIONS_PER_ADDRESS", 500)  # 0: no limit
@@ -366,7 +365,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "default"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
-        "uvicorn.error": {"level": "ERROR"},  # it would warn of each request that is not HTTP
-        **{name: {"level": LOG_LEVEL} for name in ("accounts", "agent", "chat", "config", "demo")},
+        name: {"level": LOG_LEVEL}
+        for name in ("accounts", "agent", "chat", "config", "demo", "server")
     },
 }

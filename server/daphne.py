@@ -16,8 +16,8 @@ from twisted.internet.endpoints import serverFromString
 from twisted.internet.task import deferLater
 from twisted.logger import globalLogBeginner
 
-from server.channel import Answering, Factory, count_unsent
-from server.limits import load_limits
+from server.http import Answering, Factory, count_unsent
+from server.limits import Uploads
 from server.writing import WRITE, make_text_frame
 
 reactor: Any = installed  # its interfaces tell mypy nothing
@@ -54,7 +54,9 @@ class Server(DaphneServer):
     """Daphne's, except for what `run` sets up: daphne names its protocols in there. `ready` is
     called with the loop set and not yet running."""
 
-    def __init__(self, application: Any, host: str, port: int, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, application: Any, host: str, port: int, uploads: Uploads, ready: Callable[[], None]
+    ) -> None:
         super().__init__(
             application=application,
             endpoints=[f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog=511"],
@@ -65,6 +67,7 @@ class Server(DaphneServer):
             websocket_max_message_size=settings.MAX_TEXT_BYTES,
             server_name="everlong",
         )
+        self._uploads = uploads
 
     def serve_forever(self) -> bool:
         """False where the port is taken."""
@@ -80,7 +83,7 @@ class Server(DaphneServer):
 
     def run(self) -> None:
         self.connections: dict[Any, dict[str, Any]] = {}
-        self.http_factory = Factory(self, load_limits())
+        self.http_factory = Factory(self, self._uploads)
         self.ws_factory = Sockets(self, server=self.server_name)
         self.ws_factory.setProtocolOptions(
             autoPingTimeout=self.ping_timeout,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -13,13 +14,14 @@ from django.urls import reverse
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
-from accounts.sessions import find_user_id
-from chat.db.threads import in_db
-from server.connections import Connections, Places, Refusals
-from server.limits import SMALL_BODY, BodyLimit, ServerLimits
-from server.refusals import LINGER, make_refusal
+from server.connections import Connections, Places
+from server.limits import SMALL_BODY, BodyLimit, Uploads, find_most_connections
 
 log = structlog.get_logger(__name__)
+
+# How long (s) a refused client is listened to, so that it can read the answer: if the connection
+# were closed while it still sends, the kernel would throw the answer away.
+LINGER = 5.0
 
 
 class Answering:
@@ -92,10 +94,6 @@ class Channel(http.HTTPChannel):
     _unsent_before = 0
 
     @property
-    def _limits(self) -> ServerLimits:
-        return self.factory.limits
-
-    @property
     def _connections(self) -> Connections:
         return self.factory.connections
 
@@ -112,9 +110,9 @@ class Channel(http.HTTPChannel):
         super().connectionMade()
         if self._connections.admit(self):
             self._connections.mark_waiting(self)
-            self._expect(self._limits.header_seconds, self._header_late)
+            self._expect(settings.HEADER_SECONDS, self._header_late)
         else:
-            self.factory.refusals.note(self.transport.getPeer())
+            self._connections.log_refusal(self.address)
             self.over = True
             words = "Too many connections are open. Try again in a moment."
             self.transport.write(make_refusal(503, words))
@@ -131,7 +129,7 @@ class Channel(http.HTTPChannel):
             return
         if self._idle:
             self._idle = False
-            self._expect(self._limits.header_seconds, self._header_late)
+            self._expect(settings.HEADER_SECONDS, self._header_late)
         super().dataReceived(data)
 
     def lineReceived(self, line: bytes) -> None:
@@ -149,9 +147,8 @@ class Channel(http.HTTPChannel):
         self._connections.mark_working(self)
         request = self.requests[-1]
         request.parseCookies()
-        request.limit = self._limits.body(
-            self._path.split(b"?")[0], session=bool(request.session_key)
-        )
+        path = str(self._path.split(b"?")[0], "latin1")
+        request.limit = self.factory.uploads.limit_body(path, session=bool(request.session_key))
         if self.length == 0:
             super().allHeadersReceived()
         elif request.is_upgrade:
@@ -163,7 +160,7 @@ class Channel(http.HTTPChannel):
         else:
             super().allHeadersReceived()
             self._body_began = self.factory.reactor.seconds()
-            self._expect(self._limits.body_grace, self._check_body)
+            self._expect(settings.BODY_GRACE_SECONDS, self._check_body)
             if request.limit.signed_in:
                 self._check_session(request)
 
@@ -180,7 +177,7 @@ class Channel(http.HTTPChannel):
         self._idle = True
         self._connections.mark_waiting(self)
         self._unsent_before = count_unsent(self.transport)
-        self._expect(self._limits.idle_seconds, self._idle_over)
+        self._expect(settings.IDLE_SECONDS, self._idle_over)
         super().requestDone(request)  # which goes on with what was sent ahead
 
     # --- Waits that have an end ---
@@ -196,7 +193,8 @@ class Channel(http.HTTPChannel):
 
     def _check_body(self) -> None:
         """A body may take a while, and then as long as its bytes need at the least rate."""
-        allowed = self._limits.body_grace + self.requests[-1].received / self._limits.least_rate
+        needed = self.requests[-1].received / settings.BODY_BYTES_PER_SECOND
+        allowed = settings.BODY_GRACE_SECONDS + needed
         left = self._body_began + allowed - self.factory.reactor.seconds()
         if left > 0:
             self._expect(left, self._check_body)
@@ -207,9 +205,9 @@ class Channel(http.HTTPChannel):
         """No further request came. A client that is still reading the last answer is given time."""
         unsent = count_unsent(self.transport)
         read = self._unsent_before - unsent
-        if unsent and read >= self._limits.least_rate * self._limits.idle_seconds:
+        if unsent and read >= settings.BODY_BYTES_PER_SECOND * settings.IDLE_SECONDS:
             self._unsent_before = unsent
-            self._expect(self._limits.idle_seconds, self._idle_over)
+            self._expect(settings.IDLE_SECONDS, self._idle_over)
         else:
             self.transport.abortConnection()
 
@@ -219,7 +217,7 @@ class Channel(http.HTTPChannel):
         """Read on only if the database knows the session. The reactor does not wait for the
         answer."""
         self._networkProducer.pauseProducing()
-        task = asyncio.ensure_future(in_db(find_user_id, request.session_key))
+        task = asyncio.ensure_future(self.factory.uploads.find_user(request.session_key))
         task.add_done_callback(partial(self._session_checked, request))
 
     def _session_checked(self, request: LimitedRequest, task: "asyncio.Task[int | None]") -> None:
@@ -256,6 +254,19 @@ class Channel(http.HTTPChannel):
         self._expect(LINGER, self.transport.abortConnection)
 
 
+def make_refusal(status: int, words: str, *headers: tuple[str, str]) -> bytes:
+    """A whole response, after which the connection is closed."""
+    fields = {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Length": str(len(words.encode())),
+        "Connection": "close",
+        **dict(headers),
+    }
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", words]).encode()
+
+
 def count_unsent(transport: Any) -> int:
     """Bytes that the client has not taken."""
     return len(transport.dataBuffer) - transport.offset + int(transport._tempDataLen)
@@ -267,11 +278,12 @@ class Factory(http.HTTPFactory):
     protocol = Channel  # type: ignore[assignment]  # without its proxy for HTTP/2
     reactor: Any
 
-    def __init__(self, server: Any, limits: ServerLimits) -> None:
+    def __init__(self, server: Any, uploads: Uploads) -> None:
         super().__init__()
         self.timeOut = None  # the channel's own timeouts replace it
         self.server = server
-        self.limits = limits
-        self.connections = Connections(limits)
-        self.large_bodies = Places(limits.large_bodies)
-        self.refusals = Refusals()
+        self.uploads = uploads
+        # Behind proxies all connections are theirs.
+        per_address = 0 if settings.TRUSTED_PROXIES else settings.CONNECTIONS_PER_ADDRESS
+        self.connections = Connections(find_most_connections(), per_address)
+        self.large_bodies = Places(settings.LARGE_BODIES)

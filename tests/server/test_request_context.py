@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from server.channel import Answering, LimitedRequest
-from server.server import Server, Socket
+from server.daphne import Server, Socket
+from server.http import Answering, LimitedRequest
+from server.limits import Uploads
 
 secret: ContextVar[str | None] = ContextVar("secret", default=None)
 
@@ -39,7 +40,8 @@ def server(seen: list[str | None]) -> Server:
         secret.set(scope["path"])
         await send({"type": "http.response.body"})
 
-    made = Server(application, "127.0.0.1", 0, lambda: None)
+    uploads = Uploads("/files/", 0, lambda key: asyncio.sleep(0))
+    made = Server(application, "127.0.0.1", 0, uploads, lambda: None)
     made.connections = {}
     return made
 
