@@ -99,7 +99,7 @@ def is_over_budget(state: RequestState) -> bool:
     used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
     if used < most:
         return False
-    metrics.count_fault(metrics.Fault.NOT_PREPARED)
+    metrics.NOT_PREPARED.inc()
     log.warning(
         "nothing prepared: over the tokens of a day",
         conversation=str(state.conversation.pk),

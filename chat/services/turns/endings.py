@@ -207,7 +207,7 @@ def _report_doubt(turn: Turn, state: RequestState) -> None:
         written=state.limits.factor.apply(RawTokens(reply.tokens)) if reply else 0,
         estimated=state.used,
     )
-    metrics.count_fault(metrics.Fault.USAGE_NOT_BELIEVED)
+    metrics.USAGE_NOT_BELIEVED.inc()
 
 
 def store_answer(

@@ -23,6 +23,7 @@ from chat.queries.summaries import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, summaries
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome
+from tests.chat.counts import read_count
 from tests.chat.factories import (
     OWNER,
     add_messages,
@@ -479,9 +480,9 @@ def test_nothing_is_prepared_over_the_tokens_of_a_day_and_that_is_counted(
     Turn.objects.update(status=Turn.Status.COMPLETED)
     ago = timezone.now() - timedelta(hours=hours)
     Compaction.objects.update(usage=used, created_at=ago, status=Status.CANCELLED)
-    before = metrics.read_fault_count(metrics.Fault.NOT_PREPARED)
+    before = read_count(metrics.NOT_PREPARED)
     assert (preparations.prepare_if_due(load_state(conversation.pk)) is not None) == prepares
-    assert metrics.read_fault_count(metrics.Fault.NOT_PREPARED) - before == (not prepares)
+    assert read_count(metrics.NOT_PREPARED) - before == (not prepares)
 
 
 # --- The breaker ----------------------------------------------------------------------------------
