@@ -10,7 +10,7 @@ import pytest
 from chat.db.private_files import close_to_others
 from tests.support.server import CeleryProcess, EverlongProcess, sqlite_url
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def mode(path: Path) -> int:

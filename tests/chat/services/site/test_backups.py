@@ -32,7 +32,7 @@ from tests.chat import factories
 from tests.data import seed
 from accounts.models import User
 from chat.models import Project
-from chat.services import projects
+from chat.services.library import projects
 made = seed.account("ada", "Ada", [f"Wombat {{n}}: 3 €\\U0001f43e" for n in range(40)])
 user = User.objects.get(username="ada")
 group = Group.objects.create(name="readers")
