@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 
 from agent.compaction.failures import SummaryRejected
-from agent.compaction.job import Job
 from agent.compaction.policy import BACKGROUND, Attempt, Policy, Trigger, find_breaker_end
+from agent.compaction.writing.job import Job
 from agent.engine import CompactedContext, compact
 from agent.tokens import Limits
 from bench.replay.api import Caller

@@ -18,8 +18,8 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from agent.compaction.borne_out import Quote
-from agent.compaction.evidence import MOST_DIGITS
+from agent.audit.evidence import MOST_DIGITS
+from agent.audit.quotes import Quote
 from chat.html import markdown
 from chat.html.quotes import mark_quotes, show_quotes
 from chat.models import Conversation, Message, ModelProfile

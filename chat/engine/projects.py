@@ -11,8 +11,7 @@ from django.db.models import Count, F, Max, Q, QuerySet, Sum, Window
 from django.db.models.functions import Coalesce, RowNumber
 
 from accounts.models import User
-from agent.messages import Block, RawTokens, RealTokens
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage, Block, RawTokens, RealTokens
 from agent.search.lexical import matches_title
 from agent.tokens import Factor
 from chat.engine.model_profiles import find_default_name, load_profile

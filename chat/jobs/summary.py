@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.failures import SummaryRejected, list_failures
-from agent.compaction.job import Job, WrittenSummary
 from agent.compaction.policy import BACKGROUND, Trigger
+from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
 from agent.engine import compact as compact_context

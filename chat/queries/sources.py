@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from agent.compaction.evidence import Source, strip_citations
-from agent.compaction.judge import judge_bullet
+from agent.audit.evidence import Source, strip_citations
+from agent.audit.grounding import judge_bullet
 from agent.search.excerpts import Excerpt, make_excerpt
 from agent.search.lexical import parse_query
 from chat.engine.recent_messages import to_agent_message

@@ -7,13 +7,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import Job
+from agent.audit.quotes import Quote
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan
 from agent.compaction.policy import APART, Extent, Trigger
+from agent.compaction.writing.job import Job
 from agent.engine import plan_next
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage
 from agent.tokens import Model
 from chat.db.rows import read_values
 from chat.engine import model_server

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from agent.compaction.left import Left, list_left
+from agent.compaction.chapters.unsent import Left, list_left
 from chat.errors import Refused
 from chat.html.divider import name_range, render_statement
 from chat.models import Compaction

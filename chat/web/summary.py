@@ -10,8 +10,8 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from agent.compaction.evidence import UNVERIFIED
-from agent.compaction.judge import LONGEST
+from agent.audit.evidence import UNVERIFIED
+from agent.audit.grounding import LONGEST
 from agent.compaction.policy import Extent
 from agent.messages import sanitise_text
 from chat.db.threads import in_db

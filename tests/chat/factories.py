@@ -18,10 +18,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import WrittenSummary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
 from agent.model.unreported import Spent

@@ -6,8 +6,9 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction.chapters import Chapter, render_summary
-from agent.compaction.pins import Pin
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.instructions.pins import Pin
 from agent.search.values import IndexEntry
 from chat.engine.model_server import get_counter
 from chat.html.code_blocks import render_code

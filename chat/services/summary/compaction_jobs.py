@@ -6,8 +6,8 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from agent.compaction.chapters import Chapter
-from agent.compaction.pins import Pin
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import Plan
 from agent.compaction.policy import Trigger
 from agent.engine import CompactedContext

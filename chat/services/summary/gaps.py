@@ -13,10 +13,9 @@ from uuid import UUID
 from django.core.cache import cache
 from django.db import transaction
 
-from agent.compaction import gaps
-from agent.compaction.chapters import Chapter
-from agent.compaction.gaps import GAP, NOTHING_LEFT
-from agent.compaction.job import WrittenSummary
+from agent.compaction.chapters import gaps
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Trigger
 from agent.messages import Message as AgentMessage

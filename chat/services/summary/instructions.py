@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from django.utils.translation import gettext
 
-from agent.compaction.chapters import Chapter, add_pins, change_pins
-from agent.compaction.pins import LONGEST, Pin, PinState
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import add_pins, change_pins
+from agent.compaction.instructions.pins import LONGEST, Pin, PinState
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction

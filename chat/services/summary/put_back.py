@@ -2,8 +2,8 @@
 
 from django.utils.translation import gettext
 
-from agent.compaction.chapters import Chapter
-from agent.compaction.left import list_left, put_back
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.unsent import list_left, put_back
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction
 from chat.services.summary.summaries import store_edit

@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.compaction.borne_out import GivenQuotes
-from agent.compaction.chapters import Chapter
-from agent.compaction.evidence import Source
+from agent.audit.audit import audit
+from agent.audit.evidence import Source
+from agent.audit.quotes import GivenQuotes
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.merging import keep_own_work
+from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.plan import render_chapters
 from agent.compaction.policy import Engine, Extent, Reason, Trigger
-from agent.compaction.selection import keep_own_work
-from agent.compaction.statements import edit_chapter
-from agent.compaction.verify import audit
 from agent.context.summary import SEPARATOR
 from agent.messages import sanitise_text
 from chat.engine import model_server

@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from agent.engine import learn_from_reply
 from agent.errors import AgentError
-from agent.messages import Block, RawTokens, Usage, plain_text, sanitise_text
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage, Block, RawTokens, Usage, plain_text, sanitise_text
 from agent.model.unreported import ESTIMATED
 from agent.tokens import Factor
 from chat import metrics

@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from accounts.models import User
+from agent.authorship.quoted import Range
 from agent.compaction.policy import Trigger
-from agent.compaction.quoted import Range
 from agent.context.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode

@@ -13,7 +13,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from agent.compaction.quoted import Range
+from agent.authorship.quoted import Range
 from agent.messages import Block, Usage, plain_text, sanitise_text
 from agent.model.unreported import mark
 from chat.db.rows import Values, insert_row, read_row, update_row

@@ -17,10 +17,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
-from agent.compaction.chapters import Chapter, Part
-from agent.compaction.job import WrittenSummary
-from agent.compaction.left import list_left
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.unsent import list_left
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin

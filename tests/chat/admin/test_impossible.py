@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from accounts.models import User
-from agent.compaction.evidence import Source, find_citations
-from agent.compaction.verify import audit
-from agent.messages import Message as AgentMessage
+from agent.audit.audit import audit
+from agent.audit.evidence import Source, find_citations
+from agent.messages import AgentMessage
 from chat.admin.base import render_summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn
 from chat.services.summary import summaries

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent.context.history import build_api_messages, merge_neighbours
 from agent.context.request import ReplySettings, Request
 from agent.errors import AgentError
-from agent.messages import Message
+from agent.messages import AgentMessage
 from agent.model.rules import find_violations
 from agent.wire.proxies import Proxies
 from chat.engine import model_server
@@ -36,7 +36,7 @@ def is_refused(request: Request) -> bool:
 
 @given(longer, st.booleans(), st.sampled_from(["claude-test", "claude-sonnet-5-5"]))
 def test_what_is_known_to_be_valid_changes_no_verdict(
-    history: list[Message], repaired: bool, model: str
+    history: list[AgentMessage], repaired: bool, model: str
 ) -> None:
     request = make_request(model, history)
     if repaired:
@@ -50,7 +50,7 @@ def test_what_is_known_to_be_valid_changes_no_verdict(
     assert is_refused(request) == refused
 
 
-def make_request(model: str, history: Sequence[Message]) -> Request:
+def make_request(model: str, history: Sequence[AgentMessage]) -> Request:
     """What is stored, sent as it is."""
     sent = [each.plain or {"role": each.role, "content": list(each.blocks)} for each in history]
     return Request(model, 1_000, [], merge_neighbours(sent), TOOLS, once=True)

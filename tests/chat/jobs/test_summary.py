@@ -13,8 +13,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from agent.compaction.choice import MOST_REJECTED
 from agent.compaction.policy import Engine, Reason
+from agent.compaction.writing.choice import MOST_REJECTED
 from agent.context.assemble import assemble
 from agent.context.request import Request
 from agent.errors import AgentError, ErrorCode

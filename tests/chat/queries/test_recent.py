@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.outlook import Outlook
+from agent.compaction.chapters.outlook import Outlook
 from chat.models import Conversation, Message
 from chat.queries.recent import RECENT, list_recent
 from chat.services.library import conversations

@@ -13,8 +13,7 @@ from django.test import Client
 from accounts.models import User
 from agent.context.previews import preview_messages
 from agent.errors import ToolError
-from agent.messages import Block, sanitise_text
-from agent.messages import Message as AgentMessage
+from agent.messages import AgentMessage, Block, sanitise_text
 from agent.search.lexical import parse_query
 from agent.tokens import Limits
 from chat.db.threads import in_db

@@ -13,9 +13,10 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter, Part, render_summary
-from agent.compaction.left import list_left
-from agent.compaction.pins import Pin, PinState
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.unsent import list_left
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.search.values import IndexEntry
 from chat.db.threads import in_db
 from chat.engine.model_server import get_counter

@@ -11,9 +11,9 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import WrittenSummary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Engine, Reason
+from agent.compaction.writing.job import WrittenSummary
 from agent.context.summary import SEPARATOR
 from agent.messages import Usage
 from agent.model.unreported import Spent

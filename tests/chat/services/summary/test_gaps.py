@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from agent.compaction.borne_out import Quote
-from agent.compaction.chapters import Chapter
-from agent.compaction.gaps import GAP
-from agent.compaction.pins import Pin, PinState
+from agent.audit.quotes import Quote
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.gaps import GAP
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Trigger
 from agent.search.values import IndexEntry
 from chat import tasks

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter, list_pins
-from agent.compaction.gaps import GAP, NOTHING_LEFT
-from agent.compaction.job import WrittenSummary
-from agent.compaction.pins import Pin, PinState
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
+from agent.compaction.chapters.standing_pins import list_pins
+from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.writing.job import WrittenSummary
 from agent.context.assemble import assemble
-from agent.messages import Message as AgentMessage
-from agent.messages import plain_text
+from agent.messages import AgentMessage, plain_text
 from agent.model.rules import find_violations
 from agent.search.values import IndexEntry
 from chat import tasks

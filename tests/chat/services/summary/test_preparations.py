@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from agent.compaction.chapters import Chapter
-from agent.compaction.job import WrittenSummary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Engine, Reason
+from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from agent.model.unreported import Spent
 from chat import metrics

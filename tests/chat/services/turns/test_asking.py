@@ -11,7 +11,7 @@ from django.conf import settings as site
 from django.test import Client
 
 from accounts.models import User
-from agent.compaction.gaps import GAP
+from agent.compaction.chapters.gaps import GAP
 from agent.compaction.policy import Trigger
 from chat import tasks
 from chat.db.threads import in_db
