@@ -20,8 +20,7 @@ from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agent.context.message_list import MessageList, begin_within_turn
-from agent.messages import Message as AgentMessage
-from agent.messages import RawTokens, RealTokens, Role
+from agent.messages import AgentMessage, RawTokens, RealTokens, Role
 from chat.db.rows import make_row
 from chat.models import Conversation, Message, Turn
 

@@ -18,7 +18,8 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
 from agent.compaction.policy import Trigger
-from agent.messages import Message as AgentMessage
+from agent.compaction.writing.job import WrittenSummary
+from agent.messages import AgentMessage
 from chat.engine import model_server
 from chat.engine.model_profiles import limits_for, load_profile
 from chat.engine.recent_messages import read_original, to_agent_message

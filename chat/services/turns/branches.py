@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from accounts.models import User
-from agent.compaction.quoted import Range
+from agent.authorship.quoted import Range
 from chat.engine.recent_messages import read_original
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
