@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.audit.audit import Mistake, audit
+from agent.audit.correction import apply_correction
 from agent.audit.evidence import Source, find_citations, remove_citations
 from agent.audit.facts.words import TOKEN, clean
 from agent.audit.quotes import Given, GivenQuotes
-from agent.compaction.writing.correction import apply_correction
 from agent.messages import AgentMessage, RawTokens, Role
-from agent.model.reply import Reply
 from bench.report import Report
 
 FILE = Path(__file__).with_name("restatements.txt")
@@ -104,8 +103,7 @@ def judge_answered(each: Restatement) -> str:
     outcome, wrong = _audit(each, line, {})
     if not wrong:
         return outcome
-    block = {"type": "text", "text": f"1. {answer(each)}"}
-    text, given = apply_correction(line, wrong, Reply([block]))
+    text, given = apply_correction(line, wrong, f"1. {answer(each)}")
     outcome, _ = _audit(each, text, given)
     return outcome
 

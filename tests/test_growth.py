@@ -20,8 +20,9 @@ from agent.audit.facts import words
 from agent.audit.quotes import Given, GivenQuotes, Quote
 from agent.audit.word_runs import LONGEST
 from agent.authorship.reported import find_reported
+from agent.authorship.typed import TypedText
 from agent.compaction.chapters import chapter, outlook, superseding
-from agent.compaction.chapters.cutting import cut_at_bullets, drop_unfinished
+from agent.compaction.chapters.cutting import cut_at_bullets, cut_to_tokens, drop_unfinished
 from agent.compaction.chapters.merging import select_statements
 from agent.compaction.chapters.statements import edit_chapter
 from agent.compaction.extraction.extract import extract
@@ -36,7 +37,7 @@ from agent.compaction.writing.requests import render_outline_line, serialise
 from agent.context import pruning
 from agent.context.assemble import DEFUSED, FENCE
 from agent.context.previews import _head_and_tail
-from agent.context.summary import INDEX_HEADING, PINS_HEADING, SEPARATOR
+from agent.context.summary import CURRENT_WORK, INDEX_HEADING, PINS_HEADING, SEPARATOR, Summary
 from agent.messages import AgentMessage, plain_text, sanitise_text
 from agent.model import api_errors, overflow
 from agent.model.reply import Reply
@@ -168,12 +169,12 @@ def stream(text: str) -> None:
 
 def summarised(text: str) -> None:
     """What a summary goes through."""
-    chapter.Summary.from_text(text)
+    Summary.from_text(text)
     superseding.combine([text, "- Replaced: " + text, "- Replaced: a → b [#1]"])
     superseding.drop_empty_sections(text)
     evidence.find_citations(text)
     words.find_content_words(text)
-    chapter.cut_to_tokens(text, len(text) // 10, get_counter())
+    cut_to_tokens(text, len(text) // 10, get_counter())
     cut_at_bullets(text, len(text) // 10, get_counter())
     drop_unfinished(text)
     covered = Covered(1, 9)
@@ -185,7 +186,7 @@ def summarised(text: str) -> None:
     select_statements(before, len(text) // 10, get_counter())
     edit_chapter(replace(before[0], parts=before[0].written), f"- Less\n{text}")
     said = f"## Decisions\n{text}"
-    outlook.read_outlook(chapter.Summary((said,), f"{chapter.CURRENT_WORK}\n{text}"))
+    outlook.read_outlook(Summary((said,), f"{CURRENT_WORK}\n{text}"))
     render_outline_line(message(text))
     FENCE.sub(DEFUSED, text)
 
@@ -309,7 +310,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         f"{INDEX_HEADING}\n{text}{SEPARATOR}{PINS_HEADING}\n{text}"
     ),
     "rows": rows,
-    "pins": lambda text: pins.find_pins(1, text),
+    "pins": lambda text: pins.find_pins(1, TypedText(text)),
     "index_entries": lambda text: values.find_index_entries(1, text),
     "summarised": summarised,
     "audit": audited,

@@ -14,13 +14,12 @@ from agent.audit.citations import judge_with_mended_citations
 from agent.audit.evidence import FENCE, UNVERIFIED, Source, find_citations, remove_citations
 from agent.audit.grounding import BULLET, REPLACED, Verdict, judge_sentence, may_tell
 from agent.audit.quotes import NO_QUOTES, SENTENCE_END, Found, GivenQuotes, Quote
-from agent.compaction.skills import SKILLS
+from agent.context.summary import FACTS, KNOWN_HEADINGS
 from agent.messages import AgentMessage
 
-FACTS = "## Facts and values"
 # A line that may say what only an earlier chapter said.
 _FROM_EARLIER = re.compile(rf"{re.escape(UNVERIFIED)}|^\s*[-*+] Replaced: ")
-_FORM = {f"## {heading}".casefold() for skill in SKILLS.values() for heading in skill.headings}
+_FORM = {heading.casefold() for heading in KNOWN_HEADINGS}
 
 
 class Mistake(NamedTuple):

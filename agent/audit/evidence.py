@@ -13,8 +13,8 @@ from agent.audit.facts.relative import find_meant_days, is_meant
 from agent.audit.facts.spans import DAY, find_gaps, is_between, is_year, spans
 from agent.audit.facts.values import Value, find_values, read_label
 from agent.audit.facts.words import clean, find_content_words
+from agent.authorship.typed import read_typed_words
 from agent.clock import to_local
-from agent.compaction.instructions.pins import read_own_words
 from agent.messages import AgentMessage, Block, file_text, is_file, plain_text
 from agent.search.values import is_serial, simplify_numbers
 
@@ -295,7 +295,7 @@ class Source:
         message = self._messages.get(number)
         if message is None:
             return self._goals.get(number, "")
-        return read_own_words(message) if message.is_prompt else ""
+        return read_typed_words(message) if message.is_prompt else ""
 
     def _list_cited(self, line: str) -> list[int]:
         """Every message that a line cites; a range is all that lies in it."""

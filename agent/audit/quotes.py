@@ -36,7 +36,7 @@ from agent.audit.grounding import (
 )
 from agent.audit.rewording import denies_in_its_words, leave_out, list_reworded
 from agent.audit.word_runs import LONGEST, WordRuns
-from agent.compaction.instructions.pins import read_own_words
+from agent.authorship.typed import read_typed_words
 from agent.context.history import text_block
 from agent.messages import AgentMessage, plain_text
 
@@ -185,7 +185,7 @@ class GivenQuotes:
             message = self._messages[number]
             text = plain_text(message.blocks)
             if typed:
-                text = read_own_words(message) if message.is_prompt else ""
+                text = read_typed_words(message) if message.is_prompt else ""
             self._texts[number, typed] = WordRuns(text)
         return self._texts[number, typed]
 

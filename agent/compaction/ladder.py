@@ -12,9 +12,11 @@ from agent.attachments import with_texts
 from agent.audit.audit import Findings
 from agent.audit.grounding import REPLACED
 from agent.audit.quotes import keep_standing
+from agent.authorship.typed import read_typed_words, read_written_text
 from agent.clock import Days
-from agent.compaction.chapters.chapter import Chapter, Part, keep_edits
+from agent.compaction.chapters.chapter import Chapter, Part
 from agent.compaction.chapters.merging import keep_own_work, select_statements
+from agent.compaction.chapters.standing_pins import keep_edits, retire_pins
 from agent.compaction.chapters.statements import (
     add_statements,
     compose,
@@ -28,12 +30,11 @@ from agent.compaction.chapters.superseding import (
 )
 from agent.compaction.extraction.decisions import Change, find_settled
 from agent.compaction.extraction.extract import extract
-from agent.compaction.extraction.files import FILES, list_touched
+from agent.compaction.extraction.files import list_touched
 from agent.compaction.extraction.phrases import Frame, choose_frame
 from agent.compaction.failures import Failure, SummaryRejected
 from agent.compaction.instructions.named import Named
-from agent.compaction.instructions.pins import Pin, read_own_words, read_typed_text
-from agent.compaction.instructions.retirement import retire_pins
+from agent.compaction.instructions.pins import Pin
 from agent.compaction.plan import apply_compaction, render_chapters
 from agent.compaction.policy import Engine, Reason
 from agent.compaction.writing.choice import (
@@ -51,11 +52,10 @@ from agent.compaction.writing.methods import RUNGS
 from agent.compaction.writing.requests import Part as RequestPart
 from agent.context.assemble import measure
 from agent.context.pruning import shorten_text
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, DECISIONS, FILES
 from agent.errors import AgentError, ErrorCode, gettext_noop
 from agent.messages import AgentMessage, RawTokens
 
-DECISIONS = "## Decisions"
 FILES_SHARE = 0.15  # of a chapter: for the files that tools were given
 QUOTED = (500, 250, 120, 60, 30)  # characters: the first that there is room for
 # Errors that no other way of asking would avoid.
@@ -269,10 +269,10 @@ def _last_request(job: Job, message: AgentMessage, room: float) -> str:
 
 
 def _quote_request(frame: Frame, message: AgentMessage, characters: int) -> str:
-    if own := read_own_words(message):
+    if own := read_typed_words(message):
         name, words = frame.last_request, own
     else:
-        name, words = frame.last_sent, read_typed_text(message)
+        name, words = frame.last_sent, read_written_text(message)
     return f"- {name}: “{shorten_text(' '.join(words.split()), characters)}” [#{message.number}]"
 
 

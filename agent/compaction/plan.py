@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.policy import Extent, Policy, Trigger
 from agent.compaction.topics import find_topic_start
 from agent.context.assemble import Context

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from agent.audit.evidence import UNVERIFIED
+from agent.authorship.typed import TypedText
 from agent.compaction.instructions.pins import find_pins
 from agent.context.summary import INDEX_HEADING
 from agent.messages import AgentMessage, plain_text
@@ -85,7 +86,7 @@ def examine(
         by_sentence = {v for v, asked in questions.items() if lookup.find_by_words(v, asked)}
     in_prompt = in_summary | in_index | _holding(values, "\n".join(texts[record.through :]))
     users = [m for m in record.messages if m.is_prompt]
-    found = {m.number for m in users if find_pins(m.number, texts[m.number - 1])}
+    found = {m.number for m in users if find_pins(m.number, TypedText(texts[m.number - 1]))}
     pin_text = Text(record.pins)
     pinned = {n for n in instructions if n > record.through or pin_text.holds(f"[#{n}]")}
     written = f"{record.chapters}\n{record.appendix}\n{record.pins}"

@@ -1,84 +1,56 @@
-"""The messages after a conversation's summary, as requests are made of them.
+"""The recent messages of a conversation: those after its summary, sent word for word by requests.
 
-A process keeps the tails that it has read, so that a turn costs the same however many messages
-there are. Every write to the messages of a conversation gives its row a new `history_version` in
-the same transaction (`chat.services.turns.history`): what is kept under another one is read again.
+A process keeps those that it has read, so that a turn costs the same however many there are. Every
+write to the messages of a conversation gives its row a new `history_version` in the same
+transaction (`chat.services.turns.history`): what is kept under another one is read again.
 """
 
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import Any, Self, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from agent.context.message_list import MessageList, begin_within_turn
-from agent.messages import AgentMessage, Block, RawTokens, RealTokens, Role
+from agent.messages import AgentMessage, RawTokens, RealTokens, Role
+from chat.db.rows import make_row
 from chat.models import Conversation, Message, Turn
 
-# Raw tokens of all tails that are kept, and what the objects of a message take beside its text:
-# some 20 MB.
+# Raw tokens of all that is kept, and what the objects of a message take beside its text: some 20
+# MB.
 KEPT_TOKENS = 2_000_000
-MESSAGE_OVERHEAD = 300
+MESSAGE_OVERHEAD = 400
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What is read of a message for a request. `turn_ended_at`: None for an imported one, and where
-    its turn had not ended when it was read."""
-
-    pk: int
-    number: int
-    position: int
-    role: str
-    blocks: list[Block]
-    tokens: int
-    pasted: Sequence[tuple[int, int]] | None
-    sent_in_part: bool
-    cut_factor: float
-    left_out: bool
-    status: str
-    stop_reason: str
-    model: str
-    usage: dict[str, Any] | None
-    created_at: datetime
-    time_zone: str
-    time_line: str
-    time_told: datetime | None
-    turn_id: int | None
-    turn_ended_at: datetime | None = field(compare=False)
-
-    @classmethod
-    def of(cls, message: Message) -> Self:
-        """The row of a message that was just stored, with its turn."""
-        ended = message.turn.finished_at if message.turn else None
-        return cls(**{name: getattr(message, name) for name in _STORED}, turn_ended_at=ended)
-
-
-_STORED = Row.__slots__[:-1]
+# What is read of a message for a request.
+COLUMNS = (
+    *("id", "conversation_id", "number", "position", "role", "blocks", "tokens", "pasted"),
+    *("sent_in_part", "cut_factor", "left_out", "status", "stop_reason", "model", "usage"),
+    *("created_at", "time_zone", "time_line", "time_told", "turn_id"),
+)
 # Looked up row by row: for a join, PostgreSQL reads the turns of the whole site.
 _TURN_ENDED = Subquery(Turn.objects.filter(pk=OuterRef("turn_id")).values("finished_at"))
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class RecentMessages:
     """The messages after `through`, the id, number and position of the last one in the summary;
-    None: there is no summary. `rows` and `messages` go together. `first` is the conversation's
-    first message, of a user, and `prompt` what the rows' turn answers, each only where the summary
-    covers it. `pauses`: seconds from the end of a turn to what the user said next.
-    `imported_through`: the number of the last answer that was imported, -1 for none."""
+    None: there is no summary. `rows` and `messages` go together. A row has the columns of `COLUMNS`
+    and `turn_ended_at`; threads share it, so nobody changes it. `first` is the conversation's first
+    message, of a user, and `prompt` what the rows' turn answers, each only where the summary covers
+    it. `pauses`: seconds from the end of a turn to what the user said next. `imported_through`: the
+    number of the last answer that was imported, -1 for none."""
 
     version: int
     through: tuple[int, int, int] | None
-    rows: Sequence[Row]
+    rows: Sequence[Message]
     messages: MessageList
     pauses: Sequence[float]
     weight: int  # raw tokens, the overhead included
@@ -91,89 +63,84 @@ class Tail:
         return self.through[0] if self.through else None
 
 
-class _KeptTails:
-    """The tails that were used last, of `KEPT_TOKENS` in all. For all threads."""
+class _Kept:
+    """Those of the conversations that were used last, of `KEPT_TOKENS` in all. For all threads."""
 
     def __init__(self) -> None:
-        self._tails: OrderedDict[UUID, Tail] = OrderedDict()
+        self._recent: OrderedDict[UUID, RecentMessages] = OrderedDict()
         self._weight = 0
         self._lock = threading.Lock()
 
-    def __iter__(self) -> Iterator[tuple[UUID, Tail]]:
+    def __iter__(self) -> Iterator[tuple[UUID, RecentMessages]]:
         with self._lock:
-            return iter(list(self._tails.items()))
+            return iter(list(self._recent.items()))
 
-    def find(self, conversation_id: UUID, version: int) -> Tail | None:
+    def find(self, conversation_id: UUID, version: int) -> RecentMessages | None:
         with self._lock:
-            tail = self._tails.get(conversation_id)
-            if tail is None or tail.version != version:
+            recent = self._recent.get(conversation_id)
+            if recent is None or recent.version != version:
                 return None
-            self._tails.move_to_end(conversation_id)
-            return tail
+            self._recent.move_to_end(conversation_id)
+            return recent
 
-    def keep(self, conversation_id: UUID, tail: Tail) -> None:
+    def keep(self, conversation_id: UUID, recent: RecentMessages) -> None:
         with self._lock:
-            old = self._tails.pop(conversation_id, None)
-            self._weight += tail.weight - (old.weight if old else 0)
-            self._tails[conversation_id] = tail
+            old = self._recent.pop(conversation_id, None)
+            self._weight += recent.weight - (old.weight if old else 0)
+            self._recent[conversation_id] = recent
             while self._weight > KEPT_TOKENS:
-                _, last = self._tails.popitem(last=False)
+                _, last = self._recent.popitem(last=False)
                 self._weight -= last.weight
 
 
-kept_tails = _KeptTails()
+kept = _Kept()
 
 
 def new_version() -> int:
-    """One that no conversation ever had: a tail that is kept under it is never taken for another,
+    """One that no conversation ever had: what is kept under it is never taken for anything else,
     even if the transaction that it belongs to is rolled back."""
     return secrets.randbits(63)
 
 
-def load_tail(conversation: Conversation) -> Tail:
-    """The tail of a conversation whose row was just read: without a query where this process has
-    it, else with one to four, whatever the length."""
-    tail = kept_tails.find(conversation.pk, conversation.history_version)
-    if tail is None or tail.through_id != conversation.compressed_through_id:
-        tail = read_tail(conversation)
-        kept_tails.keep(conversation.pk, tail)
-    return tail
+def load_recent_messages(conversation: Conversation) -> RecentMessages:
+    """Those of a conversation whose row was just read: without a query where this process has
+    them, else with one to four, however many they are."""
+    recent = kept.find(conversation.pk, conversation.history_version)
+    if recent is None or recent.through_id != conversation.compressed_through_id:
+        recent = read_recent_messages([conversation])[conversation.pk]
+        kept.keep(conversation.pk, recent)
+    return recent
 
 
-def extend_tail(conversation: Conversation, before: int, message: Message) -> None:
-    """Keep the tail that a write has made by storing `message` at its end, where this process has
-    that of the version `before`. The conversation has its new version already."""
-    tail = kept_tails.find(conversation.pk, before)
-    if tail is None or (tail.rows and tail.rows[-1].position >= message.position):
+def extend_recent_messages(conversation: Conversation, before: int, message: Message) -> None:
+    """Keep what a write has made by storing `message` at the end, where this process has what was
+    there under the version `before`. The conversation has its new version already."""
+    recent = kept.find(conversation.pk, before)
+    if recent is None or (recent.rows and recent.rows[-1].position >= message.position):
         return
-    row = Row.of(message)
-    new = to_agent_message(row)
-    messages = tail.messages.followed_by(new)
-    within = tail.through is not None and begin_within_turn(messages)
-    if within and not tail.prompt:
+    ended = message.turn.finished_at if message.turn else None
+    row = _make_row([*(getattr(message, name) for name in COLUMNS), ended])
+    messages = recent.messages.followed_by(to_agent_message(row))
+    within = recent.through is not None and begin_within_turn(messages)
+    if within and not recent.prompt:
         return  # what it answers has to be read
-    kept_tails.keep(
+    kept.keep(
         conversation.pk,
         replace(
-            tail,
+            recent,
             version=conversation.history_version,
-            rows=[*tail.rows, row],
+            rows=[*recent.rows, row],
             messages=messages,
-            pauses=[*tail.pauses, *find_pauses([*tail.rows[-1:], row])],
-            weight=tail.weight + _weigh([row]),
-            prompt=tail.prompt if within else None,
+            pauses=[*recent.pauses, *find_pauses([*recent.rows[-1:], row])],
+            weight=recent.weight + _weigh([row]),
+            prompt=recent.prompt if within else None,
         ),
     )
 
 
-def read_tail(conversation: Conversation) -> Tail:
-    """`load_tail` from the database."""
-    return read_tails([conversation])[conversation.pk]
-
-
-def read_tails(conversations: Sequence[Conversation]) -> dict[UUID, Tail]:
-    """`read_tail` of several conversations, whose rows were just read: in one to three queries, and
-    one more for each whose summary covers the prompt that its last messages answer."""
+def read_recent_messages(conversations: Sequence[Conversation]) -> dict[UUID, RecentMessages]:
+    """Those of conversations whose rows were just read, from the database: in one to three queries,
+    and one more for each whose summary covers the prompt that its last messages answer."""
     if not conversations:
         return {}
     branches = Message.objects.filter(active=True)
@@ -186,17 +153,17 @@ def read_tails(conversations: Sequence[Conversation]) -> dict[UUID, Tail]:
     rows = _group(branches.filter(reduce(or_, after)).order_by("position"))
     firsts = _group(branches.filter(conversation__in=ends, position=0)) if ends else {}
     return {
-        row.pk: _make_tail(row, ends.get(row.pk), rows.get(row.pk, []), firsts.get(row.pk, []))
+        row.pk: _make_recent(row, ends.get(row.pk), rows.get(row.pk, []), firsts.get(row.pk, []))
         for row in conversations
     }
 
 
-def _make_tail(
+def _make_recent(
     conversation: Conversation,
     through: tuple[int, int, int] | None,
-    after: Sequence[Row],
-    first_rows: Sequence[Row],
-) -> Tail:
+    after: Sequence[Message],
+    first_rows: Sequence[Message],
+) -> RecentMessages:
     # The one that is being written is left out here: as a condition it would cost more.
     rows = [row for row in after if row.status != Message.Status.STREAMING]
     messages = MessageList(map(to_agent_message, rows))
@@ -206,7 +173,7 @@ def _make_tail(
         branch = Message.objects.filter(conversation=conversation, active=True)
         row = find_prompt_before(branch, through[2])
         prompt = to_agent_message(row) if row and not row.left_out else None
-    return Tail(
+    return RecentMessages(
         conversation.history_version,
         through,
         rows,
@@ -220,7 +187,7 @@ def _make_tail(
 
 
 def _read_ends(summarised: Sequence[Conversation]) -> dict[UUID, tuple[int, int, int]]:
-    """Where each summary ends: see `Tail.through`."""
+    """Where each summary ends: see `RecentMessages.through`."""
     if not summarised:
         return {}
     last = {row.compressed_through_id: row.pk for row in summarised}
@@ -228,32 +195,40 @@ def _read_ends(summarised: Sequence[Conversation]) -> dict[UUID, tuple[int, int,
     return {last[end[0]]: end for end in found}
 
 
-def _group(messages: QuerySet[Message]) -> dict[UUID, list[Row]]:
+def _read(messages: QuerySet[Message]) -> Iterator[Message]:
+    return map(_make_row, messages.values_list(*COLUMNS, _TURN_ENDED))
+
+
+def _make_row(values: Sequence[Any]) -> Message:
+    return make_row(Message, (*COLUMNS, "turn_ended_at"), values)
+
+
+def _group(messages: QuerySet[Message]) -> dict[UUID, list[Message]]:
     """The rows by conversation."""
-    grouped: dict[UUID, list[Row]] = {}
-    for conversation, *values in messages.values_list("conversation", *_STORED, _TURN_ENDED):
-        grouped.setdefault(conversation, []).append(Row(*values))
+    grouped: dict[UUID, list[Message]] = {}
+    for row in _read(messages):
+        grouped.setdefault(row.conversation_id, []).append(row)
     return grouped
 
 
-def find_prompt_before(branch: QuerySet[Message], position: int) -> Row | None:
+def find_prompt_before(branch: QuerySet[Message], position: int) -> Message | None:
     """The last message of a person up to a position; the rounds of its turn follow."""
     users = branch.filter(position__lte=position, role=Message.Role.USER)
     last = users.exclude(blocks__0__type="tool_result").order_by("-position")
-    return next((Row(*values) for values in last.values_list(*_STORED, _TURN_ENDED)[:1]), None)
+    return next(_read(last[:1]), None)
 
 
-def _weigh(rows: Sequence[Row]) -> int:
+def _weigh(rows: Sequence[Message]) -> int:
     return sum(row.tokens + MESSAGE_OVERHEAD for row in rows)
 
 
-def _find_imported(rows: Sequence[Row]) -> int:
+def _find_imported(rows: Sequence[Message]) -> int:
     """What was imported has no turn."""
     imported = (r.number for r in rows if r.turn_id is None and r.role == Message.Role.ASSISTANT)
     return max(imported, default=-1)
 
 
-def find_pauses(rows: Sequence[Row]) -> list[float]:
+def find_pauses(rows: Sequence[Message]) -> list[float]:
     """Seconds from the end of each turn to what the user said next; imported messages have no
     turn."""
     return [
@@ -263,14 +238,14 @@ def find_pauses(rows: Sequence[Row]) -> list[float]:
     ]
 
 
-def to_agent_message(row: Row | Message) -> AgentMessage:
+def to_agent_message(row: Message) -> AgentMessage:
     """A message as requests see it: empty, where the model declined to write it or the user has
     left it out."""
     message = read_original(row)
     return replace(message, blocks=[], tokens=RawTokens(0)) if _is_unsent(row) else message
 
 
-def read_original(row: Row | Message) -> AgentMessage:
+def read_original(row: Message) -> AgentMessage:
     """A message as it was written, whatever requests hold of it."""
     return AgentMessage(
         row.number,
@@ -286,16 +261,16 @@ def read_original(row: Row | Message) -> AgentMessage:
     )
 
 
-def name_zone(row: Row | Message) -> str:
+def name_zone(row: Message) -> str:
     """Where the author of a message was; the site's zone, where nobody knows."""
     return row.time_zone or settings.TIME_ZONE
 
 
-def _is_unsent(row: Row | Message) -> bool:
+def _is_unsent(row: Message) -> bool:
     return row.left_out or row.stop_reason == Message.REFUSED
 
 
-def find_thinking(row: Row | Message) -> RealTokens:
+def find_thinking(row: Message) -> RealTokens:
     """What was reported of the thinking that is sent of a message."""
     usage = {} if _is_unsent(row) else row.usage or {}
     details = usage.get("output_tokens_details") or {}

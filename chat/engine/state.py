@@ -1,7 +1,7 @@
 """Reading a conversation for its next request, its meter and its snapshot. Writes nothing.
 
-The queries are index ranges: a conversation of 10,000 messages costs what its uncompacted tail
-costs.
+The queries are index ranges: a conversation of 10,000 messages costs what those after its summary
+cost.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,12 @@ from agent.tokens import Limits
 from chat.engine.model_profiles import limits_for, load_profile, reply_settings_for
 from chat.engine.model_server import get_counter
 from chat.engine.projects import make_files_message
-from chat.engine.recent_messages import Row, Tail, find_thinking, load_tail, read_tails
+from chat.engine.recent_messages import (
+    RecentMessages,
+    find_thinking,
+    load_recent_messages,
+    read_recent_messages,
+)
 from chat.engine.tools import declare_tools
 from chat.models import Conversation, Message, ModelProfile
 
@@ -37,12 +42,7 @@ class RequestState:
     profile: ModelProfile
     policy: Policy
     metered: MeteredContext
-    tail: Tail
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """Those of `context.messages`, in order."""
-        return self.tail.rows
+    recent: RecentMessages
 
     @property
     def context(self) -> Context:
@@ -78,9 +78,9 @@ class RequestState:
         return self.used / self.limits.budget
 
     @property
-    def last_reply(self) -> Row | None:
+    def last_reply(self) -> Message | None:
         """The newest reply whose reported usage still describes the context."""
-        return _last_reply(self.rows, self.conversation, self.profile.name)
+        return _last_reply(self.recent.rows, self.conversation, self.profile.name)
 
     @property
     def warm(self) -> bool:
@@ -100,17 +100,17 @@ class RequestState:
     @property
     def pauses(self) -> list[float]:
         """Seconds that the user let pass before each of the newest prompts."""
-        return _list_pauses(self.conversation, self.tail)
+        return _list_pauses(self.conversation, self.recent)
 
     @property
     def rounds(self) -> int:
         """Tool rounds since the last compaction, which may have kept some from before it."""
         since = self.conversation.compressed_at
-        messages = self.tail.messages
+        messages = self.recent.messages
         return sum(
             any(block.get("type") == "tool_use" for block in messages[index].blocks)
             for index in messages.facts.mixed
-            if since is None or self.rows[index].created_at > since
+            if since is None or self.recent.rows[index].created_at > since
         )
 
     def due(self) -> Trigger | None:
@@ -134,21 +134,23 @@ def load_state(conversation_id: UUID) -> RequestState:
 
 def load_states(ids: Collection[UUID]) -> dict[UUID, RequestState]:
     """`load_state` of several conversations, those that are gone left out: in four queries, one
-    more for each model, and those that `read_tails` and MCP servers need for single ones. The tails
-    are not kept: they would take the place of those in use."""
+    more for each model, and those that `read_recent_messages` and MCP servers need for single
+    ones. What is read is not kept: it would take the place of what is in use."""
     rows = list(Conversation.objects.filter(pk__in=ids))
     profiles = {name: load_profile(name) for name in {row.model for row in rows}}
-    tails = read_tails(rows)
-    return {row.pk: load_state_for(row, profiles[row.model], tails[row.pk]) for row in rows}
+    recent = read_recent_messages(rows)
+    return {row.pk: load_state_for(row, profiles[row.model], recent[row.pk]) for row in rows}
 
 
 def load_state_for(
-    conversation: Conversation, profile: ModelProfile | None = None, tail: Tail | None = None
+    conversation: Conversation,
+    profile: ModelProfile | None = None,
+    recent: RecentMessages | None = None,
 ) -> RequestState:
     """`load_state` for a row, and what belongs to it, that were just read; see
     `chat.engine.recent_messages`. The `profile` is another model's where that answers once."""
     profile = profile or load_profile(conversation.model)
-    tail = tail or load_tail(conversation)
+    recent = recent or load_recent_messages(conversation)
     policy = policy_for(conversation)
     limits = limits_for(profile, conversation)
     context = Context(
@@ -156,56 +158,56 @@ def load_state_for(
         system_prompt=conversation.system_prompt,
         summary=Summary.from_text(conversation.compressed_context or ""),
         pruned_through=conversation.pruned_through,
-        summary_through=tail.through[1] if tail.through else 0,
-        first=tail.first if conversation.keep_first_message else None,
-        prompt=tail.prompt,
-        messages=tail.messages,
+        summary_through=recent.through[1] if recent.through else 0,
+        first=recent.first if conversation.keep_first_message else None,
+        prompt=recent.prompt,
+        messages=recent.messages,
         limits=replace(limits, reply=conversation.reply_settings.get("max_tokens")),
         tools=declare_tools(conversation, profile, automatic=policy.enabled),
         memory=conversation.memory_text,
         project=conversation.project_parts.get("instructions", ""),
         files=make_files_message(conversation),
-        thinking_from=_find_own_thinking(conversation, tail),
+        thinking_from=_find_own_thinking(conversation, recent),
         show_thinking=profile.show_thinking,
         reply=reply_settings_for(profile, conversation),
-        cache_ttl=_choose_cache_ttl(conversation, tail, policy, limits),
+        cache_ttl=_choose_cache_ttl(conversation, recent, policy, limits),
     )
-    reply = _last_reply(tail.rows, conversation, profile.name)
+    reply = _last_reply(recent.rows, conversation, profile.name)
     metered = meter(context, get_counter(), _report(reply) if reply else None)
-    return RequestState(conversation, profile, policy, metered, tail)
+    return RequestState(conversation, profile, policy, metered, recent)
 
 
-def _find_own_thinking(conversation: Conversation, tail: Tail) -> int:
+def _find_own_thinking(conversation: Conversation, recent: RecentMessages) -> int:
     """The number from which on thinking was written after what is sent now. That of an imported
     message the API took from another account, after another system prompt."""
-    return max(conversation.meter_valid_from, tail.imported_through + 1)
+    return max(conversation.meter_valid_from, recent.imported_through + 1)
 
 
 def _choose_cache_ttl(
-    conversation: Conversation, tail: Tail, policy: Policy, limits: Limits
+    conversation: Conversation, recent: RecentMessages, policy: Policy, limits: Limits
 ) -> Ttl:
     if not settings.CACHE_FOR_AN_HOUR:
         return "5m"
-    newest = tail.messages.facts.tokens
+    newest = recent.messages.facts.tokens
     written = limits.factor.apply(RawTokens(conversation.tokens_covered + newest))
-    bridged = conversation.pauses_covered + count_bridged(tail.pauses)
-    pauses, trigger = _list_pauses(conversation, tail), policy.trigger_tokens(limits)
+    bridged = conversation.pauses_covered + count_bridged(recent.pauses)
+    pauses, trigger = _list_pauses(conversation, recent), policy.trigger_tokens(limits)
     return choose_cache_ttl(pauses, written, bridged, trigger)
 
 
-def _list_pauses(conversation: Conversation, tail: Tail) -> list[float]:
+def _list_pauses(conversation: Conversation, recent: RecentMessages) -> list[float]:
     """Seconds from the end of a turn to what the user said next: the long one that is remembered
-    from before the last compaction, and those of the tail."""
+    from before the last compaction, and those of the recent messages."""
     earlier = [] if conversation.long_pause is None else [conversation.long_pause]
-    return [*earlier, *tail.pauses]
+    return [*earlier, *recent.pauses]
 
 
-def _last_reply(rows: Sequence[Row], conversation: Conversation, model: str) -> Row | None:
+def _last_reply(rows: Sequence[Message], conversation: Conversation, model: str) -> Message | None:
     reported = (row for row in reversed(rows) if row.usage)
     return next((row for row in reported if _reports(row, conversation, model)), None)
 
 
-def _report(row: Row) -> UsageReport:
+def _report(row: Message) -> UsageReport:
     return UsageReport(
         row.number,
         Usage.from_api(row.usage),
@@ -214,7 +216,7 @@ def _report(row: Row) -> UsageReport:
     )
 
 
-def _reports(row: Row, conversation: Conversation, model: str) -> bool:
+def _reports(row: Message, conversation: Conversation, model: str) -> bool:
     """Whether a message's usage tells the size of the context as a model gets it."""
     return (
         row.model == model

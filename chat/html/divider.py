@@ -13,9 +13,10 @@ from django.utils.translation import get_language, gettext
 
 from agent.audit.evidence import UNVERIFIED
 from agent.audit.quotes import Quote
-from agent.compaction.chapters.chapter import Chapter, list_pins
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.index import BETWEEN
 from agent.compaction.chapters.outlook import read_headline
+from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.superseding import drop_empty_sections, split_current_work
 from agent.compaction.chapters.unsent import list_left

@@ -8,8 +8,9 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from agent.compaction.chapters.chapter import Part, list_standing
+from agent.compaction.chapters.chapter import Part
 from agent.compaction.chapters.outlook import read_headline
+from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin
 from agent.context.pruning import shorten_text
 from chat.models import Conversation, Message

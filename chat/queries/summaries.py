@@ -60,7 +60,7 @@ def plan_or_refuse(state: RequestState, extent: Extent = Extent.THOROUGH) -> Pla
     planned = plan_for(state, Trigger.MANUAL, extent)
     if planned is not None:
         return planned
-    if not state.rows and not state.context.summary:
+    if not state.recent.rows and not state.context.summary:
         reason = gettext("There is nothing to compact yet: the conversation is empty.")
     else:
         reason = gettext(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from agent.authorship.quoted import blank_out
-from agent.compaction.instructions.pins import FOREIGN_WORDS
+from agent.authorship.typed import FOREIGN_WORDS
 from agent.messages import is_file, is_server_tool
 from agent.search.lexical import STOP_WORDS, compose, find_words, fold
 from chat.engine.recent_messages import to_agent_message

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from agent.compaction.chapters.chapter import list_pins
+from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.instructions.pins import LONGEST, Pin, PinState
 from agent.context.summary import Summary
 from chat.errors import Refused

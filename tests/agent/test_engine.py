@@ -10,7 +10,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from agent.audit.evidence import UNVERIFIED
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.ladder import summarise
 from agent.compaction.plan import apply_compaction, find_protected_first, plan_compaction
 from agent.compaction.policy import ENGINES, ContextLoad, Policy, Trigger, find_trigger

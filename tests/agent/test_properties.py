@@ -6,8 +6,9 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.merging import select_statements
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.statements import list_statements
 from agent.compaction.chapters.unsent import NOTHING_FITS
 from agent.compaction.plan import Plan, apply_compaction, find_protected_first, plan_compaction

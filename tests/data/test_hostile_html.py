@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.instructions.pins import Pin
 from agent.search.values import IndexEntry
 from chat.engine.model_server import get_counter

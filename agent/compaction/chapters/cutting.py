@@ -1,7 +1,7 @@
-"""A summary under a hard limit: whole statements are left out, and none is cut in its middle."""
+"""A summary within a size: at whole statements under a hard limit, else at lines."""
 
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heapreplace
+from heapq import heapify, heappop, heapreplace
 
 from agent.audit.evidence import FENCE
 from agent.audit.grounding import BULLET
@@ -34,6 +34,27 @@ def cut_at_bullets(text: str, tokens: RawTokens, counter: TokenCounter) -> tuple
         for block in section[: len(size)]
     ]
     return "\n".join(kept).strip(), [sections[i][j].strip() for i, j in sorted(left_out)]
+
+
+def cut_to_tokens(text: str, tokens: RawTokens, counter: TokenCounter) -> str:
+    """At most so many tokens, cut between lines: a summary that is too long is never summarised
+    again. The longest sections give way first, with their last lines."""
+    sections: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("## "):
+            sections.append([])
+        sections[-1].append(line)
+    excess = sum(counter.count(line) + 1 for section in sections for line in section) - tokens
+    longest = [(-len(section), index) for index, section in enumerate(sections) if section]
+    heapify(longest)
+    while excess > 0 and longest:
+        size, index = longest[0]
+        excess -= counter.count(sections[index].pop()) + 1
+        if sections[index]:
+            heapreplace(longest, (size + 1, index))
+        else:
+            heappop(longest)
+    return "\n".join(line for section in sections for line in section)
 
 
 def drop_unfinished(text: str) -> str:

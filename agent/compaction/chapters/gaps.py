@@ -4,11 +4,13 @@ put back, and get it again. Pure; `chat.services.summary.gaps` stores it."""
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agent.audit.audit import FACTS, rests_on
+from agent.audit.audit import rests_on
 from agent.audit.facts.words import find_content_words
-from agent.compaction.chapters.chapter import Chapter, Withheld, change_pins, unretire
+from agent.compaction.chapters.chapter import Chapter, Withheld
+from agent.compaction.chapters.standing_pins import change_pins, reinstate
 from agent.compaction.chapters.statements import Statement, compose, edit_chapter, list_statements
 from agent.compaction.instructions.pins import Pin, PinState
+from agent.context.summary import FACTS
 from agent.messages import AgentMessage, plain_text
 
 # In place of a gap's text, under the line with the numbers of its messages.
@@ -26,7 +28,7 @@ def forget_message(
     """The chapters without anything of a message that is deleted: those that rest on it become
     gaps, and one that covered nothing else is left out. `before` and `after`: the numbers of the
     messages beside it, whether they exist or not."""
-    standing = change_pins(chapters, lambda pin: unretire(pin, gone.number))
+    standing = change_pins(chapters, lambda pin: reinstate(pin, gone.number))
     left = [_forget(chapter, gone, before, after) for chapter in standing]
     return [chapter for chapter in left if chapter.first <= chapter.through]
 

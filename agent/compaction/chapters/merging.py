@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.audit.audit import FACTS
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.ranks import Rank, rank_statements
 from agent.compaction.chapters.statements import Statement, compose, find_wholes, list_statements
 from agent.compaction.chapters.superseding import split_current_work
 from agent.compaction.chapters.unsent import NOTHING_FITS, list_sent
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, FACTS
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from agent.audit.audit import FACTS
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.statements import Statement, compose, list_statements
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, FACTS
 
 # In place of a chapter of which nothing fits.
 NOTHING_FITS = "Nothing of these messages fits here. Search has them."

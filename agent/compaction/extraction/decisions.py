@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from agent.audit.facts.denial import is_denied
 from agent.audit.facts.words import find_content_words, is_cjk
+from agent.authorship.typed import TypedText, read_typed_texts, read_written_text
 from agent.compaction.extraction.decision_wordings import (
     ANOTHER,
     CHANGED,
@@ -27,7 +28,6 @@ from agent.compaction.extraction.decision_wordings import (
     REPLACED,
     UNSURE,
 )
-from agent.compaction.instructions.pins import TypedText, read_texts, read_typed_text
 from agent.messages import AgentMessage
 from agent.search.values import IndexEntry, Weight, find_identifiers, find_index_entries, normalise
 
@@ -96,7 +96,7 @@ def find_settled(
 
 def _find_entries(message: AgentMessage, said: Sequence[str]) -> Iterator[IndexEntry]:
     """Those of one message whose sentences are `said` by the user themselves."""
-    entries = find_index_entries(message.number, read_typed_text(message))
+    entries = find_index_entries(message.number, read_written_text(message))
     settled: dict[str, tuple[Weight, str]] = {}
     short = (sentence for sentence in dict.fromkeys(said) if len(sentence) <= LONGEST)
     weighed = {each: weight for each in short if (weight := _weigh(each))}
@@ -117,7 +117,7 @@ def _find_entries(message: AgentMessage, said: Sequence[str]) -> Iterator[IndexE
 
 def _list_sentences(message: AgentMessage) -> Iterator[str]:
     """What the user typed themselves, a sentence each on one line."""
-    for text in read_texts(message):
+    for text in read_typed_texts(message):
         for part in text.sentences():
             if text.is_typed(part) and (said := _read(text, part)):
                 yield said

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from agent.authorship.typed import read_typed_words, read_written_text
 from agent.compaction.extraction.phrases import Frame, choose_frame
-from agent.compaction.instructions.pins import read_own_words, read_typed_text
 from agent.compaction.skills import CHAPTER_HEADINGS
 from agent.context.pruning import shorten_text
 from agent.messages import AgentMessage, RawTokens
@@ -49,8 +49,8 @@ def _form(
 
 
 def _bullet(frame: Frame, message: AgentMessage) -> str:
-    own = read_own_words(message) if message.role == "user" else ""
-    text = " ".join((own or read_typed_text(message)).split())
+    own = read_typed_words(message) if message.role == "user" else ""
+    text = " ".join((own or read_written_text(message)).split())
     who = frame.answered
     if message.role == "user":
         who = frame.wrote if own else frame.sent

@@ -8,7 +8,6 @@ from typing import Any
 from agent.messages import AgentMessage, Block, RawTokens
 from agent.tokens import TokenCounter
 
-FILES = "## Files and artifacts"
 CHANGED, READ = "Files changed with tools", "Files read with tools"
 MOST = 20  # of each kind, the latest
 LONGEST = 200  # characters of a path

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.audit.facts.languages import OPENING, find_language
-from agent.compaction.instructions.pins import read_own_words
+from agent.authorship.typed import read_typed_words
 from agent.messages import AgentMessage, Block
 
 MOST_MESSAGES = 60  # of the newest that are looked at
@@ -132,4 +132,4 @@ def choose_frame(messages: Sequence[AgentMessage]) -> Frame:
 def _read_opening(message: AgentMessage) -> str:
     texts = (block["text"] for block in message.blocks if block["type"] == "text")
     short: list[Block] = [{"type": "text", "text": text[: 2 * OPENING]} for text in texts]
-    return read_own_words(replace(message, blocks=short))
+    return read_typed_words(replace(message, blocks=short))

@@ -6,13 +6,11 @@ is not certain, the pin stands, and the page asks.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from agent.authorship.quoted import Range
-from agent.compaction.chapters.chapter import Chapter, list_standing
 from agent.compaction.instructions.likeness import Words, find_like, find_telling
-from agent.compaction.instructions.named import Named, Retirement
-from agent.compaction.instructions.pins import Pin, PinState
+from agent.compaction.instructions.named import Retirement
+from agent.compaction.instructions.pins import Pin
 
 LEAST_SHARED = 0.5  # telling words of what is named that a pin of the cited message has
 LEAST_REST = 2  # telling words of the other half of a sentence
@@ -27,22 +25,7 @@ _REST_BEHIND = re.compile(
 )
 
 
-def retire_pins(chapters: Sequence[Chapter], named: Named) -> list[Chapter]:
-    """The chapters without the force of what the user took back later. What the user did to a pin
-    on the page holds, and the page asks about it. What fits no pin is told in `named`."""
-    changed = list(chapters)
-    for retirement in (*named.retired, *named.doubted):
-        standing = [pin for pin in list_standing(changed) if pin.number < retirement.by]
-        meant, certain = find_meant(standing, retirement)
-        if not meant:
-            named.tell(retirement.line or retirement.key)
-        certain = certain and retirement not in named.doubted
-        keys = {pin.key: pin for pin in meant}
-        changed = [_retire_in(each, keys, retirement, certain=certain) for each in changed]
-    return changed
-
-
-def find_meant(standing: Sequence[Pin], retirement: Retirement) -> tuple[list[Pin], bool]:
+def find_meant_pins(standing: Sequence[Pin], retirement: Retirement) -> tuple[list[Pin], bool]:
     """The pins that a retirement means, and whether that is certain."""
     if same := [pin for pin in standing if pin.key == retirement.key]:
         return same, True
@@ -71,23 +54,7 @@ def _find_part(old: Words, pin: Pin) -> Range | None:
     return (0, len(pin.text)) if whole else None
 
 
-def _retire_in(
-    chapter: Chapter, meant: dict[str, Pin], retirement: Retirement, *, certain: bool
-) -> Chapter:
-    pins: list[Pin] = []
-    for pin in chapter.pins:
-        if pin.key not in meant or pin.state != PinState.STANDING or pin.number >= retirement.by:
-            pins.append(pin)
-        elif pin.edited or not certain:
-            pins.append(replace(pin, by=retirement.by))
-        else:
-            pins.append(replace(pin, state=PinState.RETIRED, by=retirement.by))
-            if rest := _read_rest(pin, retirement):
-                pins.append(rest)
-    return replace(chapter, pins=tuple(pins))
-
-
-def _read_rest(pin: Pin, retirement: Retirement) -> Pin | None:
+def read_other_half(pin: Pin, retirement: Retirement) -> Pin | None:
     """The other half of a sentence of which one was taken back, in the user's words."""
     said = Words(pin.text)
     part = None if said.denies else _find_part(Words(retirement.key), pin)

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from agent.audit.facts.words import find_content_words
 from agent.authorship.reported_wordings import HEALTH
-from agent.compaction.instructions.pins import Pin, make_pin, read_texts
+from agent.authorship.typed import read_typed_texts
+from agent.compaction.instructions.pins import Pin, make_pin
 from agent.messages import AgentMessage
 
 LONGEST = 200  # characters of a sentence that takes something back
@@ -156,7 +157,7 @@ def find_revocations(
     those."""
     if not standing:
         return
-    for text in read_texts(message):
+    for text in read_typed_texts(message):
         for sentence in text.sentences():
             said = text.read_said(sentence)
             if not revokes(said) or not text.is_typed(sentence):

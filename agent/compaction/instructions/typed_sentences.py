@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from agent.authorship.quoted import Range
+from agent.authorship.typed import ITEM, TypedText, read_typed_texts
 from agent.compaction.instructions.likeness import (
     Likeness,
     Words,
@@ -14,15 +15,7 @@ from agent.compaction.instructions.likeness import (
     join_words,
 )
 from agent.compaction.instructions.named_lines import NamedLine
-from agent.compaction.instructions.pins import (
-    ITEM,
-    LONGEST,
-    Pin,
-    PinState,
-    TypedText,
-    make_pin,
-    read_texts,
-)
+from agent.compaction.instructions.pins import LONGEST, Pin, PinState, make_pin
 from agent.messages import AgentMessage
 
 MOST_SENTENCES = 3  # over which one instruction is spread
@@ -152,7 +145,7 @@ class TypedMessages:
         if number not in self._prompts:
             return []
         if number not in self._texts:
-            texts = read_texts(self._prompts[number])
+            texts = read_typed_texts(self._prompts[number])
             self._texts[number] = [SearchedText(text) for text in texts]
         return self._texts[number]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from math import inf
 
-from agent.compaction.chapters.chapter import Chapter, list_standing
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.chapters.superseding import combine, join_current_work
 from agent.compaction.failures import Failure
 from agent.compaction.policy import Engine, Reason

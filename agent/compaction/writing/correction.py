@@ -2,31 +2,24 @@
 on. The model mends each, or answers with the words of a message that bear it out. A tenth of what
 it costs to have the whole record written again, and sooner there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import NamedTuple
 
-from agent.audit.answers import Answer, read_answers
 from agent.audit.audit import Findings, Mistake
-from agent.audit.evidence import find_citations, remove_citations, strip_citations
-from agent.audit.facts.words import clean, find_content_words
-from agent.audit.grounding import BULLET, find_claims
-from agent.audit.quotes import Given
+from agent.audit.correction import Place, find_places
 from agent.compaction.writing.choice import THINKING_TOKENS, does_text_fit
 from agent.compaction.writing.job import Job
 from agent.compaction.writing.requests import defuse, serialise
 from agent.context.history import text_block
 from agent.context.request import Request
 from agent.messages import AgentMessage, plain_text
-from agent.model.reply import Reply
 from agent.search.excerpts import make_excerpt
 from agent.search.lexical import parse_query
 
 # What is given back in one request; the rest stays marked.
 MOST_STATEMENTS = 40
 MOST_TOKENS = 20_000
-MOST_PLACES = 2  # messages that are shown for what a statement's own messages lack
 PASSAGE = 800  # characters that are shown of a message for each
 LINE_TOKENS = 100  # of an answer
 
@@ -65,7 +58,7 @@ def plan_correction(
     dropped = set(findings.dropped)
     wrong = sorted(findings.wrong, key=lambda each: each.statement not in dropped)
     wrong = wrong[:MOST_STATEMENTS]
-    places = list(_find_places(wrong, messages))
+    places = list(find_places(wrong, messages))
     while wrong:
         if request := _build_request(job, wrong, places[: len(wrong)], messages):
             return Correction(wrong, request)
@@ -76,7 +69,7 @@ def plan_correction(
 def _build_request(
     job: Job,
     mistakes: Sequence[Mistake],
-    places: Sequence[Sequence["_Place"]],
+    places: Sequence[Sequence[Place]],
     messages: Sequence[AgentMessage],
 ) -> Request | None:
     """The request for some statements; None where it would be too large."""
@@ -103,37 +96,6 @@ def _build_request(
     return request if does_text_fit(job, request) else None
 
 
-class _Place(NamedTuple):
-    """A message that is shown for a statement, by its number, and what it is looked at for."""
-
-    number: int
-    wanted: str
-
-
-def _find_places(
-    mistakes: Sequence[Mistake], messages: Sequence[AgentMessage]
-) -> Iterator[Sequence[_Place]]:
-    """For each statement the messages that it cites, and the first that have what those lack; where
-    there are none of either, those that have most words in common with it, or stand nearest."""
-    texts = {each.number: text for each in messages if (text := plain_text(each.blocks))}
-    words: Mapping[int, set[str]] = {}
-    for statement, _ in mistakes:
-        cited = [number for number in find_citations(statement) if number in texts]
-        said = strip_citations(statement)
-        found = [_Place(number, said) for number in cited]
-        values, exact = find_claims(clean(said))
-        for claim in [*(value.text for value in values), *exact]:
-            if not any(claim in texts[number] for number in cited):
-                having = [number for number, text in texts.items() if claim in text]
-                found += [_Place(number, claim) for number in having[:MOST_PLACES]]
-        if not found:
-            words = words or {n: find_content_words(text) for n, text in texts.items()}
-            own, at = find_content_words(said), max(find_citations(statement), default=0)
-            near = sorted(words, key=lambda n: (-len(own & words[n]), abs(n - at) if at else -n))
-            found = [_Place(number, said) for number in near[:MOST_PLACES]]
-        yield found
-
-
 def _show(message: AgentMessage, wanted: Sequence[str]) -> str:
     """A message, or the parts of a long one that have most to do with what is wanted."""
     text = plain_text(message.blocks)
@@ -141,46 +103,3 @@ def _show(message: AgentMessage, wanted: Sequence[str]) -> str:
         return serialise(message)
     parts = (str(make_excerpt(text, parse_query(each), PASSAGE)) for each in wanted)
     return serialise(replace(message, blocks=[text_block("\n".join(dict.fromkeys(parts)))]))
-
-
-def apply_correction(
-    text: str, mistakes: Sequence[Mistake], reply: Reply
-) -> tuple[str, Mapping[str, Sequence[Given]]]:
-    """A record with the statements that a reply mends in place of those that were given back, and
-    the quotes that it gives, by the statements as they are now."""
-    said = "\n".join(block["text"] for block in reply.blocks if block["type"] == "text")
-    answers, lines = read_answers(said), text.splitlines()
-    given: dict[str, Sequence[Given]] = {}
-    for number, (statement, _) in enumerate(mistakes, 1):
-        if answer := answers.get(number):
-            mended = _mend(statement, answer)
-            lines = _put_in_place(lines, statement, mended)
-            if answer.quotes:
-                given[mended] = answer.quotes
-    return "\n".join(lines), given
-
-
-def _put_in_place(lines: list[str], old: str, new: str) -> list[str]:
-    """Lines with another statement in the place of one: a line, or a sentence in one."""
-    whole = [n for n, line in enumerate(lines) if line.strip() == old]
-    for place in whole or [n for n, line in enumerate(lines) if old in line]:
-        return [*lines[:place], lines[place].replace(old, new, 1), *lines[place + 1 :]]
-    return lines
-
-
-def _mend(statement: str, answer: Answer) -> str:
-    """A statement as an answer has it. One without numbers rests on the messages that are quoted
-    for it, or on those that it cited before. “That is right” is none: it has no number and not a
-    word in common with what it should mend."""
-    line = answer.statement
-    if own := BULLET.match(line):
-        line = line[own.end() :]
-    cites = remove_citations(line) != line
-    words, before = (find_content_words(clean(each)) for each in (line, statement))
-    if not line or not (cites or words & before):
-        return statement
-    bullet = BULLET.match(statement)
-    numbers = [n for each in answer.quotes for n in each.numbers] or find_citations(statement)
-    if bullet and numbers and not cites:
-        line += f" [{' '.join(f'#{n}' for n in dict.fromkeys(numbers))}]"
-    return f"{bullet[0] if bullet else ''}{line}"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from agent.audit.audit import Mistake, audit, is_empty
+from agent.audit.correction import apply_correction
 from agent.audit.evidence import Source
 from agent.audit.quotes import NO_QUOTES, GivenQuotes
-from agent.compaction.chapters.chapter import cut_to_tokens
-from agent.compaction.chapters.cutting import cut_at_bullets
+from agent.compaction.chapters.cutting import cut_at_bullets, cut_to_tokens
 from agent.compaction.chapters.statements import list_missing
 from agent.compaction.chapters.superseding import drop_empty_sections
 from agent.compaction.failures import Declined, SummaryRejected
@@ -39,7 +39,7 @@ from agent.compaction.writing.continuing import (
     list_unwritten,
     read_complete,
 )
-from agent.compaction.writing.correction import Correction, apply_correction, plan_correction
+from agent.compaction.writing.correction import Correction, plan_correction
 from agent.compaction.writing.job import Ask, Draft, Job, WrittenSummary, convert_to_raw
 from agent.compaction.writing.requests import Form, build_serialised_request
 from agent.context.pruning import shorten_text
@@ -204,8 +204,9 @@ class _Writing:
         """The draft with what a model answers for the statements that are doubted."""
         assert self.job.ask
         reply = await self._send(self.job.ask, correction.request)
-        text, given = apply_correction(draft.written, correction.mistakes, reply)
-        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, reply)
+        said = "\n".join(block["text"] for block in reply.blocks if block["type"] == "text")
+        text, given = apply_correction(draft.written, correction.mistakes, said)
+        named, quoted = apply_correction("\n".join(draft.named), correction.mistakes, said)
         lines = mend_lines(named.splitlines(), quoted)
         better = self._check(text, lines, GivenQuotes(given, self.source))
         better.findings.unwritten = draft.findings.unwritten

@@ -6,7 +6,8 @@ from typing import Any
 
 from agent.attachments import Read
 from agent.audit.audit import Findings
-from agent.compaction.chapters.chapter import Chapter, list_pins
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.failures import Failure
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin

@@ -14,7 +14,6 @@ from accounts.models import User
 from agent.messages import sanitise_text
 from chat.db.rows import read_values
 from chat.engine.model_profiles import find_default_name, is_offered, load_profile
-from chat.engine.recent_messages import Row
 from chat.engine.state import load_state
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Project, Turn
@@ -217,7 +216,7 @@ def refuse_if_hidden(message: Message) -> None:
         )
 
 
-def refuse_if_left_out(prompt: Message | Row) -> None:
+def refuse_if_left_out(prompt: Message) -> None:
     """Refused (`left_out`) for a message that the context does without: no answer could know it."""
     if prompt.left_out:
         words = gettext("Message #{number}, which this answers, is left out. Put it back first.")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.models import User
 from agent.messages import sanitise_text
-from chat.db.row_writes import save_row
+from chat.db.rows import save_row
 from chat.engine.model_profiles import load_profile
 from chat.engine.projects import find_room, make_parts
 from chat.engine.state import load_state

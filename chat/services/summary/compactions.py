@@ -332,8 +332,8 @@ def _remember_pauses(state: RequestState, compaction: Compaction) -> dict[str, A
     """What decides for how long prompts are kept (`agent.context.request.choose_cache_ttl`), of
     the messages that a new summary hides."""
     through = compaction.through.number if compaction.through else 0
-    covered = [row for row in state.rows if row.number <= through]
-    before_next = state.rows[: len(covered) + 1]  # the pause after them is in no tail either
+    covered = [row for row in state.recent.rows if row.number <= through]
+    before_next = state.recent.rows[: len(covered) + 1]  # the pause after them is hidden too
     return {
         "long_pause": find_long_pause(state.pauses),
         "pauses_covered": F("pauses_covered") + count_bridged(find_pauses(before_next)),

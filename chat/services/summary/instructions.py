@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from django.utils.translation import gettext
 
-from agent.compaction.chapters.chapter import Chapter, add_pins, change_pins
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import add_pins, change_pins
 from agent.compaction.instructions.pins import LONGEST, Pin, PinState
 from agent.messages import sanitise_text
 from chat.errors import RefusalCode, Refused

@@ -50,13 +50,13 @@ def find_pause(state: RequestState) -> tuple[int, float] | None:
         pauses=state.pauses,
         cached=state.cached_seconds,
     )
-    return None if seconds is None else (state.rows[-1].number, seconds)
+    return None if seconds is None else (state.recent.rows[-1].number, seconds)
 
 
 def prepare_in_pause(conversation_id: UUID, head: int) -> int | None:
     """In a pause: begin a preparation if nothing has been written since message `head`."""
     state = load_state(conversation_id)
-    if not state.rows or state.rows[-1].number != head:
+    if not state.recent.rows or state.recent.rows[-1].number != head:
         return None
     return _begin(state, Trigger.IDLE)
 

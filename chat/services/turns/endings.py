@@ -15,7 +15,7 @@ from agent.messages import AgentMessage, Block, RawTokens, Usage, plain_text, sa
 from agent.model.unreported import ESTIMATED
 from agent.tokens import Factor
 from chat import metrics
-from chat.db.row_writes import save_row, update_row
+from chat.db.rows import save_row, update_row
 from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter
 from chat.engine.state import RequestState, load_state_for

@@ -4,8 +4,8 @@ processes keep of them (`chat.engine.recent_messages`) counts no more."""
 from typing import Any
 from uuid import UUID
 
-from chat.db.row_writes import Values, update_row
-from chat.engine.recent_messages import extend_tail, new_version
+from chat.db.rows import Values, update_row
+from chat.engine.recent_messages import extend_recent_messages, new_version
 from chat.models import Conversation, Message
 
 
@@ -29,7 +29,7 @@ def change_history(
         update_row(Conversation, values, added, pk=conversation.pk)
     conversation.history_version = after
     if unchanged and appended:
-        extend_tail(conversation, before, appended)
+        extend_recent_messages(conversation, before, appended)
 
 
 def change_history_of(conversation_id: UUID) -> None:

@@ -15,11 +15,10 @@ from agent.compaction.policy import Trigger
 from agent.context.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
-from chat.db.row_writes import save_row, update_row
-from chat.db.rows import read_row
+from chat.db.rows import read_row, save_row, update_row
 from chat.engine import model_server, rights
 from chat.engine.model_profiles import load_profile
-from chat.engine.recent_messages import Row, find_prompt_before
+from chat.engine.recent_messages import find_prompt_before
 from chat.engine.state import RequestState, load_state_for
 from chat.errors import RefusalCode, Refused
 from chat.models import Conversation, Message, Turn
@@ -205,7 +204,7 @@ def open_answer_turn(
     owner: str,
     *,
     prompt: Prompt | None = None,
-    after: Row | Message | None = None,
+    after: Message | None = None,
     model: str = "",
     zone: str = "",
 ) -> AnswerStart:
@@ -245,7 +244,7 @@ def _open(turn: Turn, *, may_compact: bool = True) -> AnswerStart:
             return AnswerStart(turn, state, compact=trigger, focus=focus)
     message = None if turn.status == Turn.Status.QUEUED else find_open_answer(turn.pk)
     if message is None:
-        head = state.rows[-1] if state.rows else find_head(state.conversation)
+        head = find_head(state.conversation)
         message = append_answer(state.conversation, head, turn, asked=state.used)
         _mark_cut(state)
         group, created = conversation_group(turn.conversation_id), message
@@ -261,7 +260,8 @@ def _mark_cut(state: RequestState) -> None:
     is told of the last one: older ones may not be on it, and say so when they are loaded."""
     decided = decide_sent_cuts(state.context)
     previewed = find_previewed(state.context.messages, state.limits)
-    new = [state.rows[index] for index in previewed if not state.rows[index].sent_in_part]
+    rows = state.recent.rows
+    new = [rows[index] for index in previewed if not rows[index].sent_in_part]
     if not decided and not new:
         return
     branch = Message.objects.filter(conversation=state.conversation)
@@ -270,8 +270,8 @@ def _mark_cut(state: RequestState) -> None:
         branch.filter(number__in=numbers).update(cut_factor=factor)
     branch.filter(pk__in=[row.pk for row in new]).update(sent_in_part=True)
     change_history(state.conversation)
-    if state.rows[-1] in new:
-        last = Message.objects.get(pk=state.rows[-1].pk)
+    if rows[-1] in new:
+        last = Message.objects.get(pk=rows[-1].pk)
         group = conversation_group(last.conversation_id)
         emit_later(group, lambda: from_rows.message_created(last))
 

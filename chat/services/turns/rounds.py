@@ -9,7 +9,7 @@ from django.db import transaction
 from agent.attachments import find_reference
 from agent.loop import CallResult
 from agent.messages import Block, plain_text, result_text
-from chat.db.row_writes import insert_row, save_row
+from chat.db.rows import insert_row, save_row
 from chat.engine.model_profiles import load_profile
 from chat.engine.model_server import get_counter
 from chat.html.tool_row import MAX_TOOL_TEXT

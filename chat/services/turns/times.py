@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from agent.clock import Told, choose_line, is_worth_telling, write_again, write_line
-from chat.db.row_writes import Values
+from chat.db.rows import Values
 from chat.engine.model_server import get_counter
-from chat.engine.recent_messages import Row, load_tail, name_zone
+from chat.engine.recent_messages import load_recent_messages, name_zone
 from chat.models import Conversation, Message
 from chat.services.turns.history import change_history
 
 
-def tell_time(
-    conversation: Conversation, after: Row | Message | None, zone: str, tokens: int
-) -> Values:
+def tell_time(conversation: Conversation, after: Message | None, zone: str, tokens: int) -> Values:
     """The columns of a new prompt of `tokens` without it, which follows the message `after` and
     whose author is in `zone`."""
     now = timezone.now()
-    before = _find_told(load_tail(conversation).rows)
+    before = _find_told(load_recent_messages(conversation).rows)
     last = after.created_at.timestamp() if after else None
     line = choose_line(before, Told(now.timestamp(), zone), last)
     return {
@@ -30,11 +28,11 @@ def tell_time(
     }
 
 
-def tell_time_again(conversation: Conversation, prompt: Row | Message, zone: str) -> None:
+def tell_time_again(conversation: Conversation, prompt: Message, zone: str) -> None:
     """Before a prompt is answered anew: if it is of another hour, its line says both when it was
     said and what time it is now. Not where rounds of tools follow it: their thinking was written
     after the prompt as it is. The caller's transaction holds the conversation."""
-    rows = load_tail(conversation).rows
+    rows = load_recent_messages(conversation).rows
     if rows and rows[-1].pk != prompt.pk:
         return
     now = timezone.now()
@@ -54,7 +52,7 @@ def tell_time_again(conversation: Conversation, prompt: Row | Message, zone: str
     change_history(conversation)
 
 
-def _find_told(rows: Sequence[Row | Message]) -> Told | None:
+def _find_told(rows: Sequence[Message]) -> Told | None:
     """The last time that a request with these messages tells."""
     for row in reversed(rows):
         if row.time_told and not row.left_out:

@@ -16,11 +16,10 @@ from django.utils.translation import gettext
 from agent.authorship.quoted import Range
 from agent.messages import Block, Usage, plain_text, sanitise_text
 from agent.model.unreported import mark
-from chat.db.row_writes import Values, insert_row, update_row
-from chat.db.rows import read_row
+from chat.db.rows import Values, insert_row, read_row, update_row
 from chat.db.threads import UNAVAILABLE
 from chat.engine.model_server import get_counter
-from chat.engine.recent_messages import Row, load_tail
+from chat.engine.recent_messages import load_recent_messages
 from chat.errors import RefusalCode, Refused
 from chat.models import Attachment, Conversation, Message, Turn
 from chat.models.notices import Notice, notice_text
@@ -104,7 +103,7 @@ def begin_turn(
     owner: str,
     *,
     prompt: Prompt | None = None,
-    after: Row | Message | None = None,
+    after: Message | None = None,
     focus: str = "",
     model: str = "",
     by: int | None = None,
@@ -139,7 +138,7 @@ def begin_turn(
 def _store(
     prompt: Prompt,
     conversation: Conversation,
-    after: Row | Message | None,
+    after: Message | None,
     turn: Turn,
     zone: str,
 ) -> Message:
@@ -275,10 +274,10 @@ def find_open_answer(turn_id: int) -> Message | None:
     return message
 
 
-def find_head(conversation: Conversation) -> Row | Message | None:
+def find_head(conversation: Conversation) -> Message | None:
     """The last message of the branch of a conversation whose row was just read, where none is
     being written."""
-    if rows := load_tail(conversation).rows:
+    if rows := load_recent_messages(conversation).rows:
         return rows[-1]
     return (
         Message.objects.filter(conversation=conversation, active=True)
@@ -289,7 +288,7 @@ def find_head(conversation: Conversation) -> Row | Message | None:
 
 
 def append_message(
-    conversation: Conversation, head: Row | Message | None, turn: Turn, **values: Any
+    conversation: Conversation, head: Message | None, turn: Turn, **values: Any
 ) -> Message:
     """A new message of a turn, after `head`. The caller's transaction holds the conversation or
     the turn."""
@@ -317,7 +316,7 @@ def append_message(
 
 def append_answer(
     conversation: Conversation,
-    head: Row | Message | None,
+    head: Message | None,
     turn: Turn,
     *,
     asked: int = 0,

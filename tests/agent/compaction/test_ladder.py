@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.chapters.chapter import Chapter, list_standing, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.extraction.phrases import ENGLISH
 from agent.compaction.failures import SummaryRejected
 from agent.compaction.instructions.pins import Pin, PinState

@@ -227,7 +227,7 @@ def test_only_what_the_model_has_is_sent_of_the_reply_settings(
 def test_a_long_history_costs_no_more_than_its_tail(conversation: Conversation) -> None:
     def queries(row: Conversation) -> int:
         with CaptureQueriesContext(connection) as captured:
-            assert len(load_state(row.pk).rows) == 6
+            assert len(load_state(row.pk).recent.rows) == 6
         return len(captured)
 
     long = make_conversation(owner=conversation.owner, messages=400)

@@ -13,7 +13,8 @@ from django.urls import reverse
 from pytest_django.asserts import assertInHTML
 
 from accounts.models import User
-from agent.compaction.chapters.chapter import Chapter, Part, render_summary
+from agent.compaction.chapters.chapter import Chapter, Part
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.unsent import list_left
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.search.values import IndexEntry

@@ -5,7 +5,9 @@ from dataclasses import replace
 from datetime import date
 
 from agent.clock import Days
-from agent.compaction.chapters.chapter import Chapter, list_standing, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
+from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.context.assemble import render_summary_texts
 from agent.context.pruning import plan_pruning, prune_message

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.merging import (
     FLOOR,
     FLOORS_SHARE,
@@ -18,6 +18,7 @@ from agent.compaction.chapters.merging import (
     keep_own_work,
     select_statements,
 )
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.statements import carry_over, compose, edit_chapter, list_statements
 from agent.compaction.chapters.unsent import list_left, list_sent
 from agent.compaction.instructions.pins import Pin

@@ -2,8 +2,9 @@
 
 import pytest
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.outlook import LINE, Outlook, read_opening, read_outlook
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.extraction.extract import extract
 from agent.compaction.extraction.phrases import FRAMES
 from agent.compaction.policy import ChapterForm

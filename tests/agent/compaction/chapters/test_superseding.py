@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.chapters.superseding import (
     combine,
     drop_empty_sections,

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from agent.audit.facts.languages import find_language
+from agent.authorship.typed import TypedText, read_typed_words
 from agent.compaction.extraction.extract import extract
 from agent.compaction.extraction.phrases import ENGLISH, FRAMES, choose_frame
-from agent.compaction.instructions.pins import find_pins, read_own_words
+from agent.compaction.instructions.pins import find_pins
 from agent.messages import AgentMessage, RawTokens
 from tests.agent.conversations import COUNTER, assistant, user
 
@@ -36,7 +37,7 @@ def typed(text: str, pasted: Sequence[tuple[int, int]] = ()) -> AgentMessage:
     ],
 )
 def test_names_in_quotation_marks_that_a_person_typed_stay(text: str) -> None:
-    assert read_own_words(typed(text)) == text
+    assert read_typed_words(typed(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -54,13 +55,13 @@ def test_names_in_quotation_marks_that_a_person_typed_stay(text: str) -> None:
     ],
 )
 def test_what_others_said_or_want_becomes_a_gap(text: str) -> None:
-    assert "[…]" in read_own_words(typed(text))
-    assert find_pins(1, text, ()) == []
+    assert "[…]" in read_typed_words(typed(text))
+    assert find_pins(1, TypedText(text, ())) == []
 
 
 def test_a_name_in_what_was_pasted_goes_with_it() -> None:
     pasted = 'The ship is called "Silver Heron".'
-    assert read_own_words(typed(f"{pasted} Why?", ((0, len(pasted)),))) == "[…] Why?"
+    assert read_typed_words(typed(f"{pasted} Why?", ((0, len(pasted)),))) == "[…] Why?"
 
 
 SAID = {

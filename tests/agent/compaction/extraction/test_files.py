@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.extraction.files import FILES, list_touched
+from agent.compaction.extraction.files import list_touched
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import ChapterForm, Engine, Policy
+from agent.context.summary import FILES
 from agent.messages import AgentMessage, RawTokens
 from agent.model.client import Client
 from demo.api.server import DemoServer

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.compaction.chapters.chapter import Chapter, list_pins, list_standing
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import list_pins, list_standing, retire_pins
 from agent.compaction.instructions.named import Named
 from agent.compaction.instructions.pins import Pin, PinState
-from agent.compaction.instructions.retirement import retire_pins
 from agent.compaction.instructions.revocations import revokes, shares_subject
 from tests.agent.conversations import user
 

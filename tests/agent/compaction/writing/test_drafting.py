@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agent.audit.audit import FACTS
 from agent.audit.evidence import GOALS, find_citations
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.failures import SummaryRejected, list_failures
@@ -35,7 +34,7 @@ from agent.compaction.writing.requests import (
 )
 from agent.context.assemble import Context
 from agent.context.pruning import HEAD, TAIL, preview_text
-from agent.context.summary import CURRENT_WORK
+from agent.context.summary import CURRENT_WORK, FACTS, KNOWN_HEADINGS
 from agent.errors import AgentError, ErrorCode
 from agent.messages import AgentMessage
 from agent.model.client import Client
@@ -136,6 +135,8 @@ def test_what_code_knows_a_heading_by_is_in_both_forms() -> None:
     for skill in SKILLS.values():
         assert known <= {heading.casefold() for heading in skill.headings}
         assert f"## {skill.headings[-1]}" == CURRENT_WORK
+    demanded = {f"## {heading}" for skill in SKILLS.values() for heading in skill.headings}
+    assert demanded == KNOWN_HEADINGS
 
 
 # --- Reading --------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from agent.audit.evidence import UNVERIFIED
-from agent.compaction.chapters.chapter import Chapter, render_summary
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.rendering import render_summary
 from agent.compaction.ladder import summarise
 from agent.compaction.policy import ChapterForm, Policy
 from agent.compaction.skills import SKILLS, Skill

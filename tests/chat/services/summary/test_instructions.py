@@ -3,7 +3,8 @@
 import pytest
 
 from accounts.models import User
-from agent.compaction.chapters.chapter import Chapter, list_standing
+from agent.compaction.chapters.chapter import Chapter
+from agent.compaction.chapters.standing_pins import list_standing
 from agent.compaction.instructions.pins import Pin, PinState
 from chat.errors import Refused
 from chat.models import Compaction, Conversation

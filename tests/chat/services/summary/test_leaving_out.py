@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from agent.compaction.chapters.chapter import Chapter, list_pins
+from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
+from agent.compaction.chapters.standing_pins import list_pins
 from agent.compaction.instructions.pins import Pin, PinState
 from agent.compaction.policy import Engine, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
