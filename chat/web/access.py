@@ -19,7 +19,7 @@ def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
     """The signed-in user's conversation, or 404."""
     assert request.user.is_authenticated
     try:
-        return conversations.load_owned(request.user, pk)
+        return conversations.load_conversation(request.user, pk)
     except Conversation.DoesNotExist:
         raise Http404 from None
 
@@ -27,7 +27,7 @@ def find_conversation(request: HttpRequest, pk: UUID) -> Conversation:
 def find_project(user: User, pk: UUID | str) -> Project:
     """The user's project, or 404."""
     try:
-        return projects.load_owned(user, UUID(str(pk)))
+        return projects.load_project(user, UUID(str(pk)))
     except (Project.DoesNotExist, ValueError):
         raise Http404 from None
 

@@ -28,7 +28,7 @@ def attachment_create(request: HttpRequest) -> HttpResponse:
         return HttpResponse(gettext("Choose a file."), status=422)
     try:
         # One byte more than may be: enough to say so without reading the rest.
-        row = attachments.store(request.user, upload.name or "", upload.read(MAX_BYTES + 1))
+        row = attachments.store_unsent(request.user, upload.name or "", upload.read(MAX_BYTES + 1))
     except Refused as refusal:
         return HttpResponse(refusal.message, status=422, content_type="text/plain; charset=utf-8")
     url = reverse("attachment", args=[row.pk])
@@ -44,7 +44,7 @@ def attachment(request: HttpRequest, pk: UUID) -> HttpResponse:
     message."""
     row = get_object_or_404(Attachment, pk=pk, owner=request.user)
     if request.method == "DELETE":
-        attachments.discard(Attachment.objects.filter(pk=pk))
+        attachments.discard_unused(Attachment.objects.filter(pk=pk))
         return HttpResponse(status=204)
     as_text = "text" in request.GET and row.media_type == TEXT
     # It never changes, but a browser that keeps it asks each time: somebody else may be signed in.

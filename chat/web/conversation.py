@@ -113,7 +113,7 @@ def _find_project(request: HttpRequest, user: User) -> Project | None:
     if given := request.GET.get("project"):
         return find_project(user, given)
     try:
-        return projects.load_owned(user, UUID(request.POST.get("project", "")))
+        return projects.load_project(user, UUID(request.POST.get("project", "")))
     except (Project.DoesNotExist, ValueError):
         return None
 
@@ -246,7 +246,7 @@ def conversation_rename(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = RenameForm(request.POST)
     if not form.is_valid():
         return HttpResponse(gettext("Write a title of at most 200 characters."), status=422)
-    conversations.rename(row, form.cleaned_data["title"])
+    conversations.rename_conversation(row, form.cleaned_data["title"])
     if not _scripted(request):
         return redirect(row)
     return trigger_client_event(HttpResponse(status=204), "conversation-renamed")

@@ -27,7 +27,7 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     project = _find_project(request, user)
     place = project.pk if project else None
     try:
-        memory, new = memories.remember(user.pk, text, Memory.Source.USER, project_id=place)
+        memory, new = memories.remember_fact(user.pk, text, Memory.Source.USER, project_id=place)
     except Refused as refusal:
         if _in_dialog(request):
             context = {"text": text, "error": refusal.message, "most": memories.MAX_CHARACTERS}
@@ -76,11 +76,11 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
     of_project = memory.project if "project" in request.POST else None
     back = f"{of_project.get_absolute_url()}#memories" if of_project else "memories"
     if "delete" in request.POST:
-        memories.forget(user.pk, pk)
+        memories.forget_fact(user.pk, pk)
         return _row(request, memory, state="deleted") if _in_dialog(request) else redirect(back)
     text = request.POST.get("text", "")
     try:
-        memories.edit(memory, text)
+        memories.edit_fact(memory, text)
     except Refused as refusal:
         if _in_dialog(request):
             memory.text = text
@@ -93,7 +93,7 @@ def memory_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _restore(request: HttpRequest, user: User, pk: int) -> HttpResponse:
     try:
-        memory = memories.restore(user.pk, pk)
+        memory = memories.restore_fact(user.pk, pk)
     except Memory.DoesNotExist:
         if _in_dialog(request):
             return render(request, "chat/memory_row.html", {"state": "gone"})

@@ -45,12 +45,12 @@ def project_list(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {}
     if request.method == "POST":
         try:
-            made = projects.create(user, request.POST.get("name", ""))
+            made = projects.create_project(user, request.POST.get("name", ""))
         except Refused as refusal:
             context = {"error": refusal.message, "name": request.POST.get("name", "")}
         else:
             if given := request.POST.getlist("conversation"):
-                projects.move(user, _ids(given), made)
+                projects.move_conversations(user, _ids(given), made)
             return redirect(made)
     context |= {
         "projects": list_projects(user),
@@ -81,7 +81,7 @@ def project(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = ProjectForm(request.POST, instance=Project.objects.get(pk=row.pk))
     if form.is_valid():
         try:
-            projects.change(row, form.cleaned_data)
+            projects.change_project(row, form.cleaned_data)
             return redirect(row)
         except Refused as refusal:
             form.add_error(None, refusal.message)
@@ -127,7 +127,7 @@ def _page(
 def project_archive(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Put a project away, or with an empty `archived` back."""
     row = find_project(_user(request), pk)
-    projects.set_archived(row, archived=bool(request.POST.get("archived")))
+    projects.set_project_archived(row, archived=bool(request.POST.get("archived")))
     return redirect(row)
 
 
@@ -137,7 +137,7 @@ def project_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Say what goes and what stays, then delete; with `keep_memories` its facts stay."""
     row = find_project(_user(request), pk)
     if request.method == "POST":
-        projects.delete(row, keep_memories="keep_memories" in request.POST)
+        projects.delete_project(row, keep_memories="keep_memories" in request.POST)
         return redirect("projects")
     context = {
         "project": row,

@@ -96,13 +96,13 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
         return JsonResponse(named) if was else HttpResponse(status=404)
     match [(name, bool(request.POST[name])) for name in CHANGES if name in request.POST]:
         case [("pinned", on)]:
-            count = await in_db(conversations.set_pinned, user, ids, pinned=on)
+            count = await in_db(conversations.set_conversations_pinned, user, ids, pinned=on)
         case [("archived", on)]:
-            count = await in_db(conversations.set_archived, user, ids, archived=on)
+            count = await in_db(conversations.set_conversations_archived, user, ids, archived=on)
         case [("deleted", True)]:
             count = await _discard(user, ids)
         case [("deleted", False)]:
-            count = await in_db(conversations.restore, user, ids)
+            count = await in_db(conversations.restore_conversations, user, ids)
         case _:
             return HttpResponse("One of pinned, archived and deleted is needed.", status=400)
     return HttpResponse(status=204 if count else 404)
@@ -110,12 +110,12 @@ async def conversations_change(request: HttpRequest) -> HttpResponse:
 
 def _move(user: User, ids: list[UUID], given: str) -> dict[UUID | None, list[UUID]]:
     """Move into the project with that id, or into none; where they were, by project."""
-    return projects.move(user, ids, find_project(user, given) if given else None)
+    return projects.move_conversations(user, ids, find_project(user, given) if given else None)
 
 
 async def _discard(user: User, ids: list[UUID]) -> int:
     """Delete for now; how many. Answers that are being written there stop, and keep their text."""
-    deleted = await in_db(conversations.discard, user, ids)
+    deleted = await in_db(conversations.discard_conversations, user, ids)
     for pk in deleted:
         if live := runner.find_live(pk):
             runner.stop(live)

@@ -32,14 +32,14 @@ from tests.chat import factories
 from tests.data import seed
 from accounts.models import User
 from chat.models import Project
-from chat.services import projects
+from chat.services.library import projects
 made = seed.account("ada", "Ada", [f"Wombat {{n}}: 3 €\\U0001f43e" for n in range(40)])
 user = User.objects.get(username="ada")
 group = Group.objects.create(name="readers")
 group.permissions.set(Permission.objects.order_by("-pk")[:3])
 user.groups.add(group)
 factories.make_provider("library", "http://127.0.0.1:9", key="{SECRET}")
-project = projects.create(user, "Burrows")
+project = projects.create_project(user, "Burrows")
 projects.add_file(project, "notes.txt", b"A line of notes. " * 100)
 User.objects.update(date_joined="2020-02-02T02:02:02.000002Z")
 Project.objects.update(changed_at="2020-02-02T02:02:02.000002Z")
@@ -139,7 +139,7 @@ def test_a_restore_says_what_cannot_be_used(
     user: User, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = settings.MEDIA_ROOT = tmp_path
-    project = projects.create(user, "Burrows")
+    project = projects.create_project(user, "Burrows")
     kept = [projects.add_file(project, name, b"Notes. " * 9) for name in ("a", "b", "c")]
     tmp_path.joinpath(kept[0].file.name).write_text("cut")
     tmp_path.joinpath(kept[1].file.name).unlink()
