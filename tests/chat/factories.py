@@ -95,7 +95,7 @@ def make_profile(name: str = MODEL, **values: Any) -> ModelProfile:
 def make_provider(name: str, base_url: str, *, key: str = "") -> Provider:
     """A server of models beside the site's own."""
     provider = Provider(name=name, base_url=base_url)
-    providers.save(provider, key=key)
+    providers.save_provider(provider, key=key)
     return provider
 
 

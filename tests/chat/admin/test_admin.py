@@ -131,9 +131,9 @@ def test_nobody_adds_edits_or_deletes_what_services_write(staff: Client) -> None
 
 def test_a_project_is_shown_with_how_much_it_holds(staff: Client) -> None:
     owner = make_user("ada")
-    project = projects.create(owner, "Sea trip")
+    project = projects.create_project(owner, "Sea trip")
     make_conversation(owner, project=project, title="Day 1")
-    memories.remember(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
+    memories.remember_fact(owner.pk, "Hidden fact", Memory.Source.USER, project_id=project.pk)
     (row,) = listed(staff, "project")
     assert row.members == 1
     page = html(staff.get(page_url(project)))
