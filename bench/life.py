@@ -25,7 +25,7 @@ from agent.context.request import Request
 from agent.context.summary import Summary
 from agent.engine import compact
 from agent.messages import AgentMessage, Role
-from agent.model.reply import Reply, fold_message
+from agent.model.reply import Reply
 from agent.tokens import Factor, Limits, Model, Prices, TokenCounter
 from bench.processes import ROOT
 from bench.replay.conversations import read_beam
@@ -35,6 +35,7 @@ from bench.report import Report
 from demo.api import protocol
 from demo.api.recording import join_text
 from demo.mind.recognition import HEADING, messages_of, summary_instruction
+from tests.agent.conversations import fold_message
 
 MODEL = "claude-sonnet-5-5"
 DECISIONS, FACTS, GOALS = "Decisions", "Facts and values", "Goal and constraints"

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.context.request import Request
 from agent.messages import Block, Usage
-from agent.model.reply import Reply, fold_message
+from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from agent.model.unreported import Spent
 from agent.tokens import Prices
@@ -19,6 +19,7 @@ from bench.replay.summariser import Summariser
 from demo.api import protocol
 from demo.api.prompt_cache import PromptCache
 from demo.api.tokens import compact_json, without_cache_control
+from tests.agent.conversations import fold_message
 
 CALL_SECONDS = 30.0  # of one call of the summariser, unless it is said otherwise
 
