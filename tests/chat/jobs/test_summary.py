@@ -152,7 +152,7 @@ def by_rule(talk: Conversation, model_server: DemoServer) -> Compaction:
     work(pk)
     end_turns(talk)
     written = Compaction.objects.get(pk=pk)
-    assert (written.status, written.method) == (Status.COMPLETED, Method.EXTRACT)
+    assert (written.status, written.engine) == (Status.COMPLETED, Method.EXTRACT)
     return written
 
 
