@@ -15,7 +15,7 @@ from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.policy import Policy, Trigger
 from agent.compaction.writing.job import Job
 from agent.context.assemble import Context, assemble
-from agent.context.message_list import begin_within_turn
+from agent.context.message_list import starts_within_turn
 from agent.context.request import CACHE_SECONDS, choose_cache_ttl, count_bridged
 from agent.context.summary import Summary
 from agent.engine import (
@@ -168,7 +168,7 @@ class Conductor:
 
     def _prepare_if_near(self) -> bool:
         metered = self.metered
-        messages = metered.context.tail_count
+        messages = metered.context.recent_count
         near = wants_preparation(metered.used, self.limits, self.policy, messages)
         return near and self._begin(Trigger.PREPARED)
 
@@ -214,7 +214,7 @@ class Conductor:
     @property
     def _prompt(self) -> AgentMessage | None:
         """What the kept tail's first turn answers, where the summary covers it."""
-        if not self.through or not begin_within_turn(self.messages[self.through :]):
+        if not self.through or not starts_within_turn(self.messages[self.through :]):
             return None
         return next((m for m in reversed(self.messages[: self.through]) if m.is_prompt), None)
 
@@ -334,7 +334,7 @@ class Conductor:
         self._first = self.messages[0] if self.policy.keep_first_message else None
         self._preparation, self._compressed_at = None, writing.ends
         self._change_prefix()
-        self.tally.engines[result.engine] = self.tally.engines.get(result.engine, 0) + 1
+        self.tally.engines[result.method] = self.tally.engines.get(result.method, 0) + 1
         self.tally.depth = max(self.tally.depth, *(c.depth for c in self.chapters))
         self.lineage.follow(self.chapters)
         self.api.spent.sizes_after.append(self.metered.used)

@@ -25,7 +25,7 @@ class Spending:
     @property
     def context(self) -> float:
         """Mean tokens of an answer's prompt."""
-        return self.answers.prompt / max(1, self.requests)
+        return self.answers.request_tokens / max(1, self.requests)
 
     @property
     def before_compaction(self) -> float:

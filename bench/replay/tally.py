@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from agent.compaction.policy import Engine
+from agent.compaction.policy import Method
 from agent.messages import RawTokens
 from agent.tokens import TokenCounter
 
@@ -25,7 +25,7 @@ class Tally:
     blocking_after_large: int = 0  # where the turn itself added over a tenth of the budget
     trimmed: int = 0
     failures: list[str] = field(default_factory=list)
-    engines: dict[Engine, int] = field(default_factory=dict)
+    engines: dict[Method, int] = field(default_factory=dict)
     depth: int = 0
     resting: int = 0
     dollars: list[float] = field(default_factory=list)  # in all, after each turn

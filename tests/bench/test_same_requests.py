@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.compaction.policy import Engine, Policy
+from agent.compaction.policy import Method, Policy
 from agent.tokens import Factor, Limits, Prices
 from bench.compaction import MODEL
 from bench.replay.api import ScriptedApi
@@ -142,4 +142,4 @@ def test_services_and_replay_send_the_same_requests(shape: Shape, tmp_path: Path
     assert (replay.tally.compactions > 0) == shape.policy.enabled
     assert (replay.tally.trimmed > 0) or shape.policy.enabled
     if shape.call_seconds > shape.policy.deadline_seconds:
-        assert Engine.EXTRACT in replay.tally.engines
+        assert Method.EXTRACT in replay.tally.engines

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from agent.authorship.quoted import Range
 from agent.compaction.policy import Trigger
-from agent.context.previews import find_previewed
+from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.db.rows import read_row, save_row, update_row

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from agent.context.previews import preview_messages
+from agent.context.shortening.previews import preview_messages
 from agent.errors import ToolError
 from agent.messages import AgentMessage, Block, sanitise_text
 from agent.search.lexical import parse_query

@@ -1,8 +1,7 @@
 """Texts that are shortened."""
 
 import pytest
-
-from agent.context.pruning import shorten_text
+from agent.context.shortening.texts import shorten_text
 
 
 @pytest.mark.parametrize(
