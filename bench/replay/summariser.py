@@ -41,7 +41,6 @@ class Summariser:
 
     seed: int
     planted: list[str] = field(default_factory=list)
-    bullets: int = 0
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
@@ -117,7 +116,6 @@ class Summariser:
             words -= len(sentence.split()) + 1
             if words <= 0:
                 break
-        self.bullets += len(lines)
         return lines
 
     def _picked(
