@@ -7,7 +7,9 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
-from chat.db.rows import read_row
+
+SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
+PASSWORD = "SELECT password FROM accounts_user WHERE id = %s AND is_active"
 
 
 def find_user_id(session_key: str | None) -> int | None:

@@ -42,8 +42,9 @@ class CheckedFile:
 
 
 def inspect(name: str, data: bytes, *, owner_id: int) -> CheckedFile:
-    """What a file is, ready to be sent; an image is written anew (`chat.services.library.images`). Refused
-    where it is empty, too large, damaged or of another kind."""
+    """What a file is, ready to be sent; an image is written anew
+    (`chat.services.library.images`). Refused where it is empty, too large, damaged or of another
+    kind."""
     if not data:
         raise Refused(RefusalCode.FILE_EMPTY, gettext("{name} is empty.").format(name=name))
     if len(data) > MAX_BYTES:

@@ -1,5 +1,7 @@
-"""What people do with summaries: compact now, edit, go back. `chat.services.summary.rewrites` writes one
-again."""
+"""What people do with summaries: compact now, edit, go back.
+
+`chat.services.summary.rewrites` writes one again.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

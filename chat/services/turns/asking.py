@@ -1,8 +1,8 @@
 """The door to the models. Whatever leads to a model call passes it before anything is begun: it
 asks whether the model may answer, and counts for whom it does.
 
-- A turn: `chat.services.turns.turns.begin_turn` counts it, and each of its requests is asked for anew
-  (`chat.services.turns.requests`).
+- A turn: `chat.services.turns.turns.begin_turn` counts it, and each of its requests is asked for
+  anew (`chat.services.turns.requests`).
 - What a user wants written again: `permit`, which refuses, or `is_permitted`, where it waits for
   the next turn instead.
 - What follows a turn by itself, a title or a preparation: `is_permitted` without a user, as the

@@ -139,8 +139,8 @@ def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
 def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
     followed it now follows the message before it, and chapters of summaries that rest on it lose
-    their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is shown:
-    nothing else would lead there."""
+    their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is
+    shown: nothing else would lead there."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
         refuse_if_hidden(message)
