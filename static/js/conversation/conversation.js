@@ -258,8 +258,8 @@ export class Conversation {
   }
 
   /** If it is the compaction that a command asked for, the command is done. */
-  turnBegan(frame) {
-    this.turn.begin(frame);
+  startTurn(frame) {
+    this.turn.start(frame);
     if (this.turn.isCompacting()) this.#onCompacting?.();
     this.#onCompacting = null;
     this.drawState();

@@ -83,7 +83,7 @@ async function branchChanged(chat, frame) {
 // --- A turn ---
 
 function turnStarted(chat, frame) {
-  chat.turnBegan(frame);
+  chat.startTurn(frame);
   if (!chat.turn.isAnswering()) return;
   chat.transcript.setTyping(true);
   chat.outline.refresh();

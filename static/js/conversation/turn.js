@@ -27,7 +27,7 @@ export class Turn {
   }
 
   /** `turn.started` came. */
-  begin({ turn_id: id, kind }) {
+  start({ turn_id: id, kind }) {
     this.#active = { id, kind };
     this.#live = null;
   }
