@@ -13,6 +13,10 @@ export function make(tag, properties = {}, ...children) {
   return node;
 }
 
+/** A button with words on it. */
+export const makeButton = (words, properties) =>
+  make("button", { type: "button", ...properties }, words);
+
 /** The first element of trusted server HTML, or null. */
 export function parse(html) {
   const template = document.createElement("template");

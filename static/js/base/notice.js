@@ -1,17 +1,16 @@
 // The lines above the message box: errors and answers to commands, and how the connection stands.
 
-import { $, make } from "./dom.js";
+import { $, make, makeButton } from "./dom.js";
 import { gettext } from "./gettext.js";
 
 const box = () => $("#notice");
 
 /** `content`: text or a node; `actions`: [{label, run}]. */
 export function showNotice(content, { info = false, actions = [] } = {}) {
-  const close = make("button", { type: "button", className: "icon-button", onclick: hideNotice });
-  close.ariaLabel = gettext("Dismiss");
-  close.textContent = "✕";
+  const ariaLabel = gettext("Dismiss");
+  const close = makeButton("✕", { className: "icon-button", ariaLabel, onclick: hideNotice });
   const buttons = actions.map(({ label, run }) =>
-    make("button", { type: "button", className: "button small", onclick: run }, label),
+    makeButton(label, { className: "button small", onclick: run }),
   );
   box().className = info ? "info" : "";
   box().hidden = false;

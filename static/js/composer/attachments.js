@@ -1,6 +1,6 @@
 // Files that go with the next message: chosen, pasted or dropped, uploaded at once, sent by id.
 
-import { $, announce, make } from "../base/dom.js";
+import { $, announce, make, makeButton } from "../base/dom.js";
 import { gettext, ngettext } from "../base/gettext.js";
 import { refusal, request } from "../base/http.js";
 import { showNotice } from "../base/notice.js";
@@ -157,7 +157,7 @@ function chip(file, onRemove) {
     shown,
     make("span", { className: "row-name" }, file.name, opening),
     make("span", { className: "quiet" }, about),
-    make("button", { type: "button", className: "icon-button", ariaLabel, onclick: onRemove }, "✕"),
+    makeButton("✕", { className: "icon-button", ariaLabel, onclick: onRemove }),
     file.id ? make("input", { type: "hidden", name: "attachments", value: file.id }) : null,
   );
 }

@@ -1,13 +1,13 @@
 // The lock while a conversation is compacted, and what became of it.
 
-import { $, $$, announce, make } from "../base/dom.js";
+import { $, $$, announce, make, makeButton } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
 import { tokens } from "../base/numbers.js";
 
 const SPINNER_DELAY = 150; // ms; what is over sooner shows no spinner
 
 const button = (label, properties) =>
-  make("button", { type: "button", className: "button small", ...properties }, label);
+  makeButton(label, { className: "button small", ...properties });
 const quiet = (...children) => make("span", { className: "quiet" }, ...children);
 
 export class Compaction {

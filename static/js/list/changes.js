@@ -1,7 +1,7 @@
 // What is done to conversations of the list, and what of it can be undone for some seconds.
 
 import { UNDO } from "../base/dialogs.js";
-import { $, announce, hasKeyboard, make, refocus, shownId } from "../base/dom.js";
+import { $, announce, hasKeyboard, make, makeButton, refocus, shownId } from "../base/dom.js";
 import { gettext, ngettext } from "../base/gettext.js";
 import { post, refusal } from "../base/http.js";
 import { tabStorage } from "../base/storage.js";
@@ -111,11 +111,7 @@ function show(entry, until = entry.until) {
     ngettext("Undo within {count} second.", "Undo within {count} seconds.", seconds),
   ];
   const onclick = () => undo(entry, line);
-  const button = make(
-    "button",
-    { type: "button", className: "button small", onclick },
-    gettext("Undo"),
-  );
+  const button = makeButton(gettext("Undo"), { className: "button small", onclick });
   const line = showLine(words.join(" "), button, until);
   setTimeout(() => withdraw(entry), until - Date.now());
 }

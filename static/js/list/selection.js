@@ -1,6 +1,6 @@
 // Several conversations of the list at once: chosen with check boxes, then moved, archived or deleted together.
 
-import { $, $$, announce, make } from "../base/dom.js";
+import { $, $$, announce, make, makeButton } from "../base/dom.js";
 import { gettext, ngettext } from "../base/gettext.js";
 import { changeListed } from "./changes.js";
 import { LISTED, listedId } from "./sidebar.js";
@@ -42,7 +42,7 @@ class SelectedChats {
 
   #makeBar() {
     const button = (words, onclick, className = "") =>
-      make("button", { type: "button", className: `button small ${className}`, onclick }, words);
+      makeButton(words, { className: `button small ${className}`, onclick });
     const act = (change, value) => () => this.#act(change, value);
     this.told = make("span", { role: "status" });
     this.acts = [

@@ -3,7 +3,7 @@
 // What is folded is clipped and not taken away: a search in the page and a screen reader find it.
 
 import { copySaying } from "../base/clipboard.js";
-import { $, make } from "../base/dom.js";
+import { $, make, makeButton } from "../base/dom.js";
 import { gettext, ngettext } from "../base/gettext.js";
 import { storage } from "../base/storage.js";
 import { download } from "./code_download.js";
@@ -17,15 +17,17 @@ const codeOf = (block) => $("code", block).textContent;
 const languageOf = (block) => $(".code-language", block).textContent.split(" ")[0].toLowerCase();
 
 export function dressCode(block) {
-  const wrap = tool(gettext("Wrap"), () => setWrapped(block, wrap, !isWrapped(block)));
-  const save = tool(gettext("Download"), () => download(codeOf(block), languageOf(block)));
-  const copy = tool(gettext("Copy"), () => copySaying(copy, codeOf(block)));
+  const wrap = makeButton(gettext("Wrap"), {
+    onclick: () => setWrapped(block, wrap, !isWrapped(block)),
+  });
+  const save = makeButton(gettext("Download"), {
+    onclick: () => download(codeOf(block), languageOf(block)),
+  });
+  const copy = makeButton(gettext("Copy"), { onclick: () => copySaying(copy, codeOf(block)) });
   $(".code-header", block).append(make("span", { className: "block-tools" }, wrap, save, copy));
   showWrapped(block, wrap, wrapsByDefault());
   if (folds.has(block)) addFold(block, folds.get(block)); // its message came again
 }
-
-const tool = (label, onclick) => make("button", { type: "button", onclick }, label);
 
 // --- Wrapping ---
 
@@ -84,7 +86,7 @@ function addFold(block, on) {
     if (block.classList.contains("folded")) setFolded(block, false);
     else keepEnd(block, () => setFolded(block, true));
   };
-  block.append(make("button", { type: "button", className: "fold", onclick: press }));
+  block.append(makeButton("", { className: "fold", onclick: press }));
   setFolded(block, on);
 }
 

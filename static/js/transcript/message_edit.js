@@ -1,6 +1,6 @@
 // The form in which a message is edited and sent again.
 
-import { $, make } from "../base/dom.js";
+import { $, make, makeButton } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
 import { showNotice } from "../base/notice.js";
 import { trackPastes } from "../composer/pastes.js";
@@ -27,11 +27,7 @@ export class MessageEdits {
       ariaLabel: gettext("Edit message"),
     });
     const pastes = trackPastes(area, written.pasted);
-    const cancel = make(
-      "button",
-      { type: "button", className: "button small ghost" },
-      gettext("Cancel"),
-    );
+    const cancel = makeButton(gettext("Cancel"), { className: "button small ghost" });
     const form = makeForm(area, cancel);
     cancel.onclick = () => this.#close(article, form, opener);
     area.oninput = () => {

@@ -1,6 +1,6 @@
 // The menu of one message: what the answer was, and what is rarely done with a message.
 
-import { $, $$, make } from "../base/dom.js";
+import { $, $$, make, makeButton } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
 import { placeBeside } from "../base/placement.js";
 
@@ -29,11 +29,7 @@ export function openMessageMenu(button, { rewrite, leaveOut, remove }) {
         menu.hidePopover(); // first, so that what is done is seen
         act();
       };
-      return make(
-        "button",
-        { type: "button", onclick, className: danger ? "danger-text" : "" },
-        words,
-      );
+      return makeButton(words, { onclick, className: danger ? "danger-text" : "" });
     }),
   );
   menu.addEventListener("toggle", ({ newState }) => newState === "closed" && menu.remove());

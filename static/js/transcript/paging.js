@@ -1,6 +1,6 @@
 // Which part of a long conversation is on the page: at most MOST_MESSAGES messages around where the reader is.
 
-import { $, $$, make } from "../base/dom.js";
+import { $, $$, makeButton } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
 import { request } from "../base/http.js";
 import { localiseTimes } from "../base/moments.js";
@@ -151,7 +151,7 @@ export class Paging {
 
   /** The button at an end of the window. */
   #end(id, query, label) {
-    const button = make("button", { id, type: "button", className: "button small ghost" }, label);
+    const button = makeButton(label, { id, className: "button small ghost" });
     button.dataset.url = this.url + query;
     return button;
   }

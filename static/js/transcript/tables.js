@@ -1,14 +1,14 @@
 // One table: copy it, and show at which side it goes on.
 
 import { copySaying } from "../base/clipboard.js";
-import { $, make } from "../base/dom.js";
+import { $, make, makeButton } from "../base/dom.js";
 import { gettext } from "../base/gettext.js";
 
 const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => drawEdges(target)));
 
 export function dressTable(block) {
   const onclick = () => copySaying(copy, csvOf($("table", block)));
-  const copy = make("button", { type: "button", onclick }, gettext("Copy as CSV"));
+  const copy = makeButton(gettext("Copy as CSV"), { onclick });
   block.append(make("span", { className: "block-tools" }, copy));
   const scroller = $(".table-scroll", block);
   sizes.unobserve(scroller); // what is observed already would not be drawn
