@@ -21,7 +21,7 @@ FOREIGN = re.compile(
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TEST = re.compile(r"(test_\w+\.py)?(?:::(test_\w+))?")
-# `chat/tasks.py`, `chat/live/runner.py: Runner.start`, `static/js/live.js`, `chat/html/`
+# `chat/tasks.py`, `chat/live/runner.py: Runner.start`, `static/js/main.js`, `chat/html/`
 PATH = re.compile(r"((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|js|md|css|html|toml|txt))?)(?:: ([\w.]+))?")
 DOTTED = re.compile(r"((?:accounts|agent|bench|chat|config|demo)(?:\.\w+)+)(?:\(.*\))?")
 

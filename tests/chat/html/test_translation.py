@@ -267,7 +267,7 @@ def test_templates_say_nothing_that_is_not_marked(template: Path) -> None:
 
 SENTENCE = re.compile(r'(?<!gettext\()(?:"([A-Z≈][a-z’\']+ [^"\n]*)"|`([A-Z≈][a-z]+ [^`\n]*)`)')
 script_files = pytest.mark.parametrize(
-    "script", sorted(Path(site.BASE_DIR, "static/js").glob("*.js")), ids=lambda path: path.name
+    "script", sorted(Path(site.BASE_DIR, "static/js").rglob("*.js")), ids=lambda path: path.name
 )
 
 
