@@ -318,14 +318,14 @@ def add_compactions(ada: User) -> None:
 
 
 def add_summary_with_gaps(ada: User) -> None:
-    """A message under a summary was deleted, another is left out, and there are two branches."""
-    conversation = make_conversation(ada, title="Gaps and branches", messages=14)
+    """Under a summary, a message was deleted and an exchange is left out."""
+    conversation = make_conversation(ada, title="Gaps", messages=14)
     for through in (4, 8):
         text = SUMMARY.format(through - 3, through)
         make_compaction(conversation, text, through=through, usage=Usage(900, 90))
-    first, sixth = (conversation.messages.get(number=number) for number in (2, 6))
-    branches.delete_message(ada, conversation.pk, first.pk)
-    leaving_out.leave_out(ada, conversation.pk, sixth.pk, whole=True)
+    unwanted, private = (conversation.messages.get(number=number) for number in (2, 6))
+    branches.delete_message(ada, conversation.pk, unwanted.pk)
+    leaving_out.leave_out(ada, conversation.pk, private.pk, whole=True)
 
 
 # --- The last touches -----------------------------------------------------------------------------
@@ -367,6 +367,7 @@ def check_is_complete() -> None:
 
 
 def list_missing() -> Iterator[str]:
+    """See `check_is_complete`."""
     for model in apps.get_models(include_auto_created=True):
         rows = list(model._base_manager.values())
         if not rows:

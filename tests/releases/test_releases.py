@@ -134,6 +134,7 @@ async def test_a_released_database_is_carried_on(
     release: Path, dump: str, open_release: Callable[[Path, str], EverlongProcess]
 ) -> None:
     server = open_release(release, dump)
+    assert f"Everlong {VERSION}: {server.url}\n" in server.log
     async with Person() as ada:
         await ada.post(server, "/account/login/", login="ada", password=PASSWORD)
         await open_administration(ada, server)

@@ -32,6 +32,7 @@ from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
 from chat.services.library import memories, projects
 from chat.services.summary import compaction_jobs, summaries
+from config.version import VERSION
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
 from tests.chat.factories import (
@@ -227,6 +228,10 @@ def words_of(page: str) -> list[str]:
 
 def test_the_start_page_of_a_quiet_site_says_so(staff: Client) -> None:
     assert "no turn and no compaction failed" in html(staff.get(reverse("admin:index")))
+
+
+def test_the_start_page_names_the_version(staff: Client) -> None:
+    assert f"Everlong {VERSION}" in html(staff.get(reverse("admin:index")))
 
 
 def test_the_report_is_for_those_who_may_see_what_it_is_of(client: Client) -> None:
