@@ -9,7 +9,7 @@ from celery.exceptions import Ignore
 from chat.jobs.summary import write_summary
 from chat.jobs.title import write_title
 from chat.queries import schema
-from chat.services import gaps, preparations
+from chat.services.summary import gaps, preparations
 
 
 class CarefulTask(Task):

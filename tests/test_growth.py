@@ -41,15 +41,15 @@ from agent.model.reply import Reply
 from agent.model.sse import EventDecoder
 from agent.search import excerpts, lexical, values
 from agent.wire.masking import mask
+from chat.engine.model_server import get_counter
 from chat.html import code_blocks, divider, formulas, markdown, tool_row
 from chat.html.content_blocks import join_cut_texts, render_user_text
 from chat.html.markdown_stream import MarkdownStream
 from chat.html.quotes import mark_quotes, show_quotes
 from chat.importers import pi
-from chat.queries.model_server import get_counter
-from chat.services.encodings import Unsure, decode
-from chat.services.files import PDF_ENCRYPTED, PDF_PAGE
-from chat.services.office import program
+from chat.services.library.encodings import Unsure, decode
+from chat.services.library.files import PDF_ENCRYPTED, PDF_PAGE
+from chat.services.library.office import program
 from chat.web.search_box import FILTER
 from tests.support.office import document, paragraph, presentation, shape, workbook
 

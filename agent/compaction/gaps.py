@@ -1,5 +1,5 @@
 """Chapters that lose their text, because what they rest on was deleted, left out of the context or
-put back, and get it again. Pure; `chat.services.gaps` stores it."""
+put back, and get it again. Pure; `chat.services.summary.gaps` stores it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

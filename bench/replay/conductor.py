@@ -368,7 +368,7 @@ class Conductor:
         return EPOCH.timestamp() + self.api.clock.now
 
     def _tell_time(self) -> str:
-        """As `chat.services.times.tell_time`."""
+        """As `chat.services.turns.times.tell_time`."""
         told = [m.at for m in self.messages[self.through :] if m.time_line]
         before = Told(told[-1], ZONE) if told else None
         last = self.messages[-1].at if self.messages else None

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from accounts.models import User
 from chat.html.figures import format_money
 from chat.models import Attachment, Conversation, Memory, Message
-from chat.services import accounts
+from chat.services.people import accounts
 
 
 def _sum_of(column: str) -> Coalesce:

@@ -22,7 +22,7 @@ from chat.html.figures import format_price, format_tokens
 from chat.live.enqueuing import put_in_queue
 from chat.models import Compaction
 from chat.queries.preview import preview_rewrite
-from chat.services import compactions, put_back, rewrites, summaries
+from chat.services.summary import compactions, put_back, rewrites, summaries
 
 log = structlog.get_logger(__name__)
 

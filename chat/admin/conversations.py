@@ -18,11 +18,11 @@ from chat.admin.base import (
     render_summary_html,
 )
 from chat.admin.compactions import SUMMARY_ROW, make_row
+from chat.engine.state import load_state, load_states
 from chat.html.figures import format_money, format_tokens
 from chat.html.moments import format_moment
 from chat.html.plot import render_context_plot
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import load_state, load_states
 from chat.queries.summaries import list_quotes
 
 MAX_COMPACTIONS = 50  # on a conversation's page

@@ -14,11 +14,11 @@ from django.urls import URLPattern, path
 
 from agent.model_names import split_name
 from chat.admin.base import list_url
+from chat.engine.model_profiles import is_demo, load_profile
+from chat.engine.model_server import server_url
 from chat.models import ModelProfile, Provider
 from chat.models.model_profile import SMALLEST_WINDOW
-from chat.queries.model_profiles import is_demo, load_profile
-from chat.queries.model_server import server_url
-from chat.services import model_profiles
+from chat.services.site import model_profiles
 
 
 class ProfileForm(forms.ModelForm):

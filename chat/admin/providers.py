@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from agent.errors import AgentError
 from chat.html.moments import format_moment
 from chat.models import Provider
-from chat.services import providers
+from chat.services.site import providers
 
 
 def require_address(value: str) -> None:

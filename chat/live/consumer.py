@@ -19,14 +19,14 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from accounts.sessions import find_user_id
-from chat.db import MISFIT, UNAVAILABLE, explain_unavailable, in_db
+from chat.db.outages import DATABASE, LAYER
+from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
 from chat.live.admission import Sender
 from chat.live.peers import decide_elsewhere, stop_elsewhere
 from chat.live.runner import runner
 from chat.models import Conversation, Message, Turn
-from chat.outages import DATABASE, LAYER
 from chat.protocol import from_rows
 from chat.protocol.broadcast import SESSION_DOUBT, bind_loop, conversation_group, user_group
 from chat.protocol.events import (
@@ -52,8 +52,10 @@ from chat.protocol.frames import (
 from chat.protocol.local_layer import RESYNC, LocalChannelLayer
 from chat.protocol.zone import read_zone
 from chat.queries import schema
-from chat.services import branches, compactions, conversations, requests, summaries
-from config.server.writing import WRITE
+from chat.services.library import conversations
+from chat.services.summary import compactions, summaries
+from chat.services.turns import branches, requests
+from server.writing import WRITE
 
 log = structlog.get_logger(__name__)
 

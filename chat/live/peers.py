@@ -6,12 +6,12 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.live import consent
 from chat.live.live_turn import LiveTurn
 from chat.models import Turn
 from chat.protocol.parts import LiveAnswer
-from chat.services import turns
+from chat.services.turns import turns
 
 ANSWER_SECONDS = 1.0
 

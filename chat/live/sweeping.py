@@ -6,10 +6,10 @@ import asyncio
 import structlog
 from django.conf import settings
 
-from chat.db import RETRY_SECONDS, UNAVAILABLE, in_db
-from chat.outages import DATABASE
+from chat.db.outages import DATABASE
+from chat.db.threads import RETRY_SECONDS, UNAVAILABLE, in_db
 from chat.queries import schema
-from chat.services import leases, sweep
+from chat.services.turns import leases, sweep
 
 log = structlog.get_logger(__name__)
 

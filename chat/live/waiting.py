@@ -11,14 +11,14 @@ from django.conf import settings
 
 from agent.compaction.policy import Trigger
 from chat import metrics, tasks
-from chat.db import UNAVAILABLE, in_db, in_db_with_retries
+from chat.db.threads import UNAVAILABLE, in_db, in_db_with_retries
+from chat.engine.state import RequestState
 from chat.live.enqueuing import enqueue
 from chat.models import Compaction
 from chat.protocol.broadcast import conversation_group
 from chat.protocol.events import CompressionCompleted
 from chat.queries import summaries
-from chat.queries.conversation import RequestState
-from chat.services import compactions, preparations
+from chat.services.summary import compactions, preparations
 
 log = structlog.get_logger(__name__)
 

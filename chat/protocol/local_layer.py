@@ -24,7 +24,7 @@ from channels_redis.pubsub import (
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from chat.outages import LAYER
+from chat.db.outages import LAYER
 
 log = structlog.get_logger(__name__)
 

@@ -15,13 +15,13 @@ from agent.compaction.policy import APART, Extent, Trigger
 from agent.engine import plan_next
 from agent.messages import Message as AgentMessage
 from agent.tokens import Model
+from chat.db.rows import read_values
+from chat.engine import model_server
+from chat.engine.model_profiles import limits_for, load_profile
+from chat.engine.recent_messages import to_agent_message
+from chat.engine.state import RequestState
 from chat.errors import RefusalCode, Refused
 from chat.models import Compaction, Conversation, Message
-from chat.queries import model_server
-from chat.queries.conversation import RequestState
-from chat.queries.model_profiles import limits_for, load_profile
-from chat.queries.tails import to_agent_message
-from config.rows import read_values
 
 # Of the tokens that a compaction by hand would read: with this much, nobody needs to wait for more.
 PREPARED_ENOUGH = 0.8

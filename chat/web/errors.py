@@ -12,8 +12,8 @@ from django.utils.decorators import sync_and_async_middleware
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 
-from chat.db import FULL, MISFIT, UNAVAILABLE, explain_unavailable, is_misfit
-from chat.outages import DATABASE
+from chat.db.outages import DATABASE
+from chat.db.threads import FULL, MISFIT, UNAVAILABLE, explain_unavailable, is_misfit
 from chat.queries import schema
 
 Respond = Callable[[HttpRequest], Any]

@@ -14,7 +14,7 @@ from chat.errors import Refused
 from chat.html.divider import count_left_out
 from chat.models import Compaction
 from chat.queries.summaries import read_chapters
-from chat.services import instructions
+from chat.services.summary import instructions
 from chat.web.summary import explain_refusal, find_version
 
 

@@ -12,11 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from chat import metrics, outages
+from chat import metrics
+from chat.db import outages
+from chat.engine.model_server import get_counter
 from chat.live.runner import runner
 from chat.models import Compaction, Turn
 from chat.models.notices import Notice
-from chat.queries.model_server import get_counter
 
 Sample = tuple[Mapping[str, str], float]
 DAY = timedelta(days=1)

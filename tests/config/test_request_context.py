@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from config.server.channel import Answering, LimitedRequest
-from config.server.server import Server, Socket
+from server.channel import Answering, LimitedRequest
+from server.server import Server, Socket
 
 secret: ContextVar[str | None] = ContextVar("secret", default=None)
 

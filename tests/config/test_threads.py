@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from chat.db import in_db
+from chat.db.threads import in_db
 from tests.support.patience import PATIENCE
 
 pytestmark = pytest.mark.on_both

@@ -21,12 +21,13 @@ from agent.context.assemble import assemble
 from agent.messages import Usage
 from agent.model.rules import find_violations
 from agent.tokens import Factor
+from chat.engine.model_server import get_counter
+from chat.engine.state import load_state
 from chat.importers.pi import Session
 from chat.models import Compaction, Conversation, Message
-from chat.queries.conversation import load_state
-from chat.queries.model_server import get_counter
-from chat.services import endings, summaries
-from chat.services.endings import TurnOutcome
+from chat.services.summary import summaries
+from chat.services.turns import endings
+from chat.services.turns.endings import TurnOutcome
 from chat.tasks import compact
 from demo.api.script import is_summary
 from demo.api.server import DemoServer

@@ -37,15 +37,10 @@ from chat.models import (
     Turn,
 )
 from chat.models.notices import Notice
-from chat.services import (
-    attachments,
-    branches,
-    leaving_out,
-    mcp_servers,
-    memories,
-    projects,
-    summaries,
-)
+from chat.services.library import attachments, memories, projects
+from chat.services.site import mcp_servers
+from chat.services.summary import leaving_out, summaries
+from chat.services.turns import branches
 from tests.chat.factories import (
     MODEL,
     OWNER,

@@ -5,8 +5,8 @@ import asyncio
 from django.test import AsyncClient
 
 from accounts.models import User
-from chat.db import in_db
-from chat.queries import model_server
+from chat.db.threads import in_db
+from chat.engine import model_server
 from demo.api.protocol import ScriptedReply, text, thinking, tool_use
 from demo.api.script import is_chat
 from demo.api.server import DemoServer

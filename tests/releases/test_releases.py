@@ -42,7 +42,7 @@ CHANGED = (
 MIGRATE_AND_CHECK = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from chat.services.backups import find_damage
+from chat.services.site.backups import find_damage
 found = find_damage()
 assert not found, found
 """

@@ -16,21 +16,22 @@ from django.utils.module_loading import import_string
 
 from accounts.services import issue_setup_link
 from agent.vocabulary import FILE_NAME
-from chat.db import UNAVAILABLE
+from chat.db.private_files import keep_private
+from chat.db.threads import UNAVAILABLE
+from chat.engine import model_server
 from chat.live.leaving import watch_signals
 from chat.live.runner import runner
 from chat.live.sweeping import sweep_forever
 from chat.protocol.broadcast import bind_loop
-from chat.queries import model_server, schema
-from chat.services import model_profiles
-from config.private_files import keep_private
-from config.server.claims import CannotServe, check_address, claim_data
+from chat.queries import schema
+from chat.services.site import model_profiles
+from server.claims import CannotServe, check_address, claim_data
 
 log = structlog.get_logger(__name__)
 
 SERVERS = {
-    "daphne": "config.server.server.Server",
-    "uvicorn": "config.server.uvicorn_server.Server",
+    "daphne": "server.server.Server",
+    "uvicorn": "server.uvicorn_server.Server",
 }
 ENDED = "Stopped. Every answer is stored."
 UNSTORED = (

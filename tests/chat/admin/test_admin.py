@@ -25,12 +25,13 @@ from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine import model_server
+from chat.engine.state import load_state
 from chat.html.figures import format_tokens
 from chat.models import Compaction, Conversation, Memory, Message, ModelProfile, Turn
-from chat.queries import model_server
-from chat.queries.conversation import load_state
-from chat.services import compaction_jobs, memories, projects, summaries
+from chat.services.library import memories, projects
+from chat.services.summary import compaction_jobs, summaries
 from config.version import VERSION
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel

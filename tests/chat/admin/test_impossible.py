@@ -17,7 +17,7 @@ from agent.compaction.verify import audit
 from agent.messages import Message as AgentMessage
 from chat.admin.base import render_summary_html
 from chat.models import Attachment, Compaction, Conversation, Memory, Message, Turn
-from chat.services import summaries
+from chat.services.summary import summaries
 from tests.chat.addresses import templates
 from tests.chat.factories import make_compaction, make_conversation, make_turn, make_user
 from tests.chat.sockets import Chat

@@ -22,25 +22,18 @@ from agent.messages import Usage
 from agent.model.reply import Reply
 from agent.model.unreported import OpenCall, Spent
 from chat import metrics, tasks
+from chat.engine import model_server as llm
+from chat.engine.state import load_state
 from chat.errors import Refused
 from chat.html.compaction_words import explain_compaction, explain_failure
 from chat.html.divider import render_divider
 from chat.jobs import summary as jobs
 from chat.models import Compaction, Conversation, Turn
-from chat.queries import model_server as llm
 from chat.queries import preview
-from chat.queries.conversation import load_state
 from chat.queries.outline import load_outline
 from chat.queries.summaries import plan_for
-from chat.services import (
-    charges,
-    compaction_jobs,
-    compactions,
-    preparations,
-    rewrites,
-    summaries,
-    sweep,
-)
+from chat.services.summary import compaction_jobs, compactions, preparations, rewrites, summaries
+from chat.services.turns import charges, sweep
 from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chat import metrics
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import admission
 from chat.live.admission import AT_ONCE, Admission, Sender

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from django.core.cache import cache
 
-from chat.outages import ALL, CACHE, LAYER
+from chat.db.outages import ALL, CACHE, LAYER
 from chat.protocol.local_layer import SharedChannelLayer
 from tests.chat.sockets import PATIENCE, Chat
 from tests.support.services import RedisServer, start_own_redis

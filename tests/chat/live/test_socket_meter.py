@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from chat import metrics
-from chat.db import in_db
+from chat.db.threads import in_db
+from chat.engine.model_server import build_request, get_counter
+from chat.engine.state import RequestState, load_state
 from chat.models import ModelProfile
-from chat.queries.conversation import RequestState, load_state
-from chat.queries.model_server import build_request, get_counter
 from demo.api.protocol import ScriptedReply, text
 from tests.chat.factories import make_compaction
 from tests.chat.sockets import Chat, long_text

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.model.unreported import Spent
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.live import consumer
 from chat.models import Compaction, Message, Turn
 from chat.queries import schema
 from chat.queries.schema import Kind, Misfit
-from chat.services import compaction_jobs, preparations
+from chat.services.summary import compaction_jobs, preparations
 from tests.chat.factories import PASSWORD, make_compaction, make_user, work
 from tests.chat.sockets import Chat, long_text, sign_in
 from tests.support.patience import PATIENCE

@@ -14,12 +14,12 @@ from agent.loop import CALLS_AT_ONCE, RunnableTool, run_calls
 from agent.search.lexical import parse_query
 from agent.tools import Tool
 from chat import metrics
-from chat.db import TOOL_THREADS, in_db, in_tool_db
+from chat.db.threads import TOOL_THREADS, in_db, in_tool_db
+from chat.engine import tools
 from chat.html.message import render_message
 from chat.live.runner import runner
 from chat.live.waiting import wait_for_compaction
 from chat.models import Conversation, Memory, Message, ModelProfile, SearchEntry, Turn
-from chat.queries import tools
 from chat.queries.search import find_messages
 from chat.tools import registry
 from chat.tools.scope import Scope

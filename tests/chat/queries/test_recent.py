@@ -9,7 +9,7 @@ from accounts.models import User
 from agent.compaction.outlook import Outlook
 from chat.models import Conversation, Message
 from chat.queries.recent import RECENT, list_recent
-from chat.services import conversations
+from chat.services.library import conversations
 from tests.chat.factories import add_messages, make_compaction, make_conversation, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.on_both]

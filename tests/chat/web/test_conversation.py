@@ -16,10 +16,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat import metrics
-from chat.db import in_db
+from chat.db.threads import in_db
 from chat.models import Conversation, Provider
 from chat.models.notices import Notice
-from chat.services import conversations, requests, sweep
+from chat.services.library import conversations
+from chat.services.turns import requests, sweep
 from chat.web import transcript
 from demo.api.script import is_chat
 from tests.chat.factories import (
