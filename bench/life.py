@@ -148,8 +148,6 @@ def make_value(dice: random.Random) -> str:
     )
 
 
-# --- The messages ---------------------------------------------------------------------------------
-
 NOUNS = ["report", "table", "client", "server", "garden", "recipe", "invoice", "letter", "lesson"]
 VERBS = ["check", "write", "move", "compare", "explain", "shorten", "plan", "sort", "rename"]
 THINGS = ["the draft", "the numbers", "our list", "both parts", "the old notes", "the rest"]
@@ -180,9 +178,6 @@ def read_exchanges(folder: Path) -> Iterator[tuple[str, str]]:
     """The messages of BEAM's conversations, one after another, and again from the first."""
     exchanges = [each for talk in read_beam(folder / "beam") for each in talk.exchanges]
     return cycle([(each.user, each.answer) for each in exchanges])
-
-
-# --- The writer -----------------------------------------------------------------------------------
 
 
 @dataclass
