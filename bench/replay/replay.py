@@ -155,7 +155,7 @@ class Replay:
             new = round_.result(call)
             results = _list_results(call, new)
             rounds.store_results(turn, message.pk, [each.call for each in results], results)
-            opening = requests.begin_answer(turn)
+            opening = requests.open_next_request(turn)
         answer: list[Block] = [{"type": "text", "text": exchange.answer}]
         _, ending = self._answer(
             turn, opening, new, answer, within=bool(exchange.rounds), stopped=exchange.stopped
@@ -179,7 +179,7 @@ class Replay:
         before = self._version()
         began, began_cpu = time.perf_counter(), time.thread_time()
         opening = requests.send_prompt(
-            self._user, self.id, prompt, expected_head=None, owner="bench"
+            self._user, self.id, prompt, expected_head=None, holder="bench"
         )
         assert opening is not None
         taken = 1000 * (time.perf_counter() - began)
@@ -213,9 +213,9 @@ class Replay:
 
         if opening.compact:
             self._wait_for_summary(turn, opening)
-            opening = requests.begin_answer(turn, may_compact=False)
+            opening = requests.open_next_request(turn, may_compact=False)
         state, counter = opening.state, model_server.get_counter()
-        if within and (prepared := preparations.prepare_within(turn, state)):
+        if within and (prepared := preparations.begin_between_rounds(turn, state)):
             self._write(prepared)
         context = trim_if_needed(state.metered, counter)
         if context != state.context:

@@ -144,6 +144,11 @@ function compactionCompleted(chat, frame) {
   if (chat.turn.isAnswering() && !chat.turn.live) chat.transcript.setTyping(true);
 }
 
+function summaryChanged(chat, frame) {
+  chat.compaction.changed(frame);
+  chat.outline.refresh();
+}
+
 function compactionReverted(chat, frame) {
   document.getElementById(`compaction-${frame.id}`)?.remove();
   chat.compaction.forgetOutcome();
@@ -193,6 +198,7 @@ const HANDLERS = {
   CompressionStarted: compactionStarted,
   CompressionProgress: compactionProgressed,
   CompressionCompleted: compactionCompleted,
+  "summary.changed": summaryChanged,
   "compaction.prepared": (chat) => chat.gauge.show({ ready: true }),
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,
