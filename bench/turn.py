@@ -61,7 +61,7 @@ def take_turn(user: Any, conversation: Any) -> Stopwatch:
             text=QUESTION,
             client_id=uuid.uuid4().hex,
             expected_head=None,
-            owner="bench",
+            holder="bench",
         )
     assert begun is not None
     assert begun.compact is None, "it has to be compacted first"

@@ -146,7 +146,7 @@ class ServicesReplay:
         before = self._version()
         began, began_cpu = time.perf_counter(), time.thread_time()
         opening = requests.send_prompt(
-            self._user, self._id, prompt, expected_head=None, owner="bench"
+            self._user, self._id, prompt, expected_head=None, holder="bench"
         )
         assert opening is not None
         taken = 1000 * (time.perf_counter() - began)

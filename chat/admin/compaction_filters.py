@@ -62,7 +62,7 @@ class EngineFilter(admin.SimpleListFilter):
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Any, Any]
     ) -> QuerySet[Any, Any] | None:
-        return queryset.filter(engine=self.value()) if self.value() else None
+        return queryset.filter(method=self.value()) if self.value() else None
 
 
 class DurationFilter(admin.SimpleListFilter):

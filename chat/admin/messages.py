@@ -130,14 +130,14 @@ class TurnAdmin(ReadOnlyAdmin):
         "conversation__title",
         "kind",
         "status",
-        "owner",
+        "holder",
         "lease_expires",
         "error",
         "created_at",
         "finished_at",
     )
     list_filter = (ConversationFilter, "status", "kind", ConversationOwnerFilter, "created_at")
-    search_fields = ("conversation__title", "conversation__owner__username", "owner")
+    search_fields = ("conversation__title", "conversation__owner__username", "holder")
     search_help_text = "Title or owner of the conversation, or the web process."
     ordering = ("-id",)
     fields = (
@@ -153,9 +153,9 @@ class TurnAdmin(ReadOnlyAdmin):
     def conversation_link(self, row: Turn) -> SafeString:
         return admin_link(row.conversation)
 
-    @admin.display(description="Web process", ordering="owner")
+    @admin.display(description="Web process", ordering="holder")
     def process(self, row: Turn) -> str:
-        return row.owner
+        return row.holder
 
     @admin.display(description="Lease expires", ordering="lease_expires")
     def lease(self, row: Turn) -> str:

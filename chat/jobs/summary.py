@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from agent.compaction.failures import SummaryRejected, list_failures
-from agent.compaction.policy import BACKGROUND, Trigger
+from agent.compaction.policy import BACKGROUND, Origin
 from agent.compaction.writing.job import Job, WrittenSummary
 from agent.context.assemble import Context, assemble
 from agent.engine import CompactedContext, rewrite_chapter
@@ -112,7 +112,7 @@ async def _write(
         return counted
 
     job = replace(await in_db(_job, task), ask=writer.complete, ask_own=own.complete)
-    if task.compaction.trigger == Trigger.REBUILT:
+    if task.compaction.origin == Origin.REBUILT:
         return await rewrite_chapter(job)
     # Messages may have come since the row was written; a rewrite starts from more than there is.
     return await compact_context(job, before=task.compaction.tokens_before, count=count)

@@ -237,7 +237,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     self.conversation_id,
                     focus=focus,
                     extent=extent,
-                    owner=runner.owner,
+                    holder=runner.holder,
                 )
             case StopTurn():
                 await self._stop()
@@ -267,7 +267,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             text=frame.text,
             client_id=frame.client_id,
             expected_head=frame.expected_head,
-            owner=runner.owner,
+            holder=runner.holder,
             files=frame.attachments,
             pasted=frame.pasted,
             zone=read_zone(self.scope["cookies"]),

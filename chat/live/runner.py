@@ -66,7 +66,7 @@ class Runner:
     """The turns of this process."""
 
     def __init__(self) -> None:
-        self.owner = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.holder = f"{socket.gethostname()[:30]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self.draining = False
         self.admission = Admission()
         self._live: dict[UUID, LiveTurn] = {}
@@ -103,7 +103,9 @@ class Runner:
         live.task = _outlive_request(self._run(live, work))
         if self._keeper is None:
             self._keeper = _outlive_request(self._keep())
-            self._control = _outlive_request(listen_to_peers(self.owner, self.find_live, self.stop))
+            self._control = _outlive_request(
+                listen_to_peers(self.holder, self.find_live, self.stop)
+            )
 
     def find_live(self, conversation_id: UUID) -> LiveTurn | None:
         """The turn of a conversation, if this process runs it."""
@@ -129,7 +131,7 @@ class Runner:
         await settle(self._live, self.admission, DRAIN_SECONDS)
         try:  # those whose request was cancelled between the commit and the start
             async with asyncio.timeout(LAST_SECONDS):
-                await in_db(sweep.interrupt_all_of, self.owner, self.turn_ids)
+                await in_db(sweep.interrupt_all_of, self.holder, self.turn_ids)
         except (*UNAVAILABLE, TimeoutError) as error:
             DATABASE.note_failure(error)
         return len(self._live) + self._unended

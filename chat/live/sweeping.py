@@ -1,4 +1,4 @@
-"""The sweep of a web process: turns whose owner has died are ended."""
+"""The sweep of a web process: turns whose holder has died are ended."""
 
 import asyncio
 

@@ -195,7 +195,7 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             user,
             request.POST.get("model", ""),
             request.POST.get("text", ""),
-            owner=runner.owner,
+            holder=runner.holder,
             files=request.POST.getlist("attachments"),
             pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
@@ -284,7 +284,7 @@ async def conversation_model(request: HttpRequest, pk: UUID) -> HttpResponse:
         return HttpResponse(NOT_OFFERED, status=422)
     try:
         await runner.begin(
-            Sender(row.owner_id), summaries.switch_model, row, name, owner=runner.owner
+            Sender(row.owner_id), summaries.switch_model, row, name, holder=runner.holder
         )
     except Refused as refusal:
         return refusal_response(refusal, 409)
@@ -299,7 +299,9 @@ async def conversation_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     row = await in_db(find_conversation, request, pk)
     try:
         zone = read_zone(request.COOKIES)
-        await runner.begin(Sender(row.owner_id), requests.retry, row, owner=runner.owner, zone=zone)
+        await runner.begin(
+            Sender(row.owner_id), requests.retry, row, holder=runner.holder, zone=zone
+        )
     except Refused as refusal:
         return refusal_response(refusal, 409)
     return HttpResponse(status=204)

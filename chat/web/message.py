@@ -128,7 +128,7 @@ async def _answered(
     """Make a change and run the turn that it opens."""
     user = await load_user(request)
     try:
-        named |= {"owner": runner.owner, "zone": read_zone(request.COOKIES)}
+        named |= {"holder": runner.holder, "zone": read_zone(request.COOKIES)}
         await runner.begin(Sender(user.pk), change, user, *arguments, **named)
     except Refused as refusal:
         return _refused(refusal)

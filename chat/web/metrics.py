@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Case, Count, QuerySet, Sum, When
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -42,7 +42,7 @@ def _families() -> Iterable[list[str]]:
     # Of the last day, for more would read whole tables each time. They can also fall: gauges.
     since = timezone.now() - DAY
     turns = Turn.objects.filter(created_at__gte=since)
-    outcomes = _counts(turns, "kind", "status", "notice")
+    outcomes = _counts(turns, kind="kind", status="status", notice="notice")
     by_outcome = _added_up(outcomes, "kind", "status")
     yield _family("turns", "gauge", "Turns of the last 24 hours by outcome.", by_outcome)
     yield _family(
@@ -51,13 +51,16 @@ def _families() -> Iterable[list[str]]:
         "Turns of the last 24 hours in a degraded mode.",
         _degraded(outcomes),
     )
-    compactions = Compaction.objects.filter(created_at__gte=since)
+    # As `Compaction.occasion`; the labels are older than the columns.
+    why = Case(When(trigger="", then="origin"), default="trigger")
+    recent = Compaction.objects.filter(created_at__gte=since)
+    compactions = recent.annotate(why=why)
     yield _family(
         "compactions",
         "gauge",
         "Compactions of the last 24 hours by outcome; the engine is the rung that wrote the "
         "summary.",
-        _counts(compactions, "status", "trigger", "engine"),
+        _counts(compactions, status="status", trigger="why", engine="method"),
     )
     cost = compactions.aggregate(cost=Sum("cost"))["cost"] or 0.0
     help_text = "What compactions of the last 24 hours cost."
@@ -81,8 +84,9 @@ def _families() -> Iterable[list[str]]:
         )
 
 
-def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], *labels: str) -> list[Sample]:
-    counted = rows.order_by().values_list(*labels).annotate(Count("pk"))
+def _counts(rows: QuerySet[Turn] | QuerySet[Compaction], **labels: str) -> list[Sample]:
+    """How many rows there are, by labels and the columns that they stand for."""
+    counted = rows.order_by().values_list(*labels.values()).annotate(Count("pk"))
     return [(dict(zip(labels, row, strict=False)), row[-1]) for row in counted]
 
 

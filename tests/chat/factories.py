@@ -40,7 +40,7 @@ from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
 MODEL = "test-model"
-OWNER = "test-process"
+HOLDER = "test-process"
 WORKER_PID = 4242
 
 _numbers = count(1)
@@ -177,7 +177,7 @@ def change_messages(messages: QuerySet[Message], **values: Any) -> None:
 
 def make_turn(conversation: Conversation, **values: Any) -> Turn:
     """A turn; without values an answer that was queued just now and locks the conversation."""
-    defaults = {"kind": Turn.Kind.ANSWER, "owner": OWNER, "lease_expires": next_lease_end()}
+    defaults = {"kind": Turn.Kind.ANSWER, "holder": HOLDER, "lease_expires": next_lease_end()}
     return Turn.objects.create(conversation=conversation, **(defaults | values))
 
 

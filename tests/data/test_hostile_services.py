@@ -20,7 +20,7 @@ from chat.queries.search import find_messages
 from chat.services.library import conversations, memories
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
-from tests.chat.factories import OWNER, make_conversation, make_profile, make_user
+from tests.chat.factories import HOLDER, make_conversation, make_profile, make_user
 from tests.data.corpus import OWN, Corpus
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def test_the_composer_takes_every_text_or_says_why_not(
                 text=text,
                 client_id=None,
                 expected_head=None,
-                owner=OWNER,
+                holder=HOLDER,
             )
         except Refused:
             assert not sanitise_text(text).strip(), repr(text[:60])
@@ -79,7 +79,7 @@ def answer_with(texts: list[str], conversation: Conversation) -> None:
             text="Go on",
             client_id=None,
             expected_head=None,
-            owner=OWNER,
+            holder=HOLDER,
         )
         assert opening is not None
         requests.begin_answer(opening.turn.pk, may_compact=False)

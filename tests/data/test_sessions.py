@@ -19,7 +19,7 @@ from chat.models import Conversation, Turn
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_conversation,
     make_profile,
@@ -111,7 +111,7 @@ def post(user: User, conversation: Conversation, new: list[dict[str, Any]]) -> T
             text="\n\n".join(texts),
             client_id=None,
             expected_head=None,
-            owner=OWNER,
+            holder=HOLDER,
         )
         assert opening is not None
         return opening.turn

@@ -17,7 +17,7 @@ from agent.compaction.chapters import gaps
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.chapters.gaps import GAP, NOTHING_LEFT
 from agent.compaction.plan import Plan, render_chapters
-from agent.compaction.policy import Trigger
+from agent.compaction.policy import Origin
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import AgentMessage
 from chat.engine import model_server
@@ -143,7 +143,7 @@ def redraw(current: Compaction) -> None:
     """Show the current version's divider in place of the one that shows it as it was."""
     group = conversation_group(current.conversation_id)
     emit_later(
-        group, lambda: replace(from_rows.compaction_completed(current), trigger=Trigger.REBUILT)
+        group, lambda: replace(from_rows.compaction_completed(current), trigger=Origin.REBUILT)
     )
 
 
@@ -203,7 +203,9 @@ def begin_rebuild(conversation_id: UUID) -> int | None:
         if not is_permitted(compactions.choose_writer(conversation), conversation.owner_id):
             return None
         planned = Plan(_read_covered(conversation, gap), state.context.messages)
-        return compactions.begin(state, planned, Trigger.REBUILT, turn_id=None, previous=current).pk
+        return compactions.begin(
+            state, planned, origin=Origin.REBUILT, turn_id=None, previous=current
+        ).pk
 
 
 def _next_gap(conversation: Conversation, current: Compaction | None) -> Chapter | None:
@@ -238,8 +240,8 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             and compactions.end(
                 task.compaction,
                 Compaction.Status.COMPLETED,
-                engine=written.engine,
-                engine_reason=written.reason,
+                method=written.engine,
+                method_reason=written.reason,
                 audit=written.audit,
             )
         ):

@@ -8,9 +8,10 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from agent.compaction.policy import BACKGROUND, Attempt, Trigger, find_breaker_end
+from agent.compaction.policy import BACKGROUND, Attempt, Origin, Trigger, find_breaker_end
 from agent.context.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Usage
@@ -94,7 +95,9 @@ def is_over_budget(state: RequestState) -> bool:
         return False
     day_ago = timezone.now() - timedelta(days=1)
     rows = Compaction.objects.filter(
-        conversation=state.conversation, trigger__in=BACKGROUND, created_at__gt=day_ago
+        Q(trigger__in=BACKGROUND) | Q(origin=Origin.REBUILT),
+        conversation=state.conversation,
+        created_at__gt=day_ago,
     )
     used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
     if used < most:
@@ -167,10 +170,10 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
     worst."""
     conversation = state.conversation
     ended = Compaction.objects.filter(conversation=conversation, finished_at__isnull=False).exclude(
-        trigger__in=(Trigger.MANUAL, Trigger.EDIT, Trigger.REWRITE)
+        Q(trigger=Trigger.MANUAL) | Q(origin__in=(Origin.EDIT, Origin.REWRITE))
     )
     ended = ended.exclude(status=Compaction.Status.CANCELLED)
-    ended = ended.exclude(trigger=Trigger.REBUILT, status=Compaction.Status.COMPLETED)
+    ended = ended.exclude(origin=Origin.REBUILT, status=Compaction.Status.COMPLETED)
     if not unseen:
         ended = ended.exclude(status=Compaction.Status.FAILED, turn=None)
     attempts = [

@@ -44,7 +44,7 @@ def edit_message(
     text: str,
     pasted: Sequence[Range] | None = None,
     *,
-    owner: str,
+    holder: str,
     zone: str = "",
 ) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
@@ -63,7 +63,7 @@ def edit_message(
             )
         _show(conversation, old.parent)
         _settle(conversation, before=old.position)
-        return _answered(conversation, owner, prompt=prompt, after=old.parent, zone=zone)
+        return _answered(conversation, holder, prompt=prompt, after=old.parent, zone=zone)
 
 
 def regenerate(
@@ -71,7 +71,7 @@ def regenerate(
     conversation_id: UUID,
     message_id: int,
     *,
-    owner: str,
+    holder: str,
     model: str = "",
     zone: str = "",
 ) -> requests.AnswerStart:
@@ -85,13 +85,13 @@ def regenerate(
         conversation.refresh_from_db()
         tell_time_again(conversation, prompt, zone or settings.TIME_ZONE)
         other = model if model != conversation.model else ""
-        return _answered(conversation, owner, model=other)
+        return _answered(conversation, holder, model=other)
 
 
-def _answered(conversation: Conversation, owner: str, **turn: Any) -> requests.AnswerStart:
+def _answered(conversation: Conversation, holder: str, **turn: Any) -> requests.AnswerStart:
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
-    opening = requests.open_answer_turn(conversation, owner, **turn)
+    opening = requests.open_answer_turn(conversation, holder, **turn)
     _emit(conversation, from_rows.context_usage(opening.state))
     return opening
 
@@ -103,7 +103,7 @@ def send_as_branch(
     text: str,
     client_id: str | None,
     expected_head: int | None,
-    owner: str,
+    holder: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     zone: str = "",
@@ -123,7 +123,7 @@ def send_as_branch(
         _show(conversation, tip)
         _settle(conversation)
         return requests.send_prompt(
-            user, conversation_id, prompt, expected_head=head, owner=owner, zone=zone
+            user, conversation_id, prompt, expected_head=head, holder=holder, zone=zone
         )
 
 

@@ -62,7 +62,7 @@ def end_turn(turn_id: int, ending: TurnOutcome) -> RequestState | None:
     """Every turn ends here: store its answer, learn from the usage, tell everybody.
 
     Returns the conversation as it is then; None where the turn had ended already (or its
-    conversation is gone): then nothing is written. But if a sweep took its owner for
+    conversation is gone): then nothing is written. But if a sweep took its holder for
     dead, although it was alive, the whole answer replaces its last checkpoint.
     """
     tokens = get_counter().count_blocks(list(ending.blocks)) if ending.blocks else 0
@@ -113,7 +113,7 @@ def _return_to_own_model(conversation: Conversation) -> ModelProfile:
 
 def _given_up(turn_id: int) -> Message | None:
     """The answer of a turn that a sweep has interrupted, whose usage is none or that of the last
-    checkpoint; what an owner stores later has more."""
+    checkpoint; what a holder stores later has more."""
     rows = Message.objects.filter(
         Q(usage__isnull=True) | Q(usage__has_key=ESTIMATED),
         turn=turn_id,

@@ -67,7 +67,7 @@ def send_message(
     text: str,
     client_id: str | None,
     expected_head: int | None,
-    owner: str,
+    holder: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     zone: str = "",
@@ -79,7 +79,7 @@ def send_message(
     """
     prompt = new_prompt(user, text, files, pasted, client_id=client_id)
     return send_prompt(
-        user, conversation_id, prompt, expected_head=expected_head, owner=owner, zone=zone
+        user, conversation_id, prompt, expected_head=expected_head, holder=holder, zone=zone
     )
 
 
@@ -103,7 +103,7 @@ def send_prompt(
     prompt: Prompt,
     *,
     expected_head: int | None,
-    owner: str,
+    holder: str,
     zone: str = "",
 ) -> AnswerStart | None:
     """`send_message` for what is ready to be stored."""
@@ -126,7 +126,7 @@ def send_prompt(
                 conversation.title = make_first_title(prompt.text or prompt.files[0].name)
                 save_row(conversation, "title")
             emit(user_group(user.pk), from_rows.conversation_updated(conversation))
-            return open_answer_turn(conversation, owner, prompt=prompt, after=head, zone=zone)
+            return open_answer_turn(conversation, holder, prompt=prompt, after=head, zone=zone)
     except (IntegrityError, Refused) as error:
         if prompt.client_id is not None and _sent(user, conversation_id, prompt.client_id):
             return None
@@ -150,7 +150,7 @@ def open_conversation(
     model: str,
     text: str,
     *,
-    owner: str,
+    holder: str,
     files: Sequence[str] = (),
     pasted: Sequence[Range] | None = None,
     temporary: bool = False,
@@ -167,13 +167,13 @@ def open_conversation(
             user, model, temporary=temporary, project=place, tool_settings=tool_settings
         )
         opening = send_prompt(
-            user, conversation.pk, prompt, expected_head=0, owner=owner, zone=zone
+            user, conversation.pk, prompt, expected_head=0, holder=holder, zone=zone
         )
     assert opening is not None
     return opening
 
 
-def retry(conversation: Conversation, *, owner: str, zone: str = "") -> AnswerStart:
+def retry(conversation: Conversation, *, holder: str, zone: str = "") -> AnswerStart:
     """Answer the last user message again. An unfinished answer leaves the branch, not the
     database. A model that was asked for in that turn alone is asked again. Refused where the last
     message is a complete answer."""
@@ -196,12 +196,12 @@ def retry(conversation: Conversation, *, owner: str, zone: str = "") -> AnswerSt
         if prompt:
             tell_time_again(row, prompt, zone or settings.TIME_ZONE)
         asked = Turn.objects.filter(messages=head.pk).values_list("model", flat=True).first()
-        return open_answer_turn(row, owner, model=asked or "")
+        return open_answer_turn(row, holder, model=asked or "")
 
 
 def open_answer_turn(
     conversation: Conversation,
-    owner: str,
+    holder: str,
     *,
     prompt: Prompt | None = None,
     after: Message | None = None,
@@ -210,7 +210,7 @@ def open_answer_turn(
 ) -> AnswerStart:
     """Begin a turn that answers, and its first request; see `begin_turn`."""
     turn = begin_turn(
-        conversation, Turn.Kind.ANSWER, owner, prompt=prompt, after=after, model=model, zone=zone
+        conversation, Turn.Kind.ANSWER, holder, prompt=prompt, after=after, model=model, zone=zone
     )
     return _open(turn)
 

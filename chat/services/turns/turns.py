@@ -46,8 +46,8 @@ class TurnEnded(Exception):
 
 
 def next_lease_end() -> Any:
-    """Until when an owner counts as alive without a heartbeat: short enough that a sweep, which
-    may be a second late, ends a dead owner's turn within LEASE_SECONDS."""
+    """Until when a holder counts as alive without a heartbeat: short enough that a sweep, which
+    may be a second late, ends a dead holder's turn within LEASE_SECONDS."""
     return timezone.now() + timedelta(seconds=LEASE_SHARE * settings.LEASE_SECONDS)
 
 
@@ -100,7 +100,7 @@ def _checked_text(text: str, *, needed: bool) -> str:
 def begin_turn(
     conversation: Conversation,
     kind: Turn.Kind,
-    owner: str,
+    holder: str,
     *,
     prompt: Prompt | None = None,
     after: Message | None = None,
@@ -122,7 +122,7 @@ def begin_turn(
         conversation=conversation,
         kind=kind,
         model=model,
-        owner=owner,
+        holder=holder,
         focus=focus,
         lease_expires=next_lease_end(),
     )

@@ -19,12 +19,13 @@ from pytest_django.asserts import assertInHTML
 
 from agent.compaction.chapters.chapter import Chapter, Part
 from agent.compaction.chapters.unsent import list_left
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Engine, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from chat.admin import base
 from chat.admin import conversations as conversations_admin
 from chat.admin.compaction_filters import STATES, WRITTEN
+from chat.admin.words import OCCASIONS
 from chat.db.threads import in_db
 from chat.engine import model_server
 from chat.engine.state import load_state
@@ -194,7 +195,7 @@ def test_the_start_page_tells_who_spent_what_in_which_month(staff: Client) -> No
 
 
 def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> None:
-    row = make_compaction(make_conversation(messages=4), engine="chunks", trigger="overflow")
+    row = make_compaction(make_conversation(messages=4), method="chunks", trigger="overflow")
     page = " ".join(html(staff.get(page_url(row))).split())
     for words in (
         "It is sent with every request.",
@@ -203,7 +204,7 @@ def test_a_compaction_explains_its_status_trigger_and_engine(staff: Client) -> N
     ):
         assert words in page
     listed = html(staff.get(reverse("admin:chat_compaction_changelist")))
-    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in Trigger), *WRITTEN}
+    assert {*words_of(listed)} == {*STATES, *(t.replace("_", " ") for t in OCCASIONS), *WRITTEN}
 
 
 def test_a_compaction_shows_what_bears_its_statements_out(staff: Client) -> None:
@@ -812,7 +813,7 @@ def fill(number: int) -> None:
             conversation=row,
             kind="answer",
             status="completed",
-            owner="w",
+            holder="w",
             lease_expires=row.updated_at,
         )
         for row in rows

@@ -106,11 +106,16 @@ def test_the_new_chat_page(browser: Client, owner: User) -> None:
     assert re.search(rf'<html\s+lang="{LANGUAGE}"\s+dir="ltr"', page)
 
 
-@pytest.mark.parametrize("trigger", Compaction.Trigger)
+OCCASIONS = [{"trigger": each} for each in Compaction.Trigger]
+OCCASIONS += [{"trigger": "", "origin": each} for each in Compaction.Origin if each != "compaction"]
+
+
+@pytest.mark.parametrize("occasion", OCCASIONS)
 def test_a_conversation_with_everything_in_it(
-    browser: Client, talk: Conversation, trigger: Compaction.Trigger
+    browser: Client, talk: Conversation, occasion: dict[str, str]
 ) -> None:
-    make_compaction(talk, SUMMARY, trigger=trigger, through=4, engine="chunks")
+    row = make_compaction(talk, SUMMARY, through=4, method="chunks")
+    Compaction.objects.filter(pk=row.pk).update(**occasion)
     assert unmarked(browser, talk.get_absolute_url()) == []
 
 

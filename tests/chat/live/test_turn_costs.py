@@ -159,7 +159,7 @@ def test_a_process_that_is_killed_at_once_leaves_the_cost_of_the_prompt(user: Us
     make_profile(**PRICES)
     talk = make_conversation(owner=user, messages=2)
     requests.send_message(
-        user, talk.pk, text=LONG, client_id=None, expected_head=None, owner="a dead process"
+        user, talk.pk, text=LONG, client_id=None, expected_head=None, holder="a dead process"
     )
     Turn.objects.update(lease_expires=timezone.now() - timedelta(seconds=1))
     assert sweep.sweep() == 1

@@ -95,7 +95,7 @@ def test_a_new_conversation_keeps_what_was_pasted(
 ) -> None:
     make_profile()
     parts = pasted.parse_pasted_field(given.get("pasted", ""))
-    opening = requests.open_conversation(user, "", "Hi", owner="test", pasted=parts)
+    opening = requests.open_conversation(user, "", "Hi", holder="test", pasted=parts)
     assert opening.turn.conversation.messages.get(role="user").pasted == kept
 
 

@@ -30,7 +30,7 @@ from chat.tools.history import READ_TOKENS, SEARCH_TOKENS, read_messages, search
 from chat.tools.registry import bind_tools
 from chat.tools.scope import Scope
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     make_compaction,
@@ -58,7 +58,7 @@ def post(conversation: Conversation, text: str, files: Sequence[str] = ()) -> Tu
         text=text,
         client_id=None,
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
         files=files,
     )
     assert opening is not None

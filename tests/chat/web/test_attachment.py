@@ -21,7 +21,7 @@ from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.sweep import sweep
 from demo.api.script import is_chat
-from tests.chat.factories import OWNER, make_conversation, make_user
+from tests.chat.factories import HOLDER, make_conversation, make_user
 from tests.chat.sockets import Chat
 from tests.support.office import document, paragraph, workbook
 from tests.support.pictures import picture
@@ -163,7 +163,7 @@ def send(user: User, conversation: Conversation, *files: str, text: str = "Look.
         text=text,
         client_id=None,
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
         files=files,
     )
     assert opening is not None
@@ -215,7 +215,7 @@ def test_files_go_with_their_last_message(user: User, media: Path) -> None:
     conversation = make_conversation(owner=user)
     row = attachments.store(user, "plan.docx", document(paragraph("plan")))
     sent = send(user, conversation, str(row.pk))
-    turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", owner=OWNER).turn
+    turn = branches.edit_message(user, conversation.pk, sent.pk, "Look again.", holder=HOLDER).turn
     endings.end_turn(turn.pk, TurnOutcome("completed"))
     edited = Message.objects.get(turn=turn, role="user")
     assert edited.blocks[0] == attachments.make_reference(row)

@@ -24,7 +24,7 @@ from chat.services.turns import requests, sweep
 from chat.web import transcript
 from demo.api.script import is_chat
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -510,7 +510,7 @@ def test_no_message_goes_into_a_conversation_that_was_deleted(user: User) -> Non
     conversations.discard(user, [row.pk])
     with pytest.raises(Conversation.DoesNotExist):
         requests.send_message(
-            user, row.pk, text="More", client_id=None, expected_head=None, owner=OWNER
+            user, row.pk, text="More", client_id=None, expected_head=None, holder=HOLDER
         )
 
 

@@ -21,7 +21,7 @@ from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -67,13 +67,13 @@ def answer(turn: Turn, text: str = "An answer.") -> Message:
 
 def edit(conversation: Conversation, number: int, text: str = "Otherwise.") -> Turn:
     pk = message(conversation, number).pk
-    return branches.edit_message(conversation.owner, conversation.pk, pk, text, owner=OWNER).turn
+    return branches.edit_message(conversation.owner, conversation.pk, pk, text, holder=HOLDER).turn
 
 
 def regenerate(conversation: Conversation, number: int, model: str = "") -> Turn:
     pk = message(conversation, number).pk
     owner = conversation.owner
-    return branches.regenerate(owner, conversation.pk, pk, owner=OWNER, model=model).turn
+    return branches.regenerate(owner, conversation.pk, pk, holder=HOLDER, model=model).turn
 
 
 def switch(conversation: Conversation, number: int) -> None:
@@ -140,7 +140,7 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     assert talk.model == "test-model"
     assert (
         requests.send_message(
-            talk.owner, talk.pk, text="On.", client_id="1", expected_head=None, owner=OWNER
+            talk.owner, talk.pk, text="On.", client_id="1", expected_head=None, holder=HOLDER
         ).state.context.model
         == "test-model"
     )  # type: ignore[union-attr]
@@ -163,7 +163,7 @@ def test_a_retry_asks_the_model_again_that_was_asked_for_once(talk: Conversation
     turn = regenerate(talk, 6, "other-model")
     error = AgentError(ErrorCode.OVERLOADED, "Busy.", retryable=True)
     endings.end_turn(turn.pk, TurnOutcome(Turn.Status.FAILED, error=error))
-    assert requests.retry(talk, owner=OWNER).state.context.model == "other-model"
+    assert requests.retry(talk, holder=HOLDER).state.context.model == "other-model"
 
 
 @pytest.mark.parametrize("number", [2, 4])
@@ -190,8 +190,8 @@ def test_a_busy_conversation_is_left_alone(talk: Conversation) -> None:
 def test_a_stranger_changes_nothing(talk: Conversation) -> None:
     stranger, pk = make_user(), message(talk, 5).pk
     for change in (
-        lambda: branches.edit_message(stranger, talk.pk, pk, "x", owner=OWNER),
-        lambda: branches.regenerate(stranger, talk.pk, pk, owner=OWNER),
+        lambda: branches.edit_message(stranger, talk.pk, pk, "x", holder=HOLDER),
+        lambda: branches.regenerate(stranger, talk.pk, pk, holder=HOLDER),
         lambda: branches.switch_branch(stranger, talk.pk, pk),
         lambda: branches.delete_message(stranger, talk.pk, pk),
     ):
@@ -225,7 +225,7 @@ def test_a_branch_opens_where_it_was_written_on_last(talk: Conversation) -> None
 
 def test_a_message_goes_on_from_where_its_sender_saw_the_end(talk: Conversation) -> None:
     opening = branches.send_as_branch(
-        talk.owner, talk.pk, text="From here.", client_id="c", expected_head=6, owner=OWNER
+        talk.owner, talk.pk, text="From here.", client_id="c", expected_head=6, holder=HOLDER
     )
     assert opening is not None
     assert shown(talk) == [1, 2, 3, 4, 5, 6, 11, 12]
@@ -372,7 +372,7 @@ def test_the_only_message_can_be_deleted(user: User) -> None:
     delete(talk, 1)
     assert shown(talk) == []
     opening = requests.send_message(
-        user, talk.pk, text="Again", client_id=None, expected_head=0, owner=OWNER
+        user, talk.pk, text="Again", client_id=None, expected_head=0, holder=HOLDER
     )
     assert opening is not None
 
@@ -411,7 +411,7 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                     text="More.",
                     client_id=None,
                     expected_head=head.number if head else 0,
-                    owner=OWNER,
+                    holder=HOLDER,
                 )
                 assert opening is not None
                 turn = opening.turn

@@ -18,7 +18,7 @@ from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     make_compaction,
     make_conversation,
@@ -45,7 +45,7 @@ def send(conversation: Conversation) -> AnswerStart:
         text="And now?",
         client_id="new",
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
     )
     assert opening is not None
     return opening

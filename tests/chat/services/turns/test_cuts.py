@@ -9,7 +9,7 @@ from chat.models import Conversation, Message, ModelProfile
 from chat.services.library import memories
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
-from tests.chat.factories import OWNER, make_compaction, make_profile
+from tests.chat.factories import HOLDER, make_compaction, make_profile
 
 pytestmark = pytest.mark.on_both
 
@@ -26,7 +26,7 @@ def send(conversation: Conversation, text: str, factor: float) -> list[str]:
         text=text,
         client_id=None,
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
     )
     assert opening is not None
     opening = requests.begin_answer(opening.turn.pk, may_compact=False)

@@ -19,7 +19,7 @@ from chat.services.summary import leaving_out
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
 from tests.chat.factories import (
-    OWNER,
+    HOLDER,
     add_messages,
     change_messages,
     make_compaction,
@@ -57,7 +57,7 @@ def send(talk: Conversation, text: str = "Hello", zone: str = BERLIN) -> request
         text=text,
         client_id=None,
         expected_head=None,
-        owner=OWNER,
+        holder=HOLDER,
         zone=zone,
     )
     assert begun is not None
@@ -261,7 +261,7 @@ AGAIN = "[Monday, 2 March 2026, 10:00, Europe/Berlin; asked again on Tuesday, 3 
 def test_a_retry_after_an_hour_says_both_times(talk: Conversation, clock: Move) -> None:
     end(send(talk, "Is it tomorrow?"), status=Turn.Status.FAILED)
     clock(days=1, hours=-1)
-    begun = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    begun = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert [m.time_line for m in begun.state.context.messages] == [AGAIN]
     end(begun)
     prompt = Message.objects.get(conversation=talk, number=1)
@@ -271,7 +271,7 @@ def test_a_retry_after_an_hour_says_both_times(talk: Conversation, clock: Move) 
 def test_a_retry_within_the_hour_changes_nothing(talk: Conversation, clock: Move) -> None:
     before = list(assemble(send_and_fail(talk).state.context).messages)
     clock(minutes=50)
-    again = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    again = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert list(assemble(again.state.context).messages) == before
 
 
@@ -291,14 +291,14 @@ def test_a_retry_within_a_round_of_tools_leaves_the_prompt_as_it_is(
     add_messages(talk, [("assistant", [call]), ("user", [result])])
     before = sent(talk)
     clock(days=1)
-    again = requests.retry(talk, owner=OWNER, zone=BERLIN)
+    again = requests.retry(talk, holder=HOLDER, zone=BERLIN)
     assert list(assemble(again.state.context).messages)[0] == before[0]
 
 
 def test_another_answer_after_a_day_says_both_times(talk: Conversation, clock: Move) -> None:
     answer = end(send(talk, "Is it tomorrow?"))
     clock(days=1, hours=-1)
-    begun = branches.regenerate(talk.owner, talk.pk, answer.pk, owner=OWNER, zone=BERLIN)
+    begun = branches.regenerate(talk.owner, talk.pk, answer.pk, holder=HOLDER, zone=BERLIN)
     assert [m.time_line for m in begun.state.context.messages] == [AGAIN]
     end(begun)
     clock(minutes=5)
@@ -311,7 +311,7 @@ def test_what_had_no_line_gets_one_when_it_is_asked_again(talk: Conversation, cl
     clock(minutes=10)
     answer = end(send(talk, "Two"))
     clock(hours=2)
-    branches.regenerate(talk.owner, talk.pk, answer.pk, owner=OWNER, zone=BERLIN)
+    branches.regenerate(talk.owner, talk.pk, answer.pk, holder=HOLDER, zone=BERLIN)
     assert texts(talk)[1][0] == (
         "[Monday, 2 March 2026, 10:10, Europe/Berlin; asked again on Monday, 2 March 2026, 12:10]"
     )
@@ -322,7 +322,7 @@ def test_an_edit_of_an_old_message_is_said_now(talk: Conversation, clock: Move) 
     say(talk, "Two")
     clock(days=3)
     begun = branches.edit_message(
-        talk.owner, talk.pk, old.pk, "My test was yesterday", owner=OWNER, zone=BERLIN
+        talk.owner, talk.pk, old.pk, "My test was yesterday", holder=HOLDER, zone=BERLIN
     )
     end(begun)
     assert texts(talk) == [

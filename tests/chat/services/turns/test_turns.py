@@ -14,7 +14,7 @@ from chat.models import Conversation, Message, ModelProfile, Turn
 from chat.services.turns import endings, requests, turns
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.turns import TurnEnded
-from tests.chat.factories import OWNER, make_conversation, make_profile, make_turn, make_user
+from tests.chat.factories import HOLDER, make_conversation, make_profile, make_turn, make_user
 from tests.chat.listening import Listener, race
 
 pytestmark = pytest.mark.on_both
@@ -39,7 +39,7 @@ def post(
         text=text,
         client_id=client_id,
         expected_head=expected_head,
-        owner=OWNER,
+        holder=HOLDER,
     )
     return opening.turn if opening else None
 
@@ -79,7 +79,7 @@ def test_a_message_is_stored_with_its_turn_and_told(
     assert message.tokens > 0
     assert message.turn == turn
     assert turn is not None
-    assert (turn.kind, turn.owner) == ("answer", OWNER)
+    assert (turn.kind, turn.holder) == ("answer", HOLDER)
     created, started, _ = heard.events("message.created", "turn.started")
     assert (created["id"], created["client_id"], created["number"]) == (message.pk, "c1", 5)
     assert "Hello *there*" in created["html"]
@@ -201,11 +201,11 @@ def test_a_stranger_cannot_post(conversation: Conversation) -> None:
 
 
 def test_a_new_conversation_comes_with_its_first_message_or_not_at_all(user: User) -> None:
-    opening = requests.open_conversation(user, "test-model", "Hello", owner=OWNER)
+    opening = requests.open_conversation(user, "test-model", "Hello", holder=HOLDER)
     assert opening.message is not None, "the answer begins with it"
     assert texts(opening.turn.conversation) == ["Hello", ""]
     with pytest.raises(Refused):
-        requests.open_conversation(user, "test-model", "  ", owner=OWNER)
+        requests.open_conversation(user, "test-model", "  ", holder=HOLDER)
     assert Conversation.objects.count() == 1
 
 
@@ -414,7 +414,7 @@ def test_retry_sets_the_unfinished_answer_aside(
     answered(conversation, Turn.Status(status))
     old = conversation.messages.get(number=6)
     heard = listen(conversation)
-    fresh = requests.retry(conversation, owner=OWNER).message
+    fresh = requests.retry(conversation, holder=HOLDER).message
     old.refresh_from_db()
     assert not old.active
     assert old.text == "Hi! How can I help?"
@@ -427,7 +427,7 @@ def test_retry_sets_the_unfinished_answer_aside(
 def test_retry_answers_a_message_that_has_no_answer(user: User, listen: Listen) -> None:
     conversation = make_conversation(owner=user, messages=["Hello"])
     heard = listen(conversation)
-    assert requests.retry(conversation, owner=OWNER).message
+    assert requests.retry(conversation, holder=HOLDER).message
     started, created = heard.events()
     assert started["type"] == "turn.started"
     assert created["role"] == "assistant", "the person's message stays on the page"
@@ -439,14 +439,14 @@ def test_a_complete_answer_and_an_empty_conversation_cannot_be_retried(
 ) -> None:
     for row in (conversation, make_conversation(owner=user)):
         with pytest.raises(Refused) as refusal:
-            requests.retry(row, owner=OWNER)
+            requests.retry(row, holder=HOLDER)
         assert refusal.value.code == "nothing_to_retry"
     assert not Turn.objects.exists()
 
 
 def test_of_many_retries_at_once_one_runs(conversation: Conversation) -> None:
     answered(conversation, Turn.Status.FAILED)
-    results = race(*[lambda: requests.retry(conversation, owner=OWNER)] * 4)
+    results = race(*[lambda: requests.retry(conversation, holder=HOLDER)] * 4)
     assert sum(isinstance(result, requests.AnswerStart) for result in results) == 1
     codes = [result.code for result in results if isinstance(result, Refused)]
     assert codes == ["conversation_busy"] * 3

@@ -1,11 +1,11 @@
-"""The ways to write a summary, in words."""
+"""The methods of writing a summary, in words."""
 
 from django.utils.translation import gettext_lazy
 
 from agent.compaction.policy import Engine
 
-# How the summary will be written, by its engine; None: it is prepared already.
-ENGINE_WORDS = {
+# How the summary will be written, by its method; None: it is prepared already.
+METHOD_WORDS = {
     None: gettext_lazy("The summary is ready already."),
     Engine.WARM_PREFIX: gettext_lazy(
         "The model’s cache is warm: the older messages are read at the cached price."
