@@ -26,6 +26,7 @@ from chat.protocol.events import (
     MessageCreated,
     QuestionAsked,
     QuestionClosed,
+    SummaryChanged,
     ToolFinished,
     TurnFinished,
     TurnStarted,
@@ -124,6 +125,12 @@ def compaction_completed(compaction: Compaction) -> CompressionCompleted:
         note=explain_compaction(compaction) if success else "",
         after_message_id=compaction.through_id,
         html=render_divider(compaction) if success else "",
+    )
+
+
+def summary_changed(compaction: Compaction) -> SummaryChanged:
+    return SummaryChanged(
+        id=compaction.pk, after_message_id=compaction.through_id, html=render_divider(compaction)
     )
 
 

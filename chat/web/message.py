@@ -154,17 +154,17 @@ def message_switch(request: HttpRequest, pk: UUID, message: int) -> HttpResponse
 def message_delete(request: HttpRequest, pk: UUID, message: int) -> HttpResponse:
     """Ask first, then delete."""
     row = find_message(request, pk, message)
-    context: dict[str, Any] = {"message": row, "refusal": ""}
     through = row.conversation.compressed_through
-    context["summarised"] = through is not None and row.position <= through.position
+    summarised = through is not None and row.position <= through.position
+    context: dict[str, Any] = {"message": row, "summarised": summarised, "refusal": ""}
     if request.method == "GET":
         return render(request, "chat/dialogs/message_delete.html", context)
     try:
-        branches.delete_message(row.conversation.owner, pk, message)
+        rested = branches.delete_message(row.conversation.owner, pk, message)
     except Refused as refusal:
         context["refusal"] = explain_refusal(refusal)
         return render(request, "chat/dialogs/message_delete.html", context, status=422)
-    return _changed("message-deleted", row.conversation, rebuilt=context["summarised"])
+    return _changed("message-deleted", row.conversation, rebuilt=rested)
 
 
 @login_required

@@ -110,17 +110,20 @@ export class Compaction {
   }
 
   completed(frame) {
-    const redrawn = frame.trigger === "rebuilt"; // perhaps while a compaction runs
-    if (!redrawn) this.#unlock();
-    if (frame.success && (redrawn || ["edit", "rewrite"].includes(frame.trigger))) {
-      announce(gettext("Summary changed"));
-      this.transcript.putDivider(frame.html, frame.after_message_id);
-    } else if (frame.success) this.#showSuccess(frame);
+    this.#unlock();
+    if (frame.success && ["edit", "rewrite"].includes(frame.trigger)) this.changed(frame);
+    else if (frame.success) this.#showSuccess(frame);
     else if (frame.cancelled) {
       announce(gettext("Compaction cancelled"));
       this.#show(this.liveRows, gettext("Compaction cancelled. Nothing changed.")).className =
         "outcome";
     } else this.#showFailure(frame);
+  }
+
+  /** The summary says something else; perhaps while a compaction runs. */
+  changed(frame) {
+    announce(gettext("Summary changed"));
+    this.transcript.putDivider(frame.html, frame.after_message_id);
   }
 
   #showSuccess(frame) {

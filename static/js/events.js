@@ -154,6 +154,11 @@ function compactionCompleted(chat, frame) {
   if (chat.isAnswering() && !chat.live) chat.transcript.setTyping(true);
 }
 
+function summaryChanged(chat, frame) {
+  chat.compaction.changed(frame);
+  chat.outline.refresh();
+}
+
 function compactionReverted(chat, frame) {
   document.getElementById(`compaction-${frame.id}`)?.remove();
   chat.compaction.forgetOutcome();
@@ -204,6 +209,7 @@ const HANDLERS = {
   CompressionStarted: compactionStarted,
   CompressionProgress: compactionProgressed,
   CompressionCompleted: compactionCompleted,
+  "summary.changed": summaryChanged,
   "compaction.prepared": (chat) => chat.gauge.show({ ready: true }),
   "compaction.reverted": compactionReverted,
   "conversation.updated": conversationUpdated,

@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
 from agent.compaction.plan import Plan, apply_compaction, render_chapters
-from agent.compaction.policy import Engine, Reason, Trigger
+from agent.compaction.policy import Engine, Origin, Reason, Trigger
 from agent.compaction.writing.job import WrittenSummary
 from agent.engine import CompactedContext
 from agent.messages import Block, RealTokens, Usage, plain_text
@@ -199,6 +199,7 @@ def make_compaction(
     through: int | None = None,
     status: Compaction.Status = Compaction.Status.COMPLETED,
     trigger: Trigger = Trigger.MANUAL,
+    origin: Origin = Origin.COMPACTION,
     focus: str = "",
     error: str = "The model server is not reachable.",
     usage: Usage | None = None,
@@ -222,7 +223,13 @@ def make_compaction(
     turn = make_turn(conversation, kind=Turn.Kind.COMPACT, focus=focus)
     previous = state.conversation.compaction
     compaction = compactions.begin(
-        state, planned, trigger, turn_id=turn.pk, previous=previous, focus=focus
+        state,
+        planned,
+        trigger if origin == Origin.COMPACTION else None,
+        origin=origin,
+        turn_id=turn.pk,
+        previous=previous,
+        focus=focus,
     )
     job = compaction_jobs.claim(compaction.pk, WORKER_PID)
     assert job is not None

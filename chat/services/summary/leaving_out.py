@@ -47,7 +47,7 @@ def _change(
             return False
         ids = [row.pk for row in rows]
         Message.objects.filter(pk__in=ids).update(left_out=left_out)
-        change_summaries = gaps.leave_out if left_out else gaps.put_back
+        change_summaries = gaps.leave_out_of_summaries if left_out else gaps.put_back_into_summaries
         summarised = change_summaries(conversation, rows)
         change_history(conversation)
         group = conversation_group(conversation.pk)

@@ -61,9 +61,9 @@ def edit_message(
             raise Refused(
                 RefusalCode.NOT_EDITABLE, gettext("Only messages that you wrote can be edited.")
             )
-        _show(conversation, old.parent)
-        _settle(conversation, before=old.position)
-        return _answered(conversation, holder, prompt=prompt, after=old.parent, zone=zone)
+        _show_branch(conversation, old.parent)
+        _choose_summary(conversation, before=old.position)
+        return _begin_answer(conversation, holder, prompt=prompt, after=old.parent, zone=zone)
 
 
 def regenerate(
@@ -80,15 +80,15 @@ def regenerate(
     with transaction.atomic():
         conversation, answer = lock_message(user, conversation_id, message_id)
         prompt = _prompt_of(answer)
-        _show(conversation, prompt)
-        _settle(conversation, before=prompt.position)
+        _show_branch(conversation, prompt)
+        _choose_summary(conversation, before=prompt.position)
         conversation.refresh_from_db()
         tell_time_again(conversation, prompt, zone or settings.TIME_ZONE)
         other = model if model != conversation.model else ""
-        return _answered(conversation, holder, model=other)
+        return _begin_answer(conversation, holder, model=other)
 
 
-def _answered(conversation: Conversation, holder: str, **turn: Any) -> requests.AnswerStart:
+def _begin_answer(conversation: Conversation, holder: str, **turn: Any) -> requests.AnswerStart:
     """The beginning of an answer on the branch that is shown now."""
     conversation.refresh_from_db()
     opening = requests.open_answer_turn(conversation, holder, **turn)
@@ -120,8 +120,8 @@ def send_as_branch(
             raise Refused(
                 RefusalCode.HEAD_CHANGED, gettext("The message that this one follows was deleted.")
             )
-        _show(conversation, tip)
-        _settle(conversation)
+        _show_branch(conversation, tip)
+        _choose_summary(conversation)
         return requests.send_prompt(
             user, conversation_id, prompt, expected_head=head, holder=holder, zone=zone
         )
@@ -131,16 +131,16 @@ def switch_branch(user: User, conversation_id: UUID, message_id: int) -> None:
     """Show the branch through a message, to where it was written on last."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
-        _show(conversation, tree.find_newest_leaf(message))
-        _settle(conversation)
+        _show_branch(conversation, tree.find_newest_leaf(message))
+        _choose_summary(conversation)
         _tell_usage(conversation)
 
 
-def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
+def delete_message(user: User, conversation_id: UUID, message_id: int) -> bool:
     """Delete a message of the shown branch for good, with the results of its tool calls. What
     followed it now follows the message before it, and chapters of summaries that rest on it lose
     their text (`chat.services.summary.gaps`). If it was the last message, its nearest sibling is
-    shown: nothing else would lead there."""
+    shown: nothing else would lead there. Whether the summary rested on it."""
     with transaction.atomic():
         conversation, message = lock_message(user, conversation_id, message_id)
         refuse_if_hidden(message)
@@ -149,19 +149,20 @@ def delete_message(user: User, conversation_id: UUID, message_id: int) -> None:
             active=True, position__gt=gone[-1].position
         ).exists()
         sibling = tree.find_nearest_sibling(message) if last else None
-        summarised = False
+        rested = False
         for doomed in reversed(gone):
-            summarised |= gaps.forget_message(conversation, doomed)
+            rested |= gaps.take_out_of_summaries(conversation, doomed)
             _emit(conversation, MessageDeleted(doomed.pk))
             _remove(doomed)
         change_history(conversation)
         current = compactions.restate_current(conversation)
-        if summarised and current:
-            gaps.redraw(current)
+        if rested and current:
+            gaps.tell_change(current)
         if sibling:
-            _show(conversation, tree.find_newest_leaf(sibling))
-            _settle(conversation)
+            _show_branch(conversation, tree.find_newest_leaf(sibling))
+            _choose_summary(conversation)
         _tell_usage(conversation)
+    return rested
 
 
 def _prompt_of(answer: Message) -> Message:
@@ -189,7 +190,7 @@ def _with_results(message: Message) -> list[Message]:
     return [message, *results]
 
 
-def _show(conversation: Conversation, tip: Message | None) -> None:
+def _show_branch(conversation: Conversation, tip: Message | None) -> None:
     """Make the way from the first message to `tip` the active branch; None: no message at all."""
     way = tree.load_path_to_active(tip) if tip else []
     position = way[-1].position if way and way[-1].active else -1
@@ -200,7 +201,7 @@ def _show(conversation: Conversation, tip: Message | None) -> None:
     _emit(conversation, BranchChanged(position))
 
 
-def _settle(conversation: Conversation, *, before: int | None = None) -> None:
+def _choose_summary(conversation: Conversation, *, before: int | None = None) -> None:
     """After the branch changed: the newest summary of messages on it counts, and usage that was
     reported before does not. `before` is the position of what is to be answered, which no summary
     may hold.

@@ -513,7 +513,7 @@ def failed(step: str) -> dict[str, Any]:
         ({"trigger": "idle"}, "· prepared during a pause<"),
         ({"trigger": "overflow"}, "· the model’s window was full<"),
         ({"trigger": "model_switch"}, "· to fit the other model<"),
-        ({"trigger": "", "origin": "edit", "method": "edited"}, "· edited by you<"),
+        ({"origin": "edit", "method": "edited"}, "· edited by you<"),
         (
             {"method": "extract", "audit": failed("chunks")},
             "The summary was written by rule because",

@@ -297,7 +297,7 @@ def test_a_deleted_message_is_gone_and_what_followed_it_follows_the_one_before(
     assert shown(talk) == [1, 2, 3, 4, 6, 7, 8, 9, 10]
     assert message(talk, 6).parent == message(talk, 4)
     assert heard.events("message.deleted") == [{"type": "message.deleted", "id": pk}]
-    assert heard.events("CompressionCompleted") == []
+    assert heard.events("summary.changed") == []
     assert not find_violations(assemble(load_state(talk.pk).context).body())
 
 
