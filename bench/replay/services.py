@@ -122,7 +122,7 @@ class ServicesReplay:
             results = _list_results(call, round_.result(call))
             calls = [each.call for each in results]
             rounds.store_results(turn, message.pk, calls, results)
-            opening = requests.begin_answer(turn)
+            opening = requests.open_next_request(turn)
         answer: list[Block] = [{"type": "text", "text": exchange.answer}]
         _, ending = self._answer(
             turn, opening, answer, within=bool(exchange.rounds), stopped=exchange.stopped
@@ -174,9 +174,9 @@ class ServicesReplay:
         if opening.compact:
             self.held.append(1000 * self._compact(turn, opening))
             self.blocking += 1
-            opening = requests.begin_answer(turn, may_compact=False)
+            opening = requests.open_next_request(turn, may_compact=False)
         state, counter = opening.state, model_server.get_counter()
-        if within and (prepared := preparations.prepare_within(turn, state)):
+        if within and (prepared := preparations.begin_between_rounds(turn, state)):
             self._write(prepared)
         context = trim_if_needed(state.metered, counter)
         if context != state.context:

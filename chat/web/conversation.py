@@ -35,6 +35,7 @@ from chat.services.library import conversations, projects
 from chat.services.library.files import MAX_BYTES
 from chat.services.summary import summaries
 from chat.services.turns import requests
+from chat.services.turns.turns import NewMessage
 from chat.web import transcript
 from chat.web.access import (
     NOT_OFFERED,
@@ -194,14 +195,16 @@ async def conversation_create(request: HttpRequest) -> HttpResponse:
             requests.open_conversation,
             user,
             request.POST.get("model", ""),
-            request.POST.get("text", ""),
+            NewMessage(
+                request.POST.get("text", ""),
+                request.POST.getlist("attachments"),
+                parse_pasted_field(request.POST.get("pasted", "")),
+                zone=read_zone(request.COOKIES),
+            ),
             holder=runner.holder,
-            files=request.POST.getlist("attachments"),
-            pasted=parse_pasted_field(request.POST.get("pasted", "")),
             temporary="temporary" in request.POST,
             tool_settings=await in_db(_read_tools, request),
             project=request.POST.get("project", ""),
-            zone=read_zone(request.COOKIES),
         )
     except Refused as refusal:
         return limit_response(await _again(request, refusal.message, 422), refusal)

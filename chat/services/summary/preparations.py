@@ -30,7 +30,7 @@ def prepare_if_due(state: RequestState) -> int | None:
     return _begin(state, Trigger.PREPARED) if _is_near(state) else None
 
 
-def prepare_within(turn_id: int, state: RequestState) -> int | None:
+def begin_between_rounds(turn_id: int, state: RequestState) -> int | None:
     """Between two rounds of a turn: the same, though the turn holds the conversation. It is swapped
     in before a later request, of this turn or the next."""
     return _begin(state, Trigger.PREPARED, within=turn_id) if _is_near(state) else None
@@ -152,8 +152,9 @@ def store_pruning(state: RequestState, pruning: Pruning) -> RequestState:
     return load_state(conversation.pk)
 
 
-def _but_repeated(rows: Iterable[Compaction]) -> Iterator[Compaction]:
-    """Without those that one long turn of many rounds had good reason for: only its last counts."""
+def _skip_repeats_in_a_turn(rows: Iterable[Compaction]) -> Iterator[Compaction]:
+    """Without those for which one long turn of many rounds had good reason: of them only the last
+    counts."""
     by_rounds = (Trigger.ITERATIONS, Trigger.MESSAGES, Trigger.TOOL)
     turns = set()
     for row in rows:
@@ -184,6 +185,8 @@ def is_breaker_open(state: RequestState, *, unseen: bool = False) -> bool:
                 conversation=conversation, kind=Turn.Kind.ANSWER, created_at__gt=row.created_at
             ).count(),
         )
-        for row in islice(_but_repeated(ended.order_by("-pk")), state.policy.breaker_failures)
+        for row in islice(
+            _skip_repeats_in_a_turn(ended.order_by("-pk")), state.policy.breaker_failures
+        )
     ]
     return find_breaker_end(attempts, state.policy, timezone.now()) is not None

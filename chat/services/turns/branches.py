@@ -48,13 +48,13 @@ def edit_message(
     zone: str = "",
 ) -> requests.AnswerStart:
     """Send another version of one's own message, with its attachments; what followed the old one
-    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.begin_turn`.
+    stays with it. `pasted`: see `chat.protocol.pasted`; `zone`: see `turns.NewMessage`.
 
     Raises Refused (busy, empty, too long, not a message of the user's) and DoesNotExist.
     """
     old = load_owned(user, conversation_id).messages.get(pk=message_id)
     kept = [block for block in old.blocks if block["type"] != "text"]
-    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()))
+    prompt = turns.make_prompt(text, pasted, kept, list(old.attachments.all()), zone=zone)
     with transaction.atomic():
         conversation, old = lock_message(user, conversation_id, message_id)
         if not read_original(old).is_prompt:
@@ -63,7 +63,7 @@ def edit_message(
             )
         _show_branch(conversation, old.parent)
         _choose_summary(conversation, before=old.position)
-        return _begin_answer(conversation, holder, prompt=prompt, after=old.parent, zone=zone)
+        return _begin_answer(conversation, holder, prompt=prompt, after=old.parent)
 
 
 def regenerate(
@@ -99,18 +99,14 @@ def _begin_answer(conversation: Conversation, holder: str, **turn: Any) -> reque
 def send_as_branch(
     user: User,
     conversation_id: UUID,
+    new: turns.NewMessage,
     *,
-    text: str,
-    client_id: str | None,
     expected_head: int | None,
     holder: str,
-    files: Sequence[str] = (),
-    pasted: Sequence[Range] | None = None,
-    zone: str = "",
 ) -> requests.AnswerStart | None:
     """`requests.send_message` after the message that the sender saw as the last one (its number,
     0: none), though the conversation has gone on from there: its continuation stays as a branch."""
-    prompt = requests.new_prompt(user, text, files, pasted, client_id=client_id)
+    prompt = requests.prepare_prompt(user, new)
     with transaction.atomic():
         conversation = Conversation.objects.select_for_update().of(user).get(pk=conversation_id)
         refuse_if_busy(conversation)
@@ -123,7 +119,7 @@ def send_as_branch(
         _show_branch(conversation, tip)
         _choose_summary(conversation)
         return requests.send_prompt(
-            user, conversation_id, prompt, expected_head=head, holder=holder, zone=zone
+            user, conversation_id, prompt, expected_head=head, holder=holder
         )
 
 

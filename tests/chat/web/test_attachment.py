@@ -20,6 +20,7 @@ from chat.services.library.files import inspect
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.sweep import sweep
+from chat.services.turns.turns import NewMessage
 from demo.api.script import is_chat
 from tests.chat.factories import HOLDER, make_conversation, make_user
 from tests.chat.sockets import Chat
@@ -158,13 +159,7 @@ def test_a_refused_file_says_why(user: User) -> None:
 
 def send(user: User, conversation: Conversation, *files: str, text: str = "Look.") -> Message:
     opening = requests.send_message(
-        user,
-        conversation.pk,
-        text=text,
-        client_id=None,
-        expected_head=None,
-        holder=HOLDER,
-        files=files,
+        user, conversation.pk, NewMessage(text, files=files), expected_head=None, holder=HOLDER
     )
     assert opening is not None
     turn = opening.turn

@@ -24,7 +24,7 @@ from chat.queries.summaries import has_ready, plan_for
 from chat.services.summary import compaction_jobs, compactions, rewrites, summaries
 from chat.services.turns import branches, endings, requests, sweep, turns
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.turns import TurnEnded
+from chat.services.turns.turns import NewMessage, TurnEnded
 from chat.signals import compaction_ended, compaction_started
 from tests.chat.factories import (
     HOLDER,
@@ -455,14 +455,13 @@ def test_the_sweep_interrupts_a_turn_and_keeps_its_text(
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
-        text="Tell me everything",
-        client_id=None,
+        NewMessage("Tell me everything"),
         expected_head=None,
         holder="dead",
     )
     assert opening is not None
     turn = opening.turn
-    message = requests.begin_answer(turn.pk).message
+    message = requests.open_next_request(turn.pk).message
     assert message is not None
     turns.checkpoint([turn.pk], [(message.pk, "It all began with 😀", lambda: None)])
     heard = listen(conversation)

@@ -20,6 +20,7 @@ from chat.models import Compaction, Conversation
 from chat.queries.summaries import read_chapters
 from chat.services.summary import compactions, gaps, leaving_out, preparations, summaries
 from chat.services.turns import branches, requests
+from chat.services.turns.turns import NewMessage
 from demo.api.script import is_summary
 from demo.api.server import DemoServer
 from tests.chat.factories import HOLDER, make_compaction, make_conversation, make_profile, work
@@ -92,7 +93,7 @@ def starts_at_once(talk: Conversation) -> bool:
     """Whether a message sent now is answered without a compaction before it."""
     head = rows(talk).order_by("-position").first()
     opening = requests.send_message(
-        talk.owner, talk.pk, text="Hi", client_id=None, expected_head=head.number, holder=HOLDER
+        talk.owner, talk.pk, NewMessage("Hi"), expected_head=head.number, holder=HOLDER
     )
     assert opening is not None
     return opening.message is not None and opening.compact is None

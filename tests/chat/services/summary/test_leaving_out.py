@@ -32,6 +32,7 @@ from chat.queries.outline import load_outline
 from chat.queries.summaries import read_chapters
 from chat.services.summary import compaction_jobs, gaps, leaving_out, summaries
 from chat.services.turns import branches, requests
+from chat.services.turns.turns import NewMessage
 from chat.tools.history import read_messages, search_history
 from chat.tools.scope import Scope
 from demo.api.script import is_summary
@@ -139,7 +140,7 @@ def test_what_comes_next_follows_the_last_message_though_it_is_left_out(user: Us
     talk = make_conversation(owner=user, messages=4)
     change(talk, 4, whole=True)
     opening = requests.send_message(
-        user, talk.pk, text="Next", client_id=None, expected_head=4, holder=HOLDER
+        user, talk.pk, NewMessage("Next"), expected_head=4, holder=HOLDER
     )
     assert opening is not None
     new = talk.messages.get(number=5)

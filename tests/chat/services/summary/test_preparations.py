@@ -73,7 +73,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
 def begun(conversation: Conversation) -> requests.AnswerStart:
     """The next turn's request."""
     add_messages(conversation, ["And now?"])
-    return requests.begin_answer(make_turn(conversation).pk)
+    return requests.open_next_request(make_turn(conversation).pk)
 
 
 # --- Preparation ----------------------------------------------------------------------------------
@@ -108,13 +108,13 @@ def test_one_preparation_at_a_time_and_none_while_a_turn_runs(user: User) -> Non
 def test_a_turn_prepares_between_its_own_rounds_and_no_other_does(user: User) -> None:
     conversation = filled(user, 0.70)
     turn = make_turn(conversation)
-    assert preparations.prepare_within(turn.pk + 1, load_state(conversation.pk)) is None
-    pk = preparations.prepare_within(turn.pk, load_state(conversation.pk))
+    assert preparations.begin_between_rounds(turn.pk + 1, load_state(conversation.pk)) is None
+    pk = preparations.begin_between_rounds(turn.pk, load_state(conversation.pk))
     assert pk is not None
     assert Compaction.objects.get(pk=pk).turn is None
-    assert preparations.prepare_within(turn.pk, load_state(conversation.pk)) is None
+    assert preparations.begin_between_rounds(turn.pk, load_state(conversation.pk)) is None
     small = filled(user, 0.60)
-    assert preparations.prepare_within(make_turn(small).pk, load_state(small.pk)) is None
+    assert preparations.begin_between_rounds(make_turn(small).pk, load_state(small.pk)) is None
 
 
 def test_at_the_trigger_the_prepared_summary_is_swapped_in_at_once(
@@ -555,7 +555,7 @@ def test_the_tool_rests_too(user: User) -> None:
     failed(conversation, 3)
     add_messages(conversation, ["And now?"])
     turn = make_turn(conversation, compaction_wanted=True)
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.compact is None
     turn.refresh_from_db()
     assert (turn.notice, turn.compaction_wanted) == (Notice.COMPACTION_PAUSED, False)

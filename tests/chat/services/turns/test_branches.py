@@ -20,6 +20,7 @@ from chat.queries import tree
 from chat.services.summary import leaving_out, summaries
 from chat.services.turns import branches, endings, requests
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -56,7 +57,7 @@ def message(conversation: Conversation, number: int) -> Message:
 
 def answer(turn: Turn, text: str = "An answer.") -> Message:
     """Run a turn to its end, as the runner does."""
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.message is not None
     blocks = [{"type": "text", "text": text}]
     endings.end_turn(
@@ -124,7 +125,7 @@ def test_an_answer_with_tools_is_written_again_from_its_prompt(user: User) -> No
 def test_another_model_answers_once(talk: Conversation) -> None:
     make_profile("other-model", context_window=50_000, output_price=7.0)
     turn = regenerate(talk, 6, "other-model")
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.state.context.model == "other-model"
     assert opening.state.limits.window == 50_000
     used = {"input_tokens": 100, "output_tokens": 1_000_000}
@@ -140,7 +141,7 @@ def test_another_model_answers_once(talk: Conversation) -> None:
     assert talk.model == "test-model"
     assert (
         requests.send_message(
-            talk.owner, talk.pk, text="On.", client_id="1", expected_head=None, holder=HOLDER
+            talk.owner, talk.pk, NewMessage("On.", client_id="1"), expected_head=None, holder=HOLDER
         ).state.context.model
         == "test-model"
     )  # type: ignore[union-attr]
@@ -225,7 +226,7 @@ def test_a_branch_opens_where_it_was_written_on_last(talk: Conversation) -> None
 
 def test_a_message_goes_on_from_where_its_sender_saw_the_end(talk: Conversation) -> None:
     opening = branches.send_as_branch(
-        talk.owner, talk.pk, text="From here.", client_id="c", expected_head=6, holder=HOLDER
+        talk.owner, talk.pk, NewMessage("From here.", client_id="c"), expected_head=6, holder=HOLDER
     )
     assert opening is not None
     assert shown(talk) == [1, 2, 3, 4, 5, 6, 11, 12]
@@ -273,7 +274,7 @@ def test_a_reverted_summary_does_not_come_back_with_its_branch(talk: Conversatio
 def test_what_is_answered_again_is_never_in_the_summary(talk: Conversation) -> None:
     make_compaction(talk, "All but the answer.", through=9)
     turn = regenerate(talk, 10)
-    opening = requests.begin_answer(turn.pk)
+    opening = requests.open_next_request(turn.pk)
     assert opening.state.context.messages[-1].number == 9
 
 
@@ -372,7 +373,7 @@ def test_the_only_message_can_be_deleted(user: User) -> None:
     delete(talk, 1)
     assert shown(talk) == []
     opening = requests.send_message(
-        user, talk.pk, text="Again", client_id=None, expected_head=0, holder=HOLDER
+        user, talk.pk, NewMessage("Again"), expected_head=0, holder=HOLDER
     )
     assert opening is not None
 
@@ -408,8 +409,7 @@ def test_any_sequence_leaves_one_sound_branch(user: User, steps: list[tuple[str,
                 opening = requests.send_message(
                     user,
                     talk.pk,
-                    text="More.",
-                    client_id=None,
+                    NewMessage("More."),
                     expected_head=head.number if head else 0,
                     holder=HOLDER,
                 )

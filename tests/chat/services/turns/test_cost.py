@@ -17,6 +17,7 @@ from chat.services.summary import preparations
 from chat.services.turns import endings, requests
 from chat.services.turns.endings import TurnOutcome
 from chat.services.turns.requests import AnswerStart
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -42,8 +43,7 @@ def send(conversation: Conversation) -> AnswerStart:
     opening = requests.send_message(
         conversation.owner,
         conversation.pk,
-        text="And now?",
-        client_id="new",
+        NewMessage("And now?", client_id="new"),
         expected_head=None,
         holder=HOLDER,
     )

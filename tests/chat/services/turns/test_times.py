@@ -18,6 +18,7 @@ from chat.services.library.importing import import_session
 from chat.services.summary import leaving_out
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -52,13 +53,7 @@ def talk(user: User) -> Conversation:
 
 def send(talk: Conversation, text: str = "Hello", zone: str = BERLIN) -> requests.AnswerStart:
     begun = requests.send_message(
-        talk.owner,
-        talk.pk,
-        text=text,
-        client_id=None,
-        expected_head=None,
-        holder=HOLDER,
-        zone=zone,
+        talk.owner, talk.pk, NewMessage(text, zone=zone), expected_head=None, holder=HOLDER
     )
     assert begun is not None
     return begun
@@ -234,7 +229,7 @@ def test_a_round_of_tools_leaves_it_alone(talk: Conversation, clock: Move) -> No
     assert begun.message
     clock(hours=3)
     rounds.store_results(begun.turn.pk, begun.message.pk, [call], [])
-    again = requests.begin_answer(begun.turn.pk)
+    again = requests.open_next_request(begun.turn.pk)
     assert list(assemble(again.state.context).messages)[:1] == before
     rows = Message.objects.filter(conversation=talk).order_by("number")
     assert {row.time_zone for row in rows} == {BERLIN}

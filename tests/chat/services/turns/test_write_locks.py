@@ -31,6 +31,7 @@ from chat.services.library import memories
 from chat.services.summary import preparations, rewrites, summaries
 from chat.services.turns import branches, endings, requests, rounds
 from chat.services.turns.endings import TurnOutcome
+from chat.services.turns.turns import NewMessage
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -78,9 +79,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def send(conversation: Conversation, text: str = "And **now**?", **values: Any) -> Any:
-    given = {"client_id": None, "expected_head": None} | values
+    given = {"expected_head": None} | values
     return requests.send_message(
-        conversation.owner, conversation.pk, text=text, holder=HOLDER, **given
+        conversation.owner, conversation.pk, NewMessage(text), holder=HOLDER, **given
     )
 
 
@@ -101,12 +102,14 @@ def answered_with_a_tool(conversation: Conversation) -> None:
     result = CallResult(CALL, "It is **there**.", False, 0.1)
     rounds.store_call_end(opening.message.pk, result)
     rounds.store_results(opening.turn.pk, opening.message.pk, [CALL], [result])
-    requests.begin_answer(opening.turn.pk)
+    requests.open_next_request(opening.turn.pk)
     end(opening.turn)
 
 
 def begun_in_every_way(conversation: Conversation) -> None:
-    opened = requests.open_conversation(conversation.owner, "", "A **new** chat", holder=HOLDER)
+    opened = requests.open_conversation(
+        conversation.owner, "", NewMessage("A **new** chat"), holder=HOLDER
+    )
     end(opened.turn)
     end(send(conversation).turn, Turn.Status.FAILED)
     end(requests.retry(conversation, holder=HOLDER).turn)
@@ -116,7 +119,7 @@ def begun_in_every_way(conversation: Conversation) -> None:
     assert shown is not None
     end(branches.regenerate(user, pk, shown.pk, holder=HOLDER).turn)
     branched = branches.send_as_branch(
-        user, pk, expected_head=2, text="Or **this**", client_id=None, holder=HOLDER
+        user, pk, NewMessage("Or **this**"), expected_head=2, holder=HOLDER
     )
     assert branched is not None
     end(branched.turn)
@@ -242,7 +245,7 @@ def test_every_turn_begins_in_one_place(
 
 
 def test_a_turn_that_begins_has_its_request_in_the_same_transaction(user: User) -> None:
-    opening = requests.open_conversation(user, "", "Hello", holder=HOLDER)
+    opening = requests.open_conversation(user, "", NewMessage("Hello"), holder=HOLDER)
     assert opening.message is not None
     assert [m.number for m in opening.state.context.messages] == [1]
     assert Turn.objects.get(pk=opening.turn.pk).status == Turn.Status.RUNNING
