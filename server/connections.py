@@ -7,15 +7,13 @@ from typing import Any, Protocol
 
 import structlog
 
-from server.limits import ServerLimits
-
 log = structlog.get_logger(__name__)
 
 WARN_EVERY = 60.0  # s
 
 
 class Channel(Protocol):
-    """A connection of either server."""
+    """A connection: `server.http.Channel`, as far as it matters here."""
 
     transport: Any
 
@@ -32,18 +30,22 @@ class Connections:
     its header, is closed: every request is served, however many connections are idle.
     """
 
-    def __init__(self, limits: ServerLimits) -> None:
-        self._limits = limits
+    def __init__(self, most: int, per_address: int) -> None:
+        """`per_address`: 0 is no limit."""
+        self._most = most
+        self._per_address = per_address
         self._open: dict[Any, str] = {}  # transport → address
         self._addresses: Counter[str] = Counter()
         self._waiting: dict[Channel, None] = {}  # in the order in which they began to wait
+        self._refused = 0  # since the log said so
+        self._warned: float | None = None  # when it did
 
     def admit(self, channel: Channel) -> bool:
         """Count a new connection; False where there is no room for it."""
         address = channel.address
-        if self._limits.counts(address) and self._addresses[address] >= self._limits.per_address:
+        if self._counts(address) and self._addresses[address] >= self._per_address:
             return False
-        if len(self._open) >= self._limits.connections:
+        if len(self._open) >= self._most:
             if not self._waiting:
                 return False
             oldest = next(iter(self._waiting))
@@ -69,20 +71,17 @@ class Connections:
     def mark_working(self, channel: Channel) -> None:
         self._waiting.pop(channel, None)
 
-
-class Refusals:
-    """Logs that connections are refused, once a minute: they must not flood the log too."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._warned: float | None = None
-
-    def note(self, peer: object) -> None:
-        self._count += 1
+    def log_refusal(self, address: str) -> None:
+        """Once a minute: refused connections must not flood the log too."""
+        self._refused += 1
         now = time.monotonic()
         if self._warned is None or now - self._warned >= WARN_EVERY:
-            log.warning("connections refused", count=self._count, latest=str(peer))
-            self._warned, self._count = now, 0
+            log.warning("connections refused", count=self._refused, latest=address)
+            self._warned, self._refused = now, 0
+
+    def _counts(self, address: str) -> bool:
+        """Whether an address is one person's: not a proxy's, nor the machine's own."""
+        return bool(self._per_address) and address not in ("127.0.0.1", "::1")
 
 
 class Places:

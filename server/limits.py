@@ -1,13 +1,11 @@
-"""How much a client may send, how slowly, and over how many connections."""
+"""How much a client may send, and over how many connections."""
 
 import resource
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
 from django.conf import settings
-from django.urls import reverse
-
-from chat.services.library.files import MAX_BYTES
 
 log = structlog.get_logger(__name__)
 
@@ -26,63 +24,35 @@ class BodyLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerLimits:
-    """See docs/operations.md. Seconds, bytes, and numbers of connections."""
+class Uploads:
+    """Where files are sent, which only people may do who are signed in."""
 
-    connections: int
-    per_address: int
-    header_seconds: float
-    idle_seconds: float
-    body_grace: float
-    least_rate: float
-    large_bodies: int
-    text_body: int
-    uploads: dict[bytes, int]
+    path: str
+    size: int  # bytes of a file, at most
+    # The id of the user whom a session signs in, by its key; None where it signs in nobody.
+    find_user: Callable[[str], Awaitable[int | None]]
 
-    def body(self, path: bytes, *, session: bool) -> BodyLimit:
-        """`session`: whether the request brings a session's cookie, good or not."""
-        if upload := self.uploads.get(path):
-            return BodyLimit(upload, signed_in=True)
-        return BodyLimit(self.text_body if session else SMALL_BODY)
-
-    def counts(self, address: str) -> bool:
-        """Whether an address is one person's: not a proxy's, nor the machine's own."""
-        return bool(self.per_address) and address not in ("127.0.0.1", "::1")
+    def limit_body(self, path: str, *, session: bool) -> BodyLimit:
+        """The limit of a request for a path. `session`: whether it brings a session's cookie, good
+        or not."""
+        # A proxy may have taken the site's own path away.
+        if path in (self.path, self.path.removeprefix(settings.BASE_PATH[:-1])):
+            return BodyLimit(self.size + MULTIPART, signed_in=True)
+        return BodyLimit(settings.MAX_TEXT_BYTES if session else SMALL_BODY)
 
 
-def load_limits() -> ServerLimits:
-    """The limits of this process."""
-    upload = reverse("attachment_create")
-    return ServerLimits(
-        connections=_affordable(settings.MAX_CONNECTIONS),
-        # Behind proxies all connections are theirs.
-        per_address=0 if settings.TRUSTED_PROXIES else settings.CONNECTIONS_PER_ADDRESS,
-        header_seconds=settings.HEADER_SECONDS,
-        idle_seconds=settings.IDLE_SECONDS,
-        body_grace=settings.BODY_GRACE_SECONDS,
-        least_rate=settings.BODY_BYTES_PER_SECOND,
-        large_bodies=settings.LARGE_BODIES,
-        text_body=settings.MAX_TEXT_BYTES,
-        # With the site's path and, where a proxy takes that away, without.
-        uploads=dict.fromkeys(
-            (upload.encode(), upload.removeprefix(settings.BASE_PATH[:-1]).encode()),
-            MAX_BYTES + MULTIPART,
-        ),
-    )
-
-
-def _affordable(connections: int) -> int:
-    """So many connections as there are file descriptors for; each may need two, as a body above
-    100 kB waits in a temporary file."""
+def find_most_connections() -> int:
+    """MAX_CONNECTIONS, or as many as there are file descriptors for. Each may need two, as a body
+    above 100 kB waits in a temporary file."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if most == resource.RLIM_INFINITY:
-        return connections
+        return settings.MAX_CONNECTIONS
     affordable = max(1, (most - RESERVED_FILES) // 2)
-    if affordable < connections:
+    if affordable < settings.MAX_CONNECTIONS:
         log.warning(
             "fewer connections than MAX_CONNECTIONS: raise the limit of open files (ulimit -n)",
             connections=affordable,
             open_files=most,
         )
-    return min(connections, affordable)
+    return min(settings.MAX_CONNECTIONS, affordable)

@@ -1,4 +1,4 @@
-"""Frames straight to a socket: what our servers offer beside ASGI's `send`.
+"""Frames straight to a socket: what our server offers beside ASGI's `send`.
 
 `send` is a coroutine with four layers below it, 40 µs a frame; an answer has hundreds of them.
 """

@@ -1,15 +1,20 @@
 """What holds of all templates and scripts, where no linter has a rule for it."""
 
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
+
+from config.bundle import DECLARED, IMPORT
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_LINE = 140  # of a template
 SHAPE = re.compile(r"\bd='([^']+)'|\bd=\"([^\"]+)\"")  # what an SVG path draws
 
 templates = sorted((ROOT / "templates").rglob("*.html"))
+scripts = sorted((ROOT / "static/js").rglob("*.js"))
 shown = [path for room in ("templates", "static") for path in (ROOT / room).rglob("*.*")]
 
 
@@ -42,3 +47,23 @@ def test_icons_are_used_by_a_name_that_exists_and_shown_from_where_they_are_draw
         for name in re.findall(r'"icon icon-([a-z]+)"', path.read_text())
     }
     assert used == set(named)
+
+
+def test_folders_of_scripts_do_not_import_each_other_in_a_circle() -> None:
+    folders: dict[str, set[str]] = {}
+    for script in scripts:
+        folder = script.parent.name
+        imported = {
+            (script.parent / path).parent.name for path in IMPORT.findall(script.read_text())
+        }
+        folders.setdefault(folder, set()).update(imported - {folder})
+    assert len(folders) > 5
+    TopologicalSorter(folders).prepare()  # or CycleError
+
+
+@pytest.mark.e2e
+def test_no_name_of_a_module_is_one_of_the_browsers(page: Page) -> None:
+    """In the script that all modules become, it would stand for that in each of them."""
+    names = {name for script in scripts for name in DECLARED.findall(script.read_text())}
+    assert len(names) > 100
+    assert page.evaluate("(names) => names.filter((name) => name in window)", sorted(names)) == []

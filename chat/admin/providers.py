@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from agent.errors import AgentError
+from chat.admin.base import column
 from chat.html.moments import format_moment
 from chat.models import Provider
 from chat.services.site import providers
@@ -92,9 +93,7 @@ class ProviderAdmin(admin.ModelAdmin):
         """Models are called after the provider, so its name cannot change."""
         return (*self.readonly_fields, "name") if obj else self.readonly_fields
 
-    @admin.display(description="Address", ordering="base_url")
-    def address(self, row: Provider) -> str:
-        return row.base_url or row.origin
+    address = column("Address", lambda row: row.base_url or row.origin, "base_url")
 
     @admin.display(description="Stored key")
     def key(self, row: Provider) -> str:
@@ -111,7 +110,7 @@ class ProviderAdmin(admin.ModelAdmin):
         """A saved provider is checked, so that a wrong address or key is seen here and not in a
         chat. It is saved in any case."""
         values = form.cleaned_data
-        providers.save(obj, key=values["new_key"], forget=values["forget_key"])
+        providers.save_provider(obj, key=values["new_key"], forget=values["forget_key"])
         if obj.enabled:  # after the commit: no transaction waits for another server
             transaction.on_commit(partial(self._check, request, obj))
 
@@ -122,7 +121,7 @@ class ProviderAdmin(admin.ModelAdmin):
 
     def _check(self, request: HttpRequest, provider: Provider) -> None:
         try:
-            named = async_to_sync(providers.check)(provider)
+            named = async_to_sync(providers.check_provider)(provider)
         except AgentError as error:
             self.message_user(request, f"“{provider}” is not usable now. {error}", messages.WARNING)
             return

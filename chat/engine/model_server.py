@@ -139,7 +139,7 @@ def build_request(context: Context, *, final: bool = False) -> Request:
     request = _assembled(context, final=final)
     if broken := _violations(request):
         log.error("request repaired", model=context.model, violations=broken[:5])
-        metrics.count_fault(metrics.Fault.REQUEST_REPAIRED)
+        metrics.REQUEST_REPAIRED.inc()
         request = _assembled(convert_to_text(context), final=final)
         require_valid(request)
     return request
@@ -155,7 +155,7 @@ def require_valid(request: Request, *, resumed: bool = False) -> None:
     and so may end with the assistant's words."""
     if broken := _violations(request, resumed=resumed):
         log.error("request refused", model=request.model, violations=broken[:5])
-        metrics.count_fault(metrics.Fault.REQUEST_REFUSED)
+        metrics.REQUEST_REFUSED.inc()
         raise AgentError(
             ErrorCode.BAD_REQUEST,
             gettext_noop("Everlong built a request that the API would refuse. Please report it."),

@@ -20,7 +20,7 @@ from django.utils.translation import gettext, gettext_noop
 from accounts.models import User
 from accounts.sessions import find_user_id
 from chat.db.outages import DATABASE, LAYER
-from chat.db.threads import UNAVAILABLE, explain_unavailable, in_db
+from chat.db.threads import MISFIT, UNAVAILABLE, explain_unavailable, in_db
 from chat.errors import RefusalCode, Refused
 from chat.live import consent, snapshot
 from chat.live.admission import Sender
@@ -52,6 +52,7 @@ from chat.protocol.frames import (
 )
 from chat.protocol.local_layer import RESYNC
 from chat.protocol.zone import read_zone
+from chat.queries import schema
 from chat.services.library import conversations
 from chat.services.summary import compactions, summaries
 from chat.services.turns import branches, requests
@@ -110,13 +111,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             self._signed_out = True
             await self.close(SIGNED_OUT)
             return
+        if schema.watch.misfit:
+            await self.close(TRY_AGAIN)
+            return
         if _open[self.user.pk] >= settings.SOCKETS_PER_USER:
             await self.close(TOO_MANY)
             return
         _open[self.user.pk] += 1
         self._counted = True
         try:
-            await in_db(conversations.load_owned, self.user, self.conversation_id)
+            await in_db(conversations.load_conversation, self.user, self.conversation_id)
         except Conversation.DoesNotExist:
             await self.close(NOT_FOUND)
             return
@@ -206,6 +210,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         try:
             frame = parse_frame(text_data if text_data is not None else bytes_data)
             client_id = getattr(frame, "client_id", None)
+            if schema.watch.misfit:
+                raise Refused(RefusalCode.UNAVAILABLE, gettext(MISFIT), retryable=True)
             if isinstance(frame, SendMessage):
                 await self._send_message(frame)  # checks the session itself
             elif isinstance(frame, Ping):

@@ -44,7 +44,7 @@ async def prepare_between_rounds(turn_id: int, state: RequestState) -> None:
         if prepared := await in_db(preparations.begin_between_rounds, turn_id, state):
             await hand_over(prepared)
     except Exception:
-        metrics.count_fault(metrics.Fault.NOT_PREPARED)
+        metrics.NOT_PREPARED.inc()
         log.exception("nothing was prepared", turn=turn_id)
 
 

@@ -32,32 +32,22 @@ LIMITS = {
 }
 
 
-@pytest.fixture(scope="module", params=["daphne", "uvicorn"])
-def kind(request: pytest.FixtureRequest) -> str:
-    """Which server runs: the same holds for both."""
-    return str(request.param)
-
-
 @pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, site: Path, kind: str
-) -> Iterator[EverlongProcess]:
+def server(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[EverlongProcess]:
     directory = tmp_path_factory.mktemp("limits")
-    process = EverlongProcess(directory, site, SERVER=kind, **LIMITS).start()
+    process = EverlongProcess(directory, site, **LIMITS).start()
     yield process
     process.kill()
 
 
 @pytest.fixture(scope="module")
-def small_server(
-    tmp_path_factory: pytest.TempPathFactory, site: Path, kind: str
-) -> Iterator[EverlongProcess]:
+def small_server(tmp_path_factory: pytest.TempPathFactory, site: Path) -> Iterator[EverlongProcess]:
     """Room for few connections, which may take their time, and for fewer of one address (this
     machine's own has no limit)."""
     environment = {"MAX_CONNECTIONS": "12", "HEADER_SECONDS": "600", "BODY_GRACE_SECONDS": "600"}
     environment["CONNECTIONS_PER_ADDRESS"] = "3"
     directory = tmp_path_factory.mktemp("small")
-    process = EverlongProcess(directory, site, SERVER=kind, **environment).start()
+    process = EverlongProcess(directory, site, **environment).start()
     yield process
     process.kill()
 

@@ -207,7 +207,7 @@ def announce_end(compaction: Compaction) -> None:
         group = conversation_group(compaction.conversation_id)
         emit_later(group, lambda: from_rows.compaction_completed(compaction))
     if swapped_in and (left := compaction.audit.get("left")):
-        metrics.count_fault(metrics.Fault.STATEMENTS_LEFT, len(left))
+        metrics.STATEMENTS_LEFT.inc(len(left))
     transaction.on_commit(
         lambda: compaction_ended.send(Compaction, compaction=compaction), robust=True
     )

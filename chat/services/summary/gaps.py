@@ -238,7 +238,7 @@ def fill(task: SummaryTask, written: WrittenSummary) -> bool:
             and compactions.end(
                 task.compaction,
                 Compaction.Status.COMPLETED,
-                method=written.engine,
+                method=written.method,
                 method_reason=written.reason,
                 audit=written.audit,
             )

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent.compaction.policy import BACKGROUND, Attempt, Origin, Trigger, find_breaker_end
-from agent.context.pruning import Pruning
+from agent.context.shortening.pruning import Pruning
 from agent.engine import find_pause_to_use, wants_preparation
 from agent.messages import Usage
 from chat import metrics
@@ -37,7 +37,7 @@ def begin_between_rounds(turn_id: int, state: RequestState) -> int | None:
 
 
 def _is_near(state: RequestState) -> bool:
-    messages = state.context.tail_count
+    messages = state.context.recent_count
     return wants_preparation(state.used, state.limits, state.policy, messages)
 
 
@@ -102,7 +102,7 @@ def is_over_budget(state: RequestState) -> bool:
     used = sum(Usage.from_api(usage).total for usage in rows.values_list("usage", flat=True))
     if used < most:
         return False
-    metrics.count_fault(metrics.Fault.NOT_PREPARED)
+    metrics.NOT_PREPARED.inc()
     log.warning(
         "nothing prepared: over the tokens of a day",
         conversation=str(state.conversation.pk),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from agent.compaction.policy import Trigger
-from agent.context.previews import find_previewed
+from agent.context.shortening.previews import find_previewed
 from agent.engine import BreakerOpen, Compact, Prune, Send, Swap, Trim, decide_sent_cuts, next_step
 from agent.errors import AgentError, ErrorCode
 from chat.db.rows import read_row, save_row, update_row
@@ -26,7 +26,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later, user_group
 from chat.services.library import attachments, memories, projects
 from chat.services.library.conversations import (
-    create,
+    create_conversation,
     make_first_title,
     refuse_if_busy,
     refuse_if_left_out,
@@ -147,8 +147,8 @@ def open_conversation(
     the beginning of the answer, or neither. Refused where the project is gone too."""
     prompt = prepare_prompt(user, new)
     with transaction.atomic():
-        place = projects.load_for_new(user, project) if project else None
-        conversation = create(
+        place = projects.load_project_for_new(user, project) if project else None
+        conversation = create_conversation(
             user, model, temporary=temporary, project=place, tool_settings=tool_settings
         )
         opening = send_prompt(user, conversation.pk, prompt, expected_head=0, holder=holder)

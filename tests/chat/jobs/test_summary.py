@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.choice import MOST_REJECTED
 from agent.context.assemble import assemble
 from agent.context.request import Request
@@ -38,6 +38,7 @@ from demo.api.protocol import ScriptedReply, text
 from demo.api.script import is_chat, is_summary, is_title
 from demo.api.server import DemoServer
 from demo.mind.models import ListedModel
+from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -151,7 +152,7 @@ def by_rule(talk: Conversation, model_server: DemoServer) -> Compaction:
     work(pk)
     end_turns(talk)
     written = Compaction.objects.get(pk=pk)
-    assert (written.status, written.method) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (written.status, written.method) == (Status.COMPLETED, Method.EXTRACT)
     return written
 
 
@@ -171,7 +172,7 @@ def test_a_summary_by_rule_is_tried_again_by_the_model_and_replaced(
     talk.refresh_from_db()
     again = Compaction.objects.get(pk=pk)
     assert talk.compaction == again
-    assert again.method != Engine.EXTRACT
+    assert again.method != Method.EXTRACT
     assert (again.first, again.through) == (rule.first, rule.through)
     with pytest.raises(Refused):
         rewrites.open_rewrite_turn(pk, holder=HOLDER)
@@ -219,7 +220,7 @@ def test_a_model_that_takes_too_long_is_not_waited_for(
     pk = opened(impatient)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.method) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (compaction.status, compaction.method) == (Status.COMPLETED, Method.EXTRACT)
     assert compaction.method_reason == Reason.TIME_UP
     assert "longer than anybody should wait" in explain_compaction(compaction)
 
@@ -233,7 +234,7 @@ def test_a_server_that_does_not_count_in_time_is_not_waited_for(
     pk = opened(talk)
     work(pk)
     compaction = Compaction.objects.get(pk=pk)
-    assert (compaction.status, compaction.method) == (Status.COMPLETED, Engine.SERIALISED)
+    assert (compaction.status, compaction.method) == (Status.COMPLETED, Method.SERIALISED)
 
 
 def test_work_that_keeps_the_worker_from_all_else_keeps_its_lease(
@@ -294,7 +295,7 @@ def test_a_preparation_has_time_until_a_turn_waits_for_it(
         assert compactions.adopt(prepared, make_turn(impatient, kind=Turn.Kind.COMPACT).pk)
         done.result(PATIENCE)
     row = Compaction.objects.get(pk=prepared.pk)
-    assert (row.status, row.method) == (Status.COMPLETED, Engine.EXTRACT)
+    assert (row.status, row.method) == (Status.COMPLETED, Method.EXTRACT)
 
 
 # --- Counting -------------------------------------------------------------------------------------
@@ -389,14 +390,14 @@ def test_the_summary_model_writes_summaries(
 @pytest.mark.parametrize(
     ("engine", "values"),
     [
-        (Engine.SERIALISED, {}),
-        (Engine.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
-        (Engine.EXTRACT, {"policy": {"engine": Engine.EXTRACT}}),
-        (Engine.CHUNKS, {"policy": {"engine": Engine.CHUNKS}}),
+        (Method.SERIALISED, {}),
+        (Method.WARM_PREFIX, {"usage": {"input_tokens": 9_000, "output_tokens": 10}}),
+        (Method.EXTRACT, {"policy": {"engine": Method.EXTRACT}}),
+        (Method.CHUNKS, {"policy": {"engine": Method.CHUNKS}}),
     ],
 )
 def test_the_preview_names_the_engine_that_runs(
-    talk: Conversation, model_server: DemoServer, settings: Any, engine: Engine, values: Any
+    talk: Conversation, model_server: DemoServer, settings: Any, engine: Method, values: Any
 ) -> None:
     settings.COMPACTION = settings.COMPACTION | values.get("policy", {})
     settings.MODEL_RETRIES = 0
@@ -408,7 +409,7 @@ def test_the_preview_names_the_engine_that_runs(
     row = Compaction.objects.get(pk=pk)
     assert (seen.engine, row.method) == (engine, engine), row.error
     assert row.audit["dollars"].get(engine, 0.0) == pytest.approx(
-        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Engine.WARM_PREFIX else 0.0)
+        seen.cost - (seen.tokens_after * 2.5e-6 if engine == Method.WARM_PREFIX else 0.0)
     )
 
 
@@ -484,14 +485,14 @@ async def test_what_a_worker_asks_for_passes_the_same_check_as_a_turns_request(
     transactional_db: None,
     model_server: DemoServer,
 ) -> None:
-    refused = metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED)
+    refused = read_count(metrics.REQUEST_REFUSED)
     blank = [{"type": "text", "text": " "}]
     empty = Request("test-model", 100, [], [{"role": "user", "content": blank}])
     made = llm.new_client(llm.load_endpoint("test-model"))
     with pytest.raises(AgentError, match="would refuse"):
         await made.complete(empty)
     await made.close()
-    assert metrics.read_fault_count(metrics.Fault.REQUEST_REFUSED) == refused + 1
+    assert read_count(metrics.REQUEST_REFUSED) == refused + 1
     assert model_server.script.requests == []
 
 
@@ -584,7 +585,7 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
             version = summaries.edit_summary(version.pk, edited)
         add_messages(talk, [long_text(90 + number), "Fine."] * 2)
     earlier = load_outline(talk)
-    faults = metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT)
+    faults = read_count(metrics.STATEMENTS_LEFT)
     model_server.script.reply(SUMMARY.replace("[#1 #2]", "[#37]"), when=is_summary)
     pk = opened(talk)
     work(pk)
@@ -600,7 +601,7 @@ def test_a_merge_keeps_the_outline_and_a_persons_words_and_says_what_left(
     assert [*outline.chapters[:-1]] == [*earlier.chapters]
     assert outline.chapters[0].headline == "Jam 1 goes to the cellar, I say"
     assert f"{len(left)} earlier statements are no longer sent" in explain_compaction(row)
-    assert metrics.read_fault_count(metrics.Fault.STATEMENTS_LEFT) == faults + len(left)
+    assert read_count(metrics.STATEMENTS_LEFT) == faults + len(left)
     folded = render_divider(row)
     assert folded.count('<details class="chapter"') == len(outline.chapters) == 10
     assert "Shelf 3-20 holds" in folded, "as it was written"
@@ -649,7 +650,10 @@ def ask_once(talk: Conversation, model_server: DemoServer) -> None:
         await client.close()
 
     async_to_sync(ask)()
-    used = {"input_tokens": spent[0][1].prompt, "output_tokens": context.messages[-1].tokens}
+    used = {
+        "input_tokens": spent[0][1].request_tokens,
+        "output_tokens": context.messages[-1].tokens,
+    }
     change_messages(talk.messages.filter(number=talk.next_number - 1), usage=used)
 
 
@@ -686,8 +690,8 @@ def test_the_bill_is_what_the_preview_says(
     if case == "a summary model with its own prices":
         make_profile(CHEAP, input_price=0.1, output_price=90.0)
         settings.SUMMARY_MODEL = CHEAP
-    engines = {"chunks": Engine.CHUNKS, "a warm prefix that has expired": Engine.WARM_PREFIX}
-    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Engine.AUTO)}
+    engines = {"chunks": Method.CHUNKS, "a warm prefix that has expired": Method.WARM_PREFIX}
+    settings.COMPACTION = settings.COMPACTION | {"engine": engines.get(case, Method.AUTO)}
     if case == "chunks":
         settings.COMPACTION |= {"input_characters": 20_000}
     cached = 0.0
@@ -708,7 +712,7 @@ def test_the_bill_is_what_the_preview_says(
         model_server.script.reply(reply_of(1_000), when=is_summary, always=True)
     work(pk)
     row = Compaction.objects.get(pk=pk)
-    expected_engine = Engine.WARM_PREFIX if case == "a warm cache" else engines.get(case)
+    expected_engine = Method.WARM_PREFIX if case == "a warm cache" else engines.get(case)
     assert expected_engine in (None, seen.engine), row.error
     about, most = seen.cost - cached, seen.most - cached
     assert row.cost > 0

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from agent.compaction.chapters.chapter import Chapter
-from agent.compaction.policy import Engine, Reason
+from agent.compaction.policy import Method, Reason
 from agent.compaction.writing.job import WrittenSummary
 from agent.messages import Usage
 from agent.model.unreported import Spent
@@ -23,6 +23,7 @@ from chat.queries.summaries import plan_for
 from chat.services.summary import compaction_jobs, compactions, preparations, summaries
 from chat.services.turns import endings, requests, sweep
 from chat.services.turns.endings import TurnOutcome
+from tests.chat.counts import read_count
 from tests.chat.factories import (
     HOLDER,
     add_messages,
@@ -64,7 +65,7 @@ def written(pk: int, text: str = TEXT) -> Compaction:
     assert task is not None
     numbers = [message.number for message in task.plan.summarise]
     chapters = [*task.chapters, Chapter(text, numbers[0], numbers[-1])]
-    result = WrittenSummary(chapters, Engine.WARM_PREFIX, Reason.PRICE)
+    result = WrittenSummary(chapters, Method.WARM_PREFIX, Reason.PRICE)
     compaction_jobs.charge_compaction(task.compaction, Spent([("test", Usage(100, 10))]))
     assert hand_in(task, result)
     return Compaction.objects.get(pk=pk)
@@ -479,9 +480,9 @@ def test_nothing_is_prepared_over_the_tokens_of_a_day_and_that_is_counted(
     Turn.objects.update(status=Turn.Status.COMPLETED)
     ago = timezone.now() - timedelta(hours=hours)
     Compaction.objects.update(usage=used, created_at=ago, status=Status.CANCELLED)
-    before = metrics.read_fault_count(metrics.Fault.NOT_PREPARED)
+    before = read_count(metrics.NOT_PREPARED)
     assert (preparations.prepare_if_due(load_state(conversation.pk)) is not None) == prepares
-    assert metrics.read_fault_count(metrics.Fault.NOT_PREPARED) - before == (not prepares)
+    assert read_count(metrics.NOT_PREPARED) - before == (not prepares)
 
 
 # --- The breaker ----------------------------------------------------------------------------------
