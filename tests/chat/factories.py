@@ -35,7 +35,7 @@ from chat.services.site import providers
 from chat.services.summary import compaction_jobs, compactions
 from chat.services.turns import endings
 from chat.services.turns.endings import TurnOutcome
-from chat.services.turns.history import change_history_of
+from chat.services.turns.history import change_history
 from chat.services.turns.turns import next_lease_end
 
 PASSWORD = "correct horse battery"
@@ -169,10 +169,10 @@ def add_messages(
 
 def change_messages(messages: QuerySet[Message], **values: Any) -> None:
     """Write values into stored messages."""
-    conversations = set(messages.values_list("conversation", flat=True))
+    ids = set(messages.values_list("conversation", flat=True))
     messages.update(**values)
-    for conversation_id in conversations:
-        change_history_of(conversation_id)
+    for conversation in Conversation.objects.filter(pk__in=ids):
+        change_history(conversation)
 
 
 def make_turn(conversation: Conversation, **values: Any) -> Turn:

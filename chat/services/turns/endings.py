@@ -25,7 +25,7 @@ from chat.protocol import from_rows
 from chat.protocol.broadcast import conversation_group, emit, emit_later
 from chat.services.library import search_index
 from chat.services.summary import compactions
-from chat.services.turns.history import change_history, change_history_of
+from chat.services.turns.history import change_history, update_messages
 from chat.services.turns.turns import append_answer, find_head, find_open_answer, text_blocks
 
 log = structlog.get_logger(__name__)
@@ -137,8 +137,8 @@ def finish_plainly(turn_id: int, error: AgentError, text: str | None = None) -> 
         turn.status, turn.finished_at = Turn.Status.FAILED, timezone.now()
         turn.error = error.as_dict()
         turn.save(update_fields=["status", "finished_at", "error"])
-        Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING).update(**failed)
-        change_history_of(turn.conversation_id)
+        left = Message.objects.filter(turn=turn_id, status=Message.Status.STREAMING)
+        update_messages(turn.conversation, left, **failed)
         emit(conversation_group(turn.conversation_id), from_rows.turn_finished(turn, None))
         # After the commit: whatever goes wrong with that keeps no lock.
         transaction.on_commit(lambda: _charge_checkpoint(turn_id), robust=True)

@@ -33,7 +33,7 @@ from chat.services.library.conversations import (
 )
 from chat.services.summary import compactions, preparations
 from chat.services.turns import asking
-from chat.services.turns.history import change_history
+from chat.services.turns.history import change_history, update_messages
 from chat.services.turns.times import tell_time_again
 from chat.services.turns.turns import (
     NewMessage,
@@ -174,8 +174,7 @@ def retry(conversation: Conversation, *, holder: str, zone: str = "") -> AnswerS
         if prompt := find_prompt_before(branch, head.position):
             refuse_if_left_out(prompt)
         if head.role == Message.Role.ASSISTANT:
-            Message.objects.filter(pk=head.pk).update(active=False)
-            change_history(row)
+            update_messages(row, Message.objects.filter(pk=head.pk), active=False)
         if prompt:
             tell_time_again(row, prompt, zone or settings.TIME_ZONE)
         asked = Turn.objects.filter(messages=head.pk).values_list("model", flat=True).first()
