@@ -1,7 +1,6 @@
 """A history as the API takes it, whatever the stored one looks like. Pure."""
 
 from collections.abc import Sequence
-from operator import eq
 from typing import Any
 
 from agent.context.message_list import MessageList
@@ -211,10 +210,7 @@ def _without_empty_text(result: Block) -> Block:
 
 
 def merge_neighbours(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbouring messages of one role as one. Mostly there are none, and that is soon known."""
-    roles = [message["role"] for message in messages]
-    if not any(map(eq, roles, roles[1:])):
-        return list(messages)
+    """Neighbouring messages of one role as one."""
     merged: list[dict[str, Any]] = []
     for message in messages:
         if merged and merged[-1]["role"] == message["role"]:

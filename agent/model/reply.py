@@ -306,11 +306,3 @@ def split_into_events(message: dict[str, Any]) -> list[Event]:
     ended = {name: message.get(name) for name in ("stop_reason", "stop_details", "container")}
     events.append({"type": "message_delta", "delta": ended, "usage": message.get("usage")})
     return [*events, {"type": "message_stop"}]
-
-
-def fold_message(message: dict[str, Any]) -> Reply:
-    """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
-    reply = Reply()
-    for event in split_into_events(message):
-        reply.apply(event)
-    return reply

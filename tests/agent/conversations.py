@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from agent.context.assemble import Context
 from agent.context.summary import INDEX_HEADING, Summary
-from agent.messages import AgentMessage, Block, Role
+from agent.messages import AgentMessage, Block, RawTokens, Role
+from agent.model.reply import Reply, split_into_events
 from agent.tokens import Factor, Limits, TokenCounter
 
 # Without a vocabulary tokens are bytes divided by 3.5, the same on every machine.
@@ -49,7 +50,7 @@ def message(
 ) -> AgentMessage:
     """A message; without `tokens` its blocks are counted."""
     counted = COUNTER.count_blocks(list(blocks)) if tokens is None else tokens
-    return AgentMessage(number, role, blocks, counted)
+    return AgentMessage(number, role, blocks, RawTokens(counted))
 
 
 def user(number: int, value: str = "Go on.", tokens: int | None = None) -> AgentMessage:
@@ -64,6 +65,14 @@ def exchanges(number: int, tokens: int = 100, *, start: int = 1) -> list[AgentMe
     """So many prompts with their replies; `tokens` each."""
     pairs = range(start, start + 2 * number, 2)
     return [m for n in pairs for m in (user(n, f"Q{n}", tokens), assistant(n + 1, f"A{n}", tokens))]
+
+
+def fold_message(message: dict[str, Any]) -> Reply:
+    """A reply from the body of a call that did not stream. Raises AgentError like `Reply.apply`."""
+    reply = Reply()
+    for event in split_into_events(message):
+        reply.apply(event)
+    return reply
 
 
 def context(*messages: AgentMessage, limits: Limits = LIMITS, **changes: Any) -> Context:

@@ -19,11 +19,12 @@ from anthropic import AsyncAnthropic
 from agent.errors import ErrorCode
 from agent.messages import Usage, plain_text, shown_text
 from agent.model.client import Client
-from agent.model.reply import OUTCOMES, Outcome, Reply, fold_message
+from agent.model.reply import OUTCOMES, Outcome, Reply
 from agent.model.sse import EventDecoder
 from chat.engine.model_server import get_counter
 from chat.html.message import render_message
 from chat.models import Message
+from tests.agent.conversations import fold_message
 from tests.data.recordings import Record, blocks_left_open, need
 from tests.data.replay import Canned, Played, play, replay_server, sendable
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import lru_cache
 
 from agent.audit.facts.denial import is_denied
 from agent.audit.facts.words import find_content_words, is_cjk
@@ -279,7 +278,6 @@ def _find_replaced(
     return None
 
 
-@lru_cache(20_000)
 def _find_subject(sentence: str, value: str) -> frozenset[str]:
     """The words that tell what a sentence says its value of."""
     said = OF_CHANGES.sub(" ", (sentence.replace(value, " ") if value else sentence).strip())

@@ -173,7 +173,6 @@ def _is_copy(one: str, other: str) -> bool:
     return _is_typo(*sorted((one, other)))
 
 
-@lru_cache(maxsize=1 << 14)
 def _is_typo(one: str, other: str) -> bool:
     if _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", other):
         return not one[0].isdigit()

@@ -7,7 +7,6 @@ ten languages of `agent.authorship.instruction_wordings`.
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from agent.audit.facts.words import find_content_words
 from agent.authorship.reported_wordings import HEALTH
@@ -135,15 +134,12 @@ def revokes(sentence: str) -> bool:
     return bool(again or _REVOKING.search(sentence))
 
 
-_find_content_words = lru_cache(maxsize=1 << 12)(find_content_words)
-
-
 def shares_subject(sentence: str, instruction: str) -> bool:
     """Whether a sentence may be about what an instruction is about. What users say of their health
     is never taken back so."""
     if HEALTH.search(instruction):
         return False
-    if _find_content_words(sentence) & _find_content_words(instruction) - _GENERIC:
+    if find_content_words(sentence) & find_content_words(instruction) - _GENERIC:
         return True
     if len(instruction.split()) > SHORT:
         return False

@@ -9,10 +9,10 @@ import pytest
 from agent.context.assemble import Context, assemble
 from agent.loop import continue_request
 from agent.messages import Block
-from agent.model.reply import Reply, fold_message
+from agent.model.reply import Reply
 from agent.model.rules import find_violations
 from demo.api.protocol import Envelope, PromptUsage, ScriptedReply, stream_events
-from tests.agent.conversations import call, context, message, result, text, user
+from tests.agent.conversations import call, context, fold_message, message, result, text, user
 
 FERRY = {
     "name": "ferry_times",

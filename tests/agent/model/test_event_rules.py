@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from agent.errors import AgentError, ErrorCode
 from agent.messages import Usage, plain_text, sanitise
-from agent.model.reply import Event, Reply, fold_message, read_outcome
+from agent.model.reply import Event, Reply, read_outcome
 from agent.model.sse import EventDecoder
+from tests.agent.conversations import fold_message
 
 MESSAGE: Event = {
     "type": "message_start",

@@ -15,10 +15,10 @@ from agent.context.assemble import assemble
 from agent.errors import AgentError, ErrorCode
 from agent.model import event_rules, parsing, reply, sdk, sse
 from agent.model.client import Client
-from agent.model.reply import Reply, fold_message, split_into_events
+from agent.model.reply import Reply, split_into_events
 from agent.model.sse import EventDecoder
 from agent.wire import bounded
-from tests.agent.conversations import context, text, user
+from tests.agent.conversations import context, fold_message, text, user
 from tests.agent.model.asked import answer, asked, connected
 
 REQUEST = assemble(context(user(1, "Hello")))

@@ -7,8 +7,8 @@ import pytest
 
 from agent.errors import AgentError
 from agent.messages import Usage, plain_text, shown_text
-from agent.model.reply import OUTCOMES, Event, Outcome, Reply, fold_message, read_outcome
-from tests.agent.conversations import call, text, thinking
+from agent.model.reply import OUTCOMES, Event, Outcome, Reply, read_outcome
+from tests.agent.conversations import call, fold_message, text, thinking
 
 
 def start(index: int, block: dict[str, Any]) -> Event:
